@@ -66,7 +66,12 @@ from codegen.schema.ollama_answer import (
 from codegen.schema.plan import Plan
 from codegen.schema.rerank import RerankRequest, RerankResponse
 from codegen.schema.response_events import ResponseStreamEvent
-from codegen.schema.responses import Response, ResponseCreateRequest
+from codegen.schema.responses import (
+    Response,
+    ResponseCreateRequest,
+    ResponseDeleted,
+    ResponseInputItems,
+)
 from codegen.schema.sampling import SAMPLING
 from codegen.schema.server import (
     HealthStatus,
@@ -195,6 +200,8 @@ PROTOCOL = ProtocolRoots(
         OllamaError,
         Response,
         ResponseStreamEvent,
+        ResponseDeleted,
+        ResponseInputItems,
         InfillResponse,
         InputTokenCount,
         HealthStatus,

@@ -202,6 +202,15 @@ SERVING = (
         "model_not_found", NOT_FOUND, "The server does not have this model.",
         "Ask `/v1/models` for the names.", type=REQUEST,
     ),
+    ReasonModel(
+        "response_not_found", NOT_FOUND, "The server does not keep this response.",
+        "Ask for one that was stored, and not deleted since.", type=REQUEST, openai=None,
+    ),
+    ReasonModel(
+        "previous_response_not_found", INVALID,
+        "The server does not keep the response that this one follows.",
+        "Send the whole conversation in `input`.",
+    ),
     ReasonModel("unknown_url", NOT_FOUND, "There is no such URL.", "See `/docs`.", type=REQUEST),
     ReasonModel(
         "method_not_supported", INVALID, "The URL does not take this HTTP method.", "See `/docs`.",

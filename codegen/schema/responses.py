@@ -214,18 +214,20 @@ class ResponseCreateRequest(SamplingFields):
     reasoning: ResponseReasoning | None = field(None, "How a reasoning model thinks.")
     metadata: dict[str, str] | None = field(None, "Labels of the caller's own; they are repeated.")
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
-    store: bool | None = field(None, "Asks a service to keep the answer; this server keeps none.")
+    store: bool | None = field(None, "Whether the server keeps the response. Absent: true.")
     service_tier: str | None = field(None, "A service's price class; it has no effect.")
     prompt_cache_key: str | None = field(None, "A label; prompts are cached by their text.")
     safety_identifier: str | None = field(None, "A label of the end user; it has no effect.")
     truncation: ResponseTruncation | None = field(
         None, "What happens to a conversation that is too long. Absent: `disabled`."
     )
-    previous_response_id: AnyJson | None = field(
-        None, "A response that this one follows: refused, since this server keeps no state."
+    previous_response_id: str | None = field(
+        None, "A kept response that this one follows: its conversation stands before the input."
     )
     conversation: AnyJson | None = field(None, "A kept conversation: refused.")
-    background: bool | None = field(None, "Answering later: refused when true.")
+    background: bool | None = field(
+        None, "Whether the response is made later; then it must be kept and is not streamed."
+    )
     prompt: AnyJson | None = field(None, "A kept prompt: refused.")
     max_tool_calls: AnyJson | None = field(None, "A bound of the service's own tools: refused.")
 
@@ -233,10 +235,12 @@ class ResponseCreateRequest(SamplingFields):
 class ResponseStatus(ClosedEnum):
     """How far a response or an item is."""
 
+    QUEUED = "queued", "It will be generated."
     IN_PROGRESS = "in_progress", "It is being generated."
     COMPLETED = "completed", "It is whole."
     INCOMPLETE = "incomplete", "It was cut off."
     FAILED = "failed", "An error ended it."
+    CANCELLED = "cancelled", "The caller ended it."
 
 
 class ResponseErrorCode(ClosedEnum):
@@ -364,7 +368,7 @@ class Response(Model):
     created_at: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
     completed_at: int | None = field(None, "When it was whole.", always=True)
     status: ResponseStatus = field(..., "How far it is.")
-    background: bool = field(..., "Always false.")
+    background: bool = field(..., "Whether it is made in the background.")
     error: ResponseError | None = field(None, "What went wrong.", always=True)
     incomplete_details: ResponseIncompleteDetails | None = field(
         None, "Why it was cut off.", always=True
@@ -375,10 +379,10 @@ class Response(Model):
     model: str = field(..., "The model that answered.")
     output: list[ResponseOutputItem] = field(..., "What the model gave, in order.")
     parallel_tool_calls: bool = field(..., "Whether several function calls were allowed.")
-    previous_response_id: str | None = field(None, "Always null.", always=True)
+    previous_response_id: str | None = field(None, "The response that it follows.", always=True)
     reasoning: ResponseReasoning = field(..., "How the model was to think.")
     service_tier: str = field(..., "Always `default`.")
-    store: bool = field(..., "Always false.")
+    store: bool = field(..., "Whether it is kept.")
     temperature: float | None = field(None, "As it was asked for.", always=True)
     text: ResponseTextConfig = field(..., "How the text was to be.")
     tool_choice: ResponseToolChoice = field(..., "Which functions were to be called.")
@@ -391,3 +395,21 @@ class Response(Model):
     warnings: list[SchemaWarning] | None = field(
         None, "What schemas of the request say and the answer was not held to."
     )
+
+
+class ResponseDeleted(Model):
+    """The response is gone."""
+
+    id: str = field(..., "The response's id.")
+    object: Literal["response"] = field(..., "The kind of object.")
+    deleted: bool = field(..., "Always true.")
+
+
+class ResponseInputItems(Model):
+    """The items of a response's own request, without those that it follows."""
+
+    object: Literal["list"] = field(..., "The kind of object.")
+    data: list[AnyObject] = field(..., "The items.")
+    first_id: str | None = field(None, "The id of the first one.", always=True)
+    last_id: str | None = field(None, "The id of the last one.", always=True)
+    has_more: bool = field(..., "Whether others follow.")

@@ -238,6 +238,18 @@ export const REASONS = {
     status: "not_found",
     type: "invalid_request_error",
   },
+  /** The server does not keep this response. Ask for one that was stored, and not deleted since. */
+  response_not_found: {
+    kind: "NotFoundError",
+    status: "not_found",
+    type: "invalid_request_error",
+  },
+  /** The server does not keep the response that this one follows. Send the whole conversation in `input`. */
+  previous_response_not_found: {
+    kind: "InvalidRequestError",
+    status: "invalid_argument",
+    type: "invalid_request_error",
+  },
   /** There is no such URL. See `/docs`. */
   unknown_url: {
     kind: "NotFoundError",

@@ -31,7 +31,9 @@ def document(small_url: str) -> Any:
 def test_every_route_is_described(document: Any) -> None:
     assert set(document["paths"]) == {
         "/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/v2/rerank",
-        "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/tokenize",
+        "/v1/responses", "/v1/responses/{response_id}", "/v1/responses/{response_id}/cancel",
+        "/v1/responses/{response_id}/input_items", "/v1/messages", "/v1/messages/count_tokens",
+        "/tokenize",
         "/v1/chat/completions/input_tokens", "/v1/responses/input_tokens", "/infill",
         "/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/ps",
         "/api/show", "/api/version", "/api/pull", "/api/delete",
@@ -80,6 +82,10 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /v1/chat/completions": 250,
     "POST /v1/completions": 170,
     "POST /v1/responses": 250,
+    "GET /v1/responses/{response_id}": 20,
+    "DELETE /v1/responses/{response_id}": 20,
+    "POST /v1/responses/{response_id}/cancel": 20,
+    "GET /v1/responses/{response_id}/input_items": 20,
     "POST /v1/messages": 200,
     "POST /v1/messages/count_tokens": 40,
     "POST /v1/chat/completions/input_tokens": 30,

@@ -12,8 +12,9 @@ import pytest
 
 from mlc_llm.errors import MLCError
 from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS, SAMPLING_NUMBERS
-from mlc_llm.serve.responses import RESPONSES, ResponsesAnswerFormat
+from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import param_of, to_chat
+from mlc_llm.serve.responses_routes import _CREATE as RESPONSES
 from mlc_llm.serve.schemas import all_schemas, reference
 
 MODEL = "fake-model"

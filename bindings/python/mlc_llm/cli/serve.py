@@ -117,6 +117,14 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         "--body-timeout", type=float, default=60.0, metavar="SECONDS",
         help="for a client to send the body of a request (default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--responses-db", type=Path, metavar="FILE",
+        help="a SQLite file in which responses are kept (default: in memory)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--responses-bytes", type=int, default=64 << 20, metavar="N",
+        help="of all responses that are kept; the oldest leave (default: %(default)s)",
+    )  # fmt: skip
     parser.add_argument("--request-timeout", type=float, metavar="SECONDS")
     parser.add_argument(
         "--keep-alive", type=float, default=10.0, metavar="SECONDS",
@@ -172,6 +180,8 @@ def run(args: argparse.Namespace) -> None:
         enable_debug=args.enable_debug,
         enable_admin=args.enable_admin,
         max_body_bytes=args.max_body_bytes,
+        responses_db=args.responses_db,
+        responses_bytes=args.responses_bytes,
         request_timeout=args.request_timeout,
         keep_alive=args.keep_alive,
         stalled_timeout=args.stalled_timeout,

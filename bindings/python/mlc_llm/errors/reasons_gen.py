@@ -345,6 +345,21 @@ INVALID_API_KEY = Reason(
 MODEL_NOT_FOUND = Reason(
     "model_not_found", "NotFoundError", "not_found", 404, "invalid_request_error", "model_not_found"
 )
+# The server does not keep this response.
+# Ask for one that was stored, and not deleted since.
+RESPONSE_NOT_FOUND = Reason(
+    "response_not_found", "NotFoundError", "not_found", 404, "invalid_request_error", None
+)
+# The server does not keep the response that this one follows.
+# Send the whole conversation in `input`.
+PREVIOUS_RESPONSE_NOT_FOUND = Reason(
+    "previous_response_not_found",
+    "InvalidRequestError",
+    "invalid_argument",
+    400,
+    "invalid_request_error",
+    "previous_response_not_found",
+)
 # There is no such URL.
 # See `/docs`.
 UNKNOWN_URL = Reason(

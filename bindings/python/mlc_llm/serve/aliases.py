@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _VERSION = "/v1"
-_LISTED = "/models/"  # the one route whose path ends in a name
+_LISTED = ("/models/", "/responses/")  # routes with a name in their path
 
 
 class AliasMiddleware:
@@ -28,9 +28,8 @@ class AliasMiddleware:
         await self._app(scope, receive, send)
 
     def _path(self, path: str) -> str:
-        if path.startswith(_LISTED):
-            return _VERSION + path
-        return path if path in self._paths else self._by_plain.get(_plain(path), path)
+        known = path if path in self._paths else self._by_plain.get(_plain(path))
+        return known or (_VERSION + path if path.startswith(_LISTED) else path)
 
 
 def _plain(path: str) -> str:

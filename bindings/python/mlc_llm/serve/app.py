@@ -18,7 +18,15 @@ from starlette.responses import Response
 import mlc_llm
 from mlc_llm.errors import InternalError, MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.serve import admin, ollama_routes, openapi, page_routes, routes, tokenizer_routes
+from mlc_llm.serve import (
+    admin,
+    ollama_routes,
+    openapi,
+    page_routes,
+    responses_routes,
+    routes,
+    tokenizer_routes,
+)
 from mlc_llm.serve.aliases import AliasMiddleware
 from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
@@ -26,6 +34,7 @@ from mlc_llm.serve.limits import AccessMiddleware, BodyMiddleware
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.origin import OriginMiddleware
 from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.responses_state import ResponseState
 
 
 class _Application(FastAPI):
@@ -41,11 +50,13 @@ class _Application(FastAPI):
 def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None = None) -> FastAPI:
     """The server for `models`. It unloads them when it shuts down."""
     drain = drain or Drain()
+    responses = ResponseState(options)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         gc.unfreeze()
+        await responses.close()
         models.close()
 
     app = _Application(
@@ -61,9 +72,10 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     patch_fastapi(app, redirect_from_root_to_docs=False)
     app.state.models = models
     app.state.drain = drain
+    app.state.responses = responses
     app.state.options = options
     routers = [routes.inference, tokenizer_routes.router, ollama_routes.router, routes.service]
-    routers += [page_routes.router]
+    routers += [responses_routes.router, page_routes.router]
     routers += [admin.admin, ollama_routes.admin] if options.enable_admin else []
     routers += [admin.debug] if options.enable_debug else []
     for router in routers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,8 @@ class ServeOptions:
     max_body_bytes: int = 16 << 20
     max_total_body_bytes: int = 32 << 20  # of all connections together
     max_connections: int = 1024
+    responses_db: Path | None = None  # where responses are kept; None: in memory
+    responses_bytes: int = 64 << 20  # of all that are kept
     head_timeout: float = 10.0  # for the request line and the headers
     body_timeout: float = 60.0
     request_timeout: float | None = None

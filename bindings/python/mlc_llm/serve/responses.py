@@ -1,11 +1,11 @@
-"""OpenAI's Responses API on top of chat completions, without state: the answers."""
+"""OpenAI's Responses API on top of chat completions: the answers."""
 
 from __future__ import annotations
 
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlc_llm.serve.inference import AnswerFormat
@@ -16,8 +16,7 @@ from mlc_llm.serve.responses_items import (
     OutputItem,
     ReasoningItem,
 )
-from mlc_llm.serve.responses_request import param_of, to_chat
-from mlc_llm.serve.translated import Translation
+from mlc_llm.serve.responses_request import param_of
 
 _ERROR_CODES = {
     "rate_limit_error": "rate_limit_exceeded",
@@ -25,11 +24,19 @@ _ERROR_CODES = {
 }
 
 
+def _forget(_: dict[str, Any]) -> None:
+    """Keeps nothing."""
+
+
 class ResponsesAnswerFormat(AnswerFormat):
     """One response, made from the only choice of a chat completion: thoughts, text and calls."""
 
-    def __init__(self, asked: Mapping[str, Any], model: str) -> None:
+    def __init__(
+        self, asked: Mapping[str, Any], model: str, keep: Callable[[dict[str, Any]], None] = _forget
+    ) -> None:
+        """`keep` gets the response when it has ended."""
         self._asked = asked
+        self._keep = keep
         self._model = model
         self._id = f"resp_{uuid.uuid4().hex}"
         self._created = int(time.time())
@@ -42,7 +49,7 @@ class ResponsesAnswerFormat(AnswerFormat):
         self._warnings: list[Any] | None = None
 
     def begin(self) -> bytes:
-        response = self._response("in_progress")
+        response = self.describe("in_progress")
         return self._events.write("response.created", response=response) + self._events.write(
             "response.in_progress", response=response
         )
@@ -58,7 +65,7 @@ class ResponsesAnswerFormat(AnswerFormat):
             return self._switch(MessageItem) + self.done()
         out = self._close(self._status())
         kind = "response.incomplete" if self._status() == "incomplete" else "response.completed"
-        return out + self._events.write(kind, response=self._response(self._status()))
+        return out + self._events.write(kind, response=self._ended(self._status()))
 
     def whole(self, text: str) -> str:
         """The same, without the events."""
@@ -70,15 +77,17 @@ class ResponsesAnswerFormat(AnswerFormat):
         if not self._items:
             self._switch(MessageItem)
         self._close(self._status())
-        return json.dumps(self._response(self._status()))
+        return json.dumps(self._ended(self._status()))
 
     def error(self, text: str) -> bytes:
-        error = json.loads(text)["error"]
-        code = _ERROR_CODES.get(error["type"], "server_error")
         out = self._close("incomplete")
-        response = self._response("failed")
-        response["error"] = {"code": code, "message": error["message"]}
+        response = self.failed(json.loads(text)["error"])
         return out + self._events.write("response.failed", response=response)
+
+    def failed(self, error: Mapping[str, Any]) -> dict[str, Any]:
+        """The response that an error ended."""
+        code = _ERROR_CODES.get(error["type"], "server_error")
+        return self._ended("failed", {"code": code, "message": error["message"]})
 
     def translate_error(self, error: Mapping[str, Any]) -> dict[str, Any]:
         return {**error, "param": param_of(error.get("param"))}
@@ -137,9 +146,15 @@ class ResponsesAnswerFormat(AnswerFormat):
     def _status(self) -> str:
         return "incomplete" if self._finish == "length" else "completed"
 
-    def _response(self, status: str) -> dict[str, Any]:
+    def _ended(self, status: str, error: dict[str, str] | None = None) -> dict[str, Any]:
+        response = {**self.describe(status), "error": error}
+        self._keep(response)
+        return response
+
+    def describe(self, status: str) -> dict[str, Any]:
+        """The response as it is now."""
         asked = self._asked
-        ended = status != "in_progress"
+        ended = status not in ("queued", "in_progress")
         reasoning = asked.get("reasoning") or {}
         return {
             "id": self._id,
@@ -147,7 +162,7 @@ class ResponsesAnswerFormat(AnswerFormat):
             "created_at": self._created,
             "completed_at": int(time.time()) if status == "completed" else None,
             "status": status,
-            "background": False,
+            "background": asked.get("background") is True,
             "error": None,
             "incomplete_details": (
                 {"reason": "max_output_tokens"} if status == "incomplete" else None
@@ -158,10 +173,10 @@ class ResponsesAnswerFormat(AnswerFormat):
             "model": self._model,
             "output": [item.describe() for item in self._items] if ended else [],
             "parallel_tool_calls": asked.get("parallel_tool_calls") is not False,
-            "previous_response_id": None,
+            "previous_response_id": asked.get("previous_response_id"),
             "reasoning": {name: reasoning.get(name) for name in ("effort", "summary")},
             "service_tier": "default",
-            "store": False,
+            "store": asked.get("store") is not False,
             "temperature": asked.get("temperature"),
             "text": {"format": (asked.get("text") or {}).get("format") or {"type": "text"}},
             "tool_choice": asked.get("tool_choice") or "auto",
@@ -193,23 +208,3 @@ class InputTokens(AnswerFormat):
 
     def whole(self, text: str) -> str:
         return json.dumps({"object": "response.input_tokens", **json.loads(text)})
-
-
-# Fields that need state or services that this server does not have.
-_REFUSED = ("previous_response_id", "conversation", "background", "prompt", "max_tool_calls")
-_WHY = "This server keeps no state: send the whole conversation in 'input'."
-RESPONSES = Translation(
-    "ResponseCreateRequest",
-    lambda asked: ("chat.completions", to_chat(asked)),
-    ResponsesAnswerFormat,
-    _REFUSED,
-    _WHY,
-)
-COUNT_RESPONSE = Translation(
-    "ResponseCreateRequest",
-    lambda asked: ("input_tokens", to_chat(asked)),
-    lambda asked, model: InputTokens(),
-    _REFUSED,
-    _WHY,
-    streams=lambda asked: False,
-)

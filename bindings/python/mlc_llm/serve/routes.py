@@ -18,7 +18,7 @@ from mlc_llm.serve.errors import error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.infill import INFILL
 from mlc_llm.serve.openapi import gives, gives_text, takes
-from mlc_llm.serve.responses import COUNT_RESPONSE, RESPONSES, InputTokens
+from mlc_llm.serve.responses import InputTokens
 from mlc_llm.serve.state import drain_of, models_of, options_of
 
 inference = APIRouter(tags=["inference"])
@@ -87,16 +87,6 @@ async def rerank(request: Request) -> Response:
 
 
 @inference.post(
-    "/v1/responses",
-    openapi_extra=takes("ResponseCreateRequest"),
-    responses=gives("Response", events="ResponseStreamEvent"),
-)
-async def create_response(request: Request) -> Response:
-    """OpenAI's responses, without state: text, streamed events, function tools."""
-    return await RESPONSES.run(request)
-
-
-@inference.post(
     "/v1/chat/completions/input_tokens",
     openapi_extra=takes("ChatCompletionRequest"),
     responses=gives("InputTokenCount"),
@@ -104,16 +94,6 @@ async def create_response(request: Request) -> Response:
 async def count_chat_tokens(request: Request) -> Response:
     """The tokens of a chat's prompt."""
     return await _answer(request, "input_tokens", InputTokens())
-
-
-@inference.post(
-    "/v1/responses/input_tokens",
-    openapi_extra=takes("ResponseCreateRequest"),
-    responses=gives("InputTokenCount"),
-)
-async def count_response_tokens(request: Request) -> Response:
-    """The tokens of a response's prompt."""
-    return await COUNT_RESPONSE.run(request)
 
 
 @inference.post(

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from mlc_llm.serve.lifecycle import Drain
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.responses_state import ResponseState
 
 
 def models_of(request: Request) -> ModelRegistry:
@@ -22,3 +23,8 @@ def options_of(request: Request) -> ServeOptions:
 def drain_of(request: Request) -> Drain:
     drain: Drain = request.app.state.drain
     return drain
+
+
+def responses_of(request: Request) -> ResponseState:
+    state: ResponseState = request.app.state.responses
+    return state

@@ -66,12 +66,20 @@ class Translation:
         find = models.find_for_embeddings if self.embeds else models.find
         return asked, find(self.name(model_name(asked)))
 
-    async def submit(self, request: Request, asked: Asked, model: ServedModel) -> Response:
-        """Runs what was asked in the core."""
+    async def submit(
+        self,
+        request: Request,
+        asked: Asked,
+        model: ServedModel,
+        answer: AnswerFormat | None = None,
+    ) -> Response:
+        """Runs what was asked in the core. `answer`: another form of the answer."""
         route, fields = self.to_core(asked)
         body = body_of(request)
         body.data = dump(fields)
-        handler = RequestHandler(model.engine, self.answer(asked, model.name), options_of(request))
+        handler = RequestHandler(
+            model.engine, answer or self.answer(asked, model.name), options_of(request)
+        )
         return await handler.run(request, route, body, stream=self.streams(asked))
 
 

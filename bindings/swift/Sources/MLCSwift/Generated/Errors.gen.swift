@@ -135,6 +135,10 @@ extension MLCError {
         case invalidApiKey = "invalid_api_key"
         /// The server does not have this model. Ask `/v1/models` for the names.
         case modelNotFound = "model_not_found"
+        /// The server does not keep this response. Ask for one that was stored, and not deleted since.
+        case responseNotFound = "response_not_found"
+        /// The server does not keep the response that this one follows. Send the whole conversation in `input`.
+        case previousResponseNotFound = "previous_response_not_found"
         /// There is no such URL. See `/docs`.
         case unknownUrl = "unknown_url"
         /// The URL does not take this HTTP method. See `/docs`.
@@ -287,6 +291,10 @@ extension MLCError {
                 (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .modelNotFound:
                 (.notFound, .notFound, "invalid_request_error")
+            case .responseNotFound:
+                (.notFound, .notFound, "invalid_request_error")
+            case .previousResponseNotFound:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .unknownUrl:
                 (.notFound, .notFound, "invalid_request_error")
             case .methodNotSupported:

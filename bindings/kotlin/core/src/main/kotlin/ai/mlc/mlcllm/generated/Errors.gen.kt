@@ -127,6 +127,10 @@ enum class MLCReason(
     INVALID_API_KEY("invalid_api_key", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** The server does not have this model. Ask `/v1/models` for the names. */
     MODEL_NOT_FOUND("model_not_found", ErrorStatus.not_found, "invalid_request_error", ::NotFoundException),
+    /** The server does not keep this response. Ask for one that was stored, and not deleted since. */
+    RESPONSE_NOT_FOUND("response_not_found", ErrorStatus.not_found, "invalid_request_error", ::NotFoundException),
+    /** The server does not keep the response that this one follows. Send the whole conversation in `input`. */
+    PREVIOUS_RESPONSE_NOT_FOUND("previous_response_not_found", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** There is no such URL. See `/docs`. */
     UNKNOWN_URL("unknown_url", ErrorStatus.not_found, "invalid_request_error", ::NotFoundException),
     /** The URL does not take this HTTP method. See `/docs`. */

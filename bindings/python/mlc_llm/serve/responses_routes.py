@@ -1,0 +1,160 @@
+"""OpenAI's responses: made, kept, read, ended and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
+from mlc_llm.serve.responses_request import to_chat
+from mlc_llm.serve.responses_state import own_items
+from mlc_llm.serve.state import responses_of
+from mlc_llm.serve.translated import Translation, dump
+
+router = APIRouter(prefix="/v1/responses", tags=["inference"])
+_MAX_LISTED = 100
+
+
+class _Responses(Translation):
+    """A response after those that it follows."""
+
+    async def run(self, request: Request) -> Response:
+        asked, model = await self.read(request)
+        state = responses_of(request)
+        own = {**asked, "input": own_items(asked)}
+        before = await state.conversation(asked)
+        whole = {**asked, "input": [*before, *own["input"]]} if before else asked
+        if asked.get("store") is False:
+            if asked.get("background"):
+                raise _refused("background", "needs 'store'")
+            answer = ResponsesAnswerFormat(asked, model.name)
+        else:
+            answer = ResponsesAnswerFormat(asked, model.name, partial(state.keep, own))
+        if not asked.get("background"):
+            return await self.submit(request, whole, model, answer)
+        if asked.get("stream"):
+            raise _refused("stream", "does not go with 'background'; ask for the response later")
+        return JSONResponse(state.begin(own, answer, model.engine, dump(to_chat(whole))))
+
+
+class _Counts(Translation):
+    """The same, of which only the prompt is counted."""
+
+    async def run(self, request: Request) -> Response:
+        asked, model = await self.read(request)
+        before = await responses_of(request).conversation(asked)
+        whole = {**asked, "input": [*before, *own_items(asked)]} if before else asked
+        return await self.submit(request, whole, model, InputTokens())
+
+
+# Fields that need services that this server does not have.
+_REFUSED = ("conversation", "prompt", "max_tool_calls")
+_WHY = "This server keeps responses: follow one with 'previous_response_id'."
+_CREATE = _Responses(
+    "ResponseCreateRequest",
+    lambda asked: ("chat.completions", to_chat(asked)),
+    ResponsesAnswerFormat,
+    _REFUSED,
+    _WHY,
+)
+_COUNT = _Counts(
+    "ResponseCreateRequest",
+    lambda asked: ("input_tokens", to_chat(asked)),
+    lambda asked, model: InputTokens(),
+    _REFUSED,
+    _WHY,
+    streams=lambda asked: False,
+)
+
+
+def _refused(param: str, why: str) -> Exception:
+    return error_of(reasons.UNSUPPORTED_PARAMETER, f"'{param}' {why}.", param=param)
+
+
+@router.post(
+    "",
+    openapi_extra=takes("ResponseCreateRequest"),
+    responses=gives("Response", events="ResponseStreamEvent"),
+)
+async def create_response(request: Request) -> Response:
+    """OpenAI's responses: text, streamed events, function tools; one may follow another."""
+    return await _CREATE.run(request)
+
+
+@router.post(
+    "/input_tokens",
+    openapi_extra=takes("ResponseCreateRequest"),
+    responses=gives("InputTokenCount"),
+)
+async def count_response_tokens(request: Request) -> Response:
+    """The tokens of a response's prompt."""
+    return await _COUNT.run(request)
+
+
+@router.get("/{response_id}", responses=gives("Response"))
+async def get_response(request: Request, response_id: str, stream: bool = False) -> Response:
+    """A response that was kept, as it is now."""
+    if stream:
+        raise _refused("stream", "is not offered for a response that was kept")
+    kept = await asyncio.to_thread(responses_of(request).store.get, response_id)
+    return JSONResponse(kept.response)
+
+
+@router.delete("/{response_id}", responses=gives("ResponseDeleted"))
+async def delete_response(request: Request, response_id: str) -> Response:
+    """Forgets a response. One that is still made ends."""
+    await responses_of(request).delete(response_id)
+    return JSONResponse({"id": response_id, "object": "response", "deleted": True})
+
+
+@router.post("/{response_id}/cancel", responses=gives("Response"))
+async def cancel_response(request: Request, response_id: str) -> Response:
+    """Ends a response that is made in the background."""
+    return JSONResponse(await responses_of(request).cancel(response_id))
+
+
+@router.get("/{response_id}/input_items", responses=gives("ResponseInputItems"))
+async def list_input_items(
+    request: Request,
+    response_id: str,
+    limit: int = 20,
+    order: str = "desc",
+    after: str | None = None,
+) -> Response:
+    """The items of a response's own request."""
+    if not 1 <= limit <= _MAX_LISTED:
+        words = f"Invalid 'limit': expected 1 .. {_MAX_LISTED}, but got {limit}."
+        raise error_of(reasons.INVALID_VALUE, words, param="limit")
+    if order not in ("asc", "desc"):
+        words = "Invalid value for 'order'. Supported values are: 'asc', 'desc'."
+        raise error_of(reasons.INVALID_VALUE, words, param="order")
+    kept = await asyncio.to_thread(responses_of(request).store.get, response_id)
+    items = list(kept.input) if order == "asc" else list(reversed(kept.input))
+    return JSONResponse(_page(items, limit, after))
+
+
+def _page(items: list[Mapping[str, Any]], limit: int, after: str | None) -> dict[str, Any]:
+    ids = [item["id"] for item in items]
+    if after is not None:
+        if after not in ids:
+            words = f"Invalid 'after': there is no item '{after[:100]}'."
+            raise error_of(reasons.INVALID_VALUE, words, param="after")
+        items = items[ids.index(after) + 1 :]
+    page = items[:limit]
+    return {
+        "object": "list",
+        "data": page,
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+        "has_more": len(items) > limit,
+    }

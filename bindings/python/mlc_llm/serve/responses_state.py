@@ -1,0 +1,153 @@
+"""Responses with state: those that follow another one, and those that are made later."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm import _core
+from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.sdk.core_engine import CoreEngine
+from mlc_llm.serve.core_request import CoreRequest
+from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.responses import ResponsesAnswerFormat
+from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
+
+_MAX_IN_BACKGROUND = 256
+_ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+
+
+@dataclass
+class _Running:
+    core: CoreRequest
+    kept: KeptResponse
+    task: asyncio.Task[None] | None = None
+
+
+class ResponseState:
+    """The kept responses of a server, and those that it makes in the background. It belongs to the
+    event loop."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.store = ResponseStore(options.responses_db, options.responses_bytes)
+        self._options = options
+        self._running: dict[str, _Running] = {}
+
+    async def conversation(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The items before those of a request. Raises MLCError if they are not kept."""
+        previous = asked.get("previous_response_id")
+        if previous is None:
+            return []
+        return await asyncio.to_thread(
+            self.store.conversation, previous, self._options.max_body_bytes
+        )
+
+    def keep(self, asked: Mapping[str, Any], response: dict[str, Any]) -> None:
+        """Keeps a response that has ended. `asked`: with the items of its own request."""
+        previous = response["previous_response_id"]
+        self.store.put(KeptResponse(response["id"], previous, asked["input"], response))
+
+    def begin(
+        self,
+        asked: Mapping[str, Any],
+        answer: ResponsesAnswerFormat,
+        engine: CoreEngine,
+        body: bytes,
+    ) -> dict[str, Any]:
+        """Begins a response in the background. Returns it as it is now."""
+        if len(self._running) >= _MAX_IN_BACKGROUND:
+            raise error_of(
+                reasons.SERVER_BUSY, f"{_MAX_IN_BACKGROUND} responses are made in the background"
+            )
+        queued = answer.describe("queued")
+        kept = KeptResponse(queued["id"], queued["previous_response_id"], asked["input"], queued)
+        self.store.put(kept)
+        running = self._running[kept.id] = _Running(CoreRequest(engine), kept)
+        running.task = asyncio.ensure_future(self._run(running, answer, body))
+        return queued
+
+    async def cancel(self, response_id: str) -> dict[str, Any]:
+        """Ends a response in the background. One that has ended stays as it is."""
+        running = self._running.pop(response_id, None)
+        if running is not None:
+            running.core.end()
+            assert running.task is not None
+            running.task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running.task
+            kept = running.kept
+            cancelled = {**kept.response, "status": "cancelled"}
+            self.store.put(KeptResponse(kept.id, kept.previous, kept.input, cancelled))
+        found = (await asyncio.to_thread(self.store.get, response_id)).response
+        if not found["background"]:
+            raise error_of(
+                reasons.INVALID_REQUEST,
+                "Cannot cancel a synchronous response.",
+                param="response_id",
+            )
+        return found
+
+    async def delete(self, response_id: str) -> None:
+        if response_id in self._running:
+            await self.cancel(response_id)
+        await asyncio.to_thread(self.store.delete, response_id)
+
+    async def close(self) -> None:
+        """Ends what runs. Its responses have failed."""
+        for response_id in list(self._running):
+            running = self._running.pop(response_id)
+            running.core.end()
+            assert running.task is not None
+            running.task.cancel()
+        self.store.close()
+
+    async def _run(self, running: _Running, answer: ResponsesAnswerFormat, body: bytes) -> None:
+        try:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(
+                    self._ask(running, answer, body), self._options.request_timeout
+                )
+                return
+            error = error_of(reasons.TIMEOUT, "the response took longer than the server allows")
+            answer.failed(error.to_dict()["error"])
+        finally:
+            running.core.end()
+            self._running.pop(running.kept.id, None)
+
+    async def _ask(self, running: _Running, answer: ResponsesAnswerFormat, body: bytes) -> None:
+        try:
+            await running.core.submit("chat.completions", body)
+        except MLCError as error:
+            answer.failed(error.to_dict()["error"])
+            return
+        kind, text = (await running.core.next_events())[-1]
+        if kind == _core.EVENT_ERROR:
+            answer.failed(json.loads(text)["error"])
+        else:
+            answer.whole(text)
+
+
+def own_items(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The input items of a request, each with an id."""
+    given = asked["input"]
+    if isinstance(given, str):
+        given = [{"role": "user", "content": given}]
+    return [_item(item) for item in given]
+
+
+def _item(item: Mapping[str, Any]) -> dict[str, Any]:
+    kind = item.get("type") or "message"
+    out = {**item, "type": kind}
+    out["id"] = item.get("id") or f"{_ID_PREFIXES.get(kind, 'msg')}_{uuid.uuid4().hex}"
+    if kind == "message":
+        part = "output_text" if item["role"] == "assistant" else "input_text"
+        if isinstance(item["content"], str):
+            out["content"] = [{"type": part, "text": item["content"]}]
+        out["status"] = "completed"
+    return out

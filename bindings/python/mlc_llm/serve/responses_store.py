@@ -1,0 +1,208 @@
+"""Responses that are kept: in a SQLite file, or in memory, within a budget."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlc_llm.errors import InvalidRequestError, error_of
+from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.errors import readable
+
+_log = logging.getLogger("uvicorn.error")
+_VERSION = 1  # of the tables
+_TABLE = """
+CREATE TABLE IF NOT EXISTS responses (
+  number INTEGER PRIMARY KEY,   -- in the order of their making
+  id TEXT UNIQUE NOT NULL,
+  previous TEXT,
+  unfinished INTEGER NOT NULL,
+  input TEXT NOT NULL,          -- JSON: the items of its own request
+  response TEXT NOT NULL        -- JSON: the object that clients get
+)
+"""
+_COLUMNS = "id, previous, input, response"
+_SIZE = "LENGTH(CAST(input AS BLOB)) + LENGTH(CAST(response AS BLOB))"
+
+
+@dataclass(frozen=True)
+class KeptResponse:
+    """A response, and what it answers. `previous`: the response that it follows."""
+
+    id: str
+    previous: str | None
+    input: Sequence[dict[str, Any]]
+    response: dict[str, Any]
+
+    def items(self) -> Iterable[dict[str, Any]]:
+        """What a response that follows this one reads: the input, then the output."""
+        yield from self.input
+        yield from self.response["output"]
+
+
+class ResponseStore:
+    """The kept responses. When they take more than `max_bytes`, the oldest ones leave. Thread-safe.
+
+    SQLite's journal makes each response whole or absent, also when the process is killed.
+    """
+
+    def __init__(self, path: Path | None = None, max_bytes: int = 64 << 20) -> None:
+        """Opens the file, or makes it. A damaged one is put aside, with a line in the log. Raises
+        InvalidRequestError if it can be neither read nor made."""
+        self._path = path
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        try:
+            self._database = self._open()
+        except sqlite3.DatabaseError as error:
+            if path is None or isinstance(error, sqlite3.OperationalError):
+                raise InvalidRequestError(
+                    f"--responses-db {path}: {error}", param="responses_db"
+                ) from None
+            self._put_aside(path, error)
+            self._database = self._open()
+        self._end_unfinished()
+        (self._bytes,) = self._database.execute(
+            f"SELECT COALESCE(SUM({_SIZE}), 0) FROM responses"
+        ).fetchone()
+        self._make_room()
+
+    def put(self, kept: KeptResponse) -> None:
+        """Keeps a response, in place of an earlier state of it."""
+        given = json.dumps(kept.input, ensure_ascii=False).encode("utf-8", "replace").decode()
+        answer = json.dumps(kept.response, ensure_ascii=False).encode("utf-8", "replace").decode()
+        unfinished = kept.response["status"] in ("queued", "in_progress")
+        with self._lock, self._database as database:
+            self._remove(kept.id)
+            database.execute(
+                "INSERT INTO responses (id, previous, unfinished, input, response) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (kept.id, kept.previous, unfinished, given, answer),
+            )
+            self._bytes += len(given.encode()) + len(answer.encode())
+            self._make_room()
+
+    def get(self, response_id: str) -> KeptResponse:
+        """Raises MLCError if it is not kept."""
+        found = self._find(response_id)
+        if found is None:
+            raise error_of(
+                reasons.RESPONSE_NOT_FOUND,
+                f"Response with id '{response_id[:100]}' not found.",
+                param="response_id",
+            )
+        return found
+
+    def delete(self, response_id: str) -> None:
+        """Raises MLCError if it is not kept."""
+        self.get(response_id)
+        with self._lock, self._database:
+            self._remove(response_id)
+
+    def conversation(self, response_id: str, max_bytes: int) -> list[dict[str, Any]]:
+        """The items of a response and of all that it follows, oldest first. Raises MLCError if one
+        of them is not kept, and if they are longer than `max_bytes`."""
+        parts: list[KeptResponse] = []
+        next_id: str | None = response_id
+        size = 0
+        while next_id is not None:
+            found = self._find(next_id)
+            if found is None:
+                raise error_of(
+                    reasons.PREVIOUS_RESPONSE_NOT_FOUND,
+                    f"Previous response with id '{next_id[:100]}' not found.",
+                    param="previous_response_id",
+                )
+            parts.append(found)
+            size += sum(len(json.dumps(item)) for item in found.items())
+            if size > max_bytes:
+                raise error_of(
+                    reasons.BODY_TOO_LARGE,
+                    f"The conversation of the response has more than {max_bytes} bytes.",
+                    param="previous_response_id",
+                )
+            next_id = found.previous
+        return [item for part in reversed(parts) for item in part.items()]
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def _open(self) -> sqlite3.Connection:
+        name = ":memory:" if self._path is None else str(self._path)
+        database = sqlite3.connect(name, timeout=5.0, check_same_thread=False)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            if state != "ok" or version not in (0, _VERSION):
+                words = state if state != "ok" else f"its tables have the version {version}"
+                raise sqlite3.DatabaseError(words)
+            with database:
+                database.execute(_TABLE)
+                database.execute(f"PRAGMA user_version = {_VERSION}")
+            with closing(database.execute(f"SELECT {_COLUMNS}, number FROM responses LIMIT 1")):
+                pass
+        except sqlite3.Error:
+            database.close()
+            raise
+        return database
+
+    def _put_aside(self, path: Path, error: Exception) -> None:
+        aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+        for end in ("", "-wal", "-shm"):
+            part = path.with_name(path.name + end)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + end))
+        _log.warning("The responses in %s are damaged (%s); the file is now %s", path, error, aside)
+
+    def _end_unfinished(self) -> None:
+        """Responses that an earlier process did not finish have failed."""
+        rows = self._database.execute(
+            f"SELECT {_COLUMNS} FROM responses WHERE unfinished"
+        ).fetchall()
+        for row in rows:
+            kept = _kept(row)
+            error = {"code": "server_error", "message": "the server ended before the response did"}
+            failed = {**kept.response, "status": "failed", "error": error}
+            with self._database as database:
+                database.execute(
+                    "UPDATE responses SET unfinished = 0, response = ? WHERE id = ?",
+                    (json.dumps(failed), kept.id),
+                )
+
+    def _find(self, response_id: str) -> KeptResponse | None:
+        with self._lock:
+            row = self._database.execute(
+                f"SELECT {_COLUMNS} FROM responses WHERE id = ?", (readable(response_id),)
+            ).fetchone()
+        return None if row is None else _kept(row)
+
+    def _remove(self, response_id: str) -> None:
+        row = self._database.execute(
+            f"DELETE FROM responses WHERE id = ? RETURNING {_SIZE}", (response_id,)
+        ).fetchone()
+        if row is not None:
+            self._bytes -= row[0]
+
+    def _make_room(self) -> None:
+        while self._bytes > self._max_bytes:
+            oldest = self._database.execute(
+                "SELECT id FROM responses ORDER BY number LIMIT 1"
+            ).fetchone()
+            if oldest is None:
+                return
+            self._remove(oldest[0])
+
+
+def _kept(row: tuple[str, str | None, str, str]) -> KeptResponse:
+    return KeptResponse(row[0], row[1], json.loads(row[2]), json.loads(row[3]))

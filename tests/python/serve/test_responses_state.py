@@ -1,0 +1,276 @@
+"""Responses that are kept: following, reading, deleting, in the background, over restarts."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
+
+from .conftest import FAKE, PATIENCE, started_server
+
+OPTIONS: dict[str, Any] = {"model": "fake-model", "max_output_tokens": 12, "temperature": 0}
+_END = json.loads((FAKE / "mlc-chat-config.json").read_text())["eos_token_id"]
+ENDLESS: dict[str, Any] = {
+    "model": "fake-model",
+    "max_output_tokens": 30000,
+    "temperature": 2,
+    "extra_body": {"logit_bias": {str(_END): -100}},
+}
+
+
+def kept(number: int, *, previous: str | None = None, size: int = 0, **fields: Any) -> KeptResponse:
+    item = {"type": "message", "role": "user", "content": f"{number}" + "x" * size}
+    response = {"id": f"r{number}", "status": "completed", "output": [{"n": number}], **fields}
+    return KeptResponse(f"r{number}", previous, [item], response)
+
+
+# The store
+
+
+def test_what_is_put_is_there_after_a_restart(tmp_path: Path) -> None:
+    store = ResponseStore(tmp_path / "db")
+    store.put(kept(1))
+    store.put(kept(2, previous="r1"))
+    store.delete("r1")
+    store.close()
+    store = ResponseStore(tmp_path / "db")
+    assert store.get("r2") == kept(2, previous="r1")
+    for missing in ("r1", "", "\ud800", "x" * 100_000):
+        with pytest.raises(MLCError) as refused:
+            store.get(missing)
+        assert refused.value.code == "response_not_found"
+    with pytest.raises(MLCError) as refused:
+        store.conversation("r2", 1000)
+    assert refused.value.param == "previous_response_id"
+
+
+def test_a_conversation_is_in_order_and_has_a_limit() -> None:
+    store = ResponseStore()
+    for number in range(5):
+        store.put(kept(number, previous=f"r{number - 1}" if number else None))
+    items = store.conversation("r4", 10_000)
+    assert [item.get("n", item.get("content")) for item in items] == [
+        value for number in range(5) for value in (f"{number}", number)
+    ]
+    with pytest.raises(MLCError) as refused:
+        store.conversation("r4", 100)
+    assert refused.value.code == "body_too_large"
+
+
+def test_the_oldest_leave_when_the_budget_is_spent(tmp_path: Path) -> None:
+    store = ResponseStore(tmp_path / "db", max_bytes=3500)
+    for number in range(6):
+        store.put(kept(number, size=1000))
+    store.put(kept(4, size=1000))  # a new state of it makes it the youngest
+    assert [is_kept(store, number) for number in range(6)] == [False] * 3 + [True] * 3
+    store.close()
+    store = ResponseStore(tmp_path / "db", max_bytes=1500)
+    assert [is_kept(store, number) for number in range(3, 6)] == [False, True, False]
+    store.put(kept(9, size=5000))  # larger than everything
+    assert not is_kept(store, 9)
+
+
+def is_kept(store: ResponseStore, number: int) -> bool:
+    try:
+        store.get(f"r{number}")
+    except MLCError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "page", "version"])
+def test_a_damaged_file_is_put_aside(
+    damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "db"
+    store = ResponseStore(path)
+    for number in range(50):
+        store.put(kept(number, size=1000))
+    if damage == "version":
+        store._database.execute("PRAGMA user_version = 99")
+    store.close()
+    data = path.read_bytes()
+    if damage == "text":
+        path.write_bytes(b"no database at all" * 100)
+    elif damage == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif damage == "page":
+        middle = len(data) // 8192 * 4096
+        path.write_bytes(data[:4096] + b"\xff" * middle + data[4096 + middle :])
+    store = ResponseStore(path)
+    assert not is_kept(store, 1)
+    store.put(kept(1))
+    assert is_kept(store, 1)
+    assert len(list(tmp_path.glob("db.damaged-*"))) >= 1 and "damaged" in caplog.text
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        ResponseStore(tmp_path / "no folder" / "db")
+    assert refused.value.param == "responses_db"
+
+
+def test_what_was_not_finished_has_failed(tmp_path: Path) -> None:
+    store = ResponseStore(tmp_path / "db")
+    store.put(kept(1, status="in_progress"))
+    store.close()
+    response = ResponseStore(tmp_path / "db").get("r1").response
+    assert response["status"] == "failed" and "ended" in response["error"]["message"]
+
+
+# The routes
+
+
+def test_one_response_follows_another(client: openai.OpenAI) -> None:
+    first = client.responses.create(**OPTIONS, input="My name is Ann.", instructions="Be brief.")
+    second = client.responses.create(
+        **OPTIONS, input="What is my name?", previous_response_id=first.id
+    )
+    assert second.previous_response_id == first.id and second.store is True
+    said = [
+        {"role": "user", "content": "My name is Ann."},
+        {"role": "assistant", "content": first.output_text},
+        {"role": "user", "content": "What is my name?"},
+    ]
+    whole = client.responses.create(**OPTIONS, input=said)  # type: ignore[arg-type]
+    assert whole.output_text == second.output_text
+    count = client.responses.input_tokens.count(
+        model="fake-model", input="What is my name?", previous_response_id=first.id
+    )
+    assert count.input_tokens == second.usage.input_tokens == whole.usage.input_tokens
+    stream = client.responses.create(
+        **OPTIONS, input="What is my name?", previous_response_id=first.id, stream=True
+    )
+    last = list(stream)[-1].response
+    assert last.output_text == second.output_text
+    assert client.responses.retrieve(last.id).output_text == last.output_text
+
+
+def test_reading_and_deleting(client: openai.OpenAI) -> None:
+    given = [{"role": "user", "content": text} for text in "abc"]
+    made = client.responses.create(**OPTIONS, input=given)  # type: ignore[arg-type]
+    assert client.responses.retrieve(made.id).output_text == made.output_text
+    listed = client.responses.input_items.list(made.id, order="asc", limit=2)
+    assert [item.content[0].text for item in listed] == ["a", "b", "c"]  # type: ignore[union-attr]
+    page = client.responses.input_items.list(made.id, limit=2)
+    assert [item.content[0].text for item in page.data] == ["c", "b"]  # type: ignore[union-attr]
+    assert page.has_more
+    client.responses.delete(made.id)
+    for ask in (client.responses.retrieve, client.responses.delete, client.responses.cancel):
+        with pytest.raises(openai.NotFoundError):
+            ask(made.id)
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(**OPTIONS, input="x", previous_response_id=made.id)
+    assert refused.value.code == "previous_response_not_found"
+
+
+def test_what_is_not_stored_is_not_kept(client: openai.OpenAI) -> None:
+    made = client.responses.create(**OPTIONS, input="x", store=False)
+    assert made.store is False
+    with pytest.raises(openai.NotFoundError):
+        client.responses.retrieve(made.id)
+    with pytest.raises(openai.BadRequestError):
+        client.responses.create(**OPTIONS, input="x", store=False, background=True)
+
+
+def ended(client: openai.OpenAI, response_id: str) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        response = client.responses.retrieve(response_id)
+        if response.status not in ("queued", "in_progress"):
+            return response
+        time.sleep(0.02)
+    pytest.fail("the response did not end")
+
+
+def test_in_the_background(client: openai.OpenAI) -> None:
+    begun = client.responses.create(**OPTIONS, input="Hello", background=True)
+    assert begun.status == "queued" and begun.background
+    whole = client.responses.create(**OPTIONS, input="Hello")
+    assert ended(client, begun.id).output_text == whole.output_text
+    long = client.responses.create(**OPTIONS, input="word " * 20_000, background=True)
+    failed = ended(client, long.id)
+    assert failed.status == "failed" and "context length" in failed.error.message
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.responses.create(**OPTIONS, input="x", background=True, stream=True)
+    assert refused.value.param == "stream"
+
+
+def test_cancelling(client: openai.OpenAI, http: httpx.Client) -> None:
+    begun = client.responses.create(**ENDLESS, input="Hello", background=True)
+    assert client.responses.cancel(begun.id).status == "cancelled"
+    assert client.responses.retrieve(begun.id).status == "cancelled"
+    assert client.responses.cancel(begun.id).status == "cancelled"
+    again = client.responses.create(**ENDLESS, input="Hello", background=True)
+    client.responses.delete(again.id)
+    deadline = time.monotonic() + PATIENCE
+    while "running 0.0" not in http.get("/metrics").text:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    made = client.responses.create(**OPTIONS, input="x")
+    with pytest.raises(openai.BadRequestError):
+        client.responses.cancel(made.id)
+
+
+@pytest.mark.parametrize("path", ["", "/cancel", "/input_items"])
+@pytest.mark.parametrize("name", ["nothing", "%00", "x" * 5000, "%F0%9F%98%80", "..%2f.."])
+def test_hostile_ids(http: httpx.Client, path: str, name: str) -> None:
+    method = "POST" if path == "/cancel" else "GET"
+    assert http.request(method, f"/v1/responses/{name}{path}").status_code in (400, 404, 405)
+
+
+def test_hostile_pages(client: openai.OpenAI, http: httpx.Client) -> None:
+    made = client.responses.create(**OPTIONS, input="x")
+    items = f"/v1/responses/{made.id}/input_items"
+    for query in (
+        "limit=0",
+        "limit=x",
+        "limit=1000",
+        "order=up",
+        "after=nobody",
+        "limit=" + "9" * 99,
+    ):
+        assert http.get(f"{items}?{query}").status_code == 400, query
+    assert http.get(f"/v1/responses/{made.id}?stream=true").status_code == 400
+    for wrong in (3, [], {}, "\ud800", "x\0y", "y" * 100_000):
+        body = {"input": "x", "previous_response_id": wrong}
+        answer = http.post("/v1/responses", content=json.dumps(body).encode())
+        assert answer.status_code == 400, answer.text
+
+
+def test_the_key_is_wanted(url: str) -> None:
+    for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/cancel"), ("GET", "/input_items")):
+        assert httpx.request(method, f"{url}/v1/responses/x{path}").status_code == 401
+
+
+def test_a_server_that_is_killed_loses_the_last_one_at_most(tmp_path: Path) -> None:
+    arguments = (str(FAKE), "--device", "fake", "--responses-db", str(tmp_path / "db"))
+    ids = []
+    with started_server(*arguments) as server:
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0)
+        previous: str | None = None
+        for number in range(8):
+            made = client.responses.create(
+                **OPTIONS, input=f"{number}", previous_response_id=previous
+            )
+            previous = made.id
+            ids.append(made.id)
+        running = client.responses.create(**ENDLESS, input="x", background=True).id
+        server.stop(signal.SIGKILL)
+    with started_server(*arguments) as server:
+        client = openai.OpenAI(base_url=f"{server.url}/v1", api_key="x", max_retries=0)
+        for response_id in ids[:-1]:
+            assert client.responses.retrieve(response_id).output_text
+        follow = client.responses.create(**OPTIONS, input="9", previous_response_id=ids[-2])
+        assert follow.usage.input_tokens > 40
+        assert client.responses.retrieve(running).status == "failed"
+        assert server.stop() == 0
