@@ -1,5 +1,5 @@
-/* Opens libmlc_llm.so as an app does, loads a model and prints the events of one request, one a
- * line: `chat CORE MODEL_JSON REQUEST_JSON`. It is linked with musl, whose loader stands in for
+/* Opens libmlc_llm.so as an app does, loads a model and prints the events of requests, one a line:
+ * `chat CORE MODEL_JSON REQUEST_JSON...`; each request begins when the one before it has ended. It is linked with musl, whose loader stands in for
  * Android's (bionic_names.c has what musl lacks). */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static int failed(const char* what, void* status) {
 }
 
 int main(int count, char** words) {
-  if (count != 4) return 2;
+  if (count < 4) return 2;
   void* core = dlopen(words[1], RTLD_NOW | RTLD_LOCAL);
   if (core == NULL) {
     puts(dlerror());
@@ -45,11 +45,15 @@ int main(int count, char** words) {
   void* engine = NULL;
   if (failed("create", create("{}", &engine))) return 1;
   if (failed("load", load(engine, words[2], NULL, NULL))) return 1;
-  void* status =
-      submit(engine, "chat.completions", words[3], strlen(words[3]), NULL, 0, on_event, NULL, NULL);
-  if (failed("submit", status)) return 1;
   struct timespec pause = {0, 10000000};
-  while (!ended) nanosleep(&pause, NULL);
+  for (int at = 3; at < count; ++at) {
+    const char* body = words[at];
+    ended = 0;
+    void* status =
+        submit(engine, "chat.completions", body, strlen(body), NULL, 0, on_event, NULL, NULL);
+    if (failed("submit", status)) return 1;
+    while (!ended) nanosleep(&pause, NULL);
+  }
   destroy(engine);
   return 0;
 }

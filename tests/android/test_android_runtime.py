@@ -17,6 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import easy_questions
 import pytest
 from devtools.android import build, musl, publish, sysroot
 from devtools.debian_root import UnavailableError
@@ -30,13 +31,9 @@ HERE = Path(__file__).parent
 ALLOWED = {"libc.so", "libm.so", "libdl.so", "liblog.so"}
 LARGEST = {"arm64-v8a": 6_100_000, "x86_64": 6_350_000}  # bytes
 LARGEST_MODEL = 6_000_000
-REQUEST = {
-    "messages": [{"role": "user", "content": "Write one sentence about the sea."}],
-    "temperature": 0.0,
-    "seed": 7,
-    "max_tokens": 24,
-    "logprobs": True,  # they list the tokens
-}
+PACKAGED_LIBRARY = Path("lib/mlc4j/src/main/jniLibs/arm64-v8a/libsmol.so")
+# Log probabilities list the tokens.
+REQUESTS = [{**request, "logprobs": True} for request in easy_questions.requests()]
 
 
 @pytest.fixture(params=build.ABIS)
@@ -135,16 +132,18 @@ def scratch(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Confi
 
 @pytest.fixture(scope="module")
 def default_model(scratch: Path) -> ResolvedModel:
-    return resolve_model(None, device="cpu", quantization="q4f32_1", progress=lambda _: None)
+    return resolve_model(None, device="cpu", progress=lambda _: None)
 
 
 @pytest.fixture(scope="module")
-def expected(default_model: ResolvedModel) -> ChatCompletion:
-    """The answer on this machine."""
-    here = MLCEngine(
+def expected(default_model: ResolvedModel) -> list[ChatCompletion]:
+    """The answers on this machine."""
+    with MLCEngine(
         str(default_model.folder), model_lib=str(default_model.model_lib), device="cpu"
-    )
-    return here.chat.completions.create(**REQUEST)
+    ) as here:
+        found = [here.chat.completions.create(**request) for request in REQUESTS]
+    assert easy_questions.right([one.choices[0].message.content or "" for one in found]) == 5
+    return found
 
 
 @functools.cache
@@ -186,7 +185,11 @@ def command_on(phone: Phone, cpu: str, root: Path, folder: Path, libraries: Path
 
 @pytest.mark.parametrize(("phone", "cpu"), RUNS)
 def test_a_model_answers_on_the_build_for_phones(
-    scratch: Path, default_model: ResolvedModel, expected: ChatCompletion, phone: Phone, cpu: str
+    scratch: Path,
+    default_model: ResolvedModel,
+    expected: list[ChatCompletion],
+    phone: Phone,
+    cpu: str,
 ) -> None:
     """The same tokens as on this machine."""
     libraries = build.FOLDER / phone.abi / "lib"
@@ -205,38 +208,41 @@ def test_a_model_answers_on_the_build_for_phones(
     check_answer([*command, libraries / "libmlc_llm.so"], model, expected)
 
 
-def check_answer(command: list[object], model: dict[str, str], expected: ChatCompletion) -> None:
+def check_answer(
+    command: list[object], model: dict[str, str], expected: list[ChatCompletion]
+) -> None:
     """The program gives the expected tokens."""
-    command = [*command, json.dumps(model), json.dumps(REQUEST)]
+    command = [*command, json.dumps(model), *map(json.dumps, REQUESTS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1500)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    kind, _, body = done.stdout.strip().partition(" ")
-    assert kind == "1", done.stdout
-    answer = json.loads(body)["choices"][0]
-    assert answer["message"]["content"] == expected.choices[0].message.content
-    tokens = expected.choices[0].logprobs.content
-    assert len(tokens) == 24
-    assert [one["token"] for one in answer["logprobs"]["content"]] == [one.token for one in tokens]
+    lines = done.stdout.strip().splitlines()
+    assert len(lines) == len(expected), done.stdout
+    for line, wanted in zip(lines, expected, strict=True):
+        kind, _, body = line.partition(" ")
+        assert kind == "1", line
+        answer, choice = json.loads(body)["choices"][0], wanted.choices[0]
+        assert answer["message"]["content"] == choice.message.content
+        tokens = [one.token for one in choice.logprobs.content]
+        assert [one["token"] for one in answer["logprobs"]["content"]] == tokens
 
 
 @functools.cache
-def packaged_library(scratch: Path) -> Path:
-    """What `mlc_llm package` makes of the default model for an APK."""
+def packaged(scratch: Path) -> Path:
+    """What `mlc_llm package` makes of the default model for an APK: `bundle` and `lib`."""
     model = {"model": "default", "model_id": "smol", "estimated_vram_bytes": 1}
-    model |= {"model_lib": "smol", "quantization": "q4f32_1", "bundle_weight": True}
+    model |= {"model_lib": "smol", "bundle_weight": True}
     config = scratch / "mlc-package-config.json"
     config.write_text(json.dumps({"device": "android", "model_list": [model]}))
     command = [sys.executable, "-m", "mlc_llm", "package", "--package-config", str(config)]
     dist = scratch / "dist"
     subprocess.run([*command, "-o", str(dist)], check=True, stdin=subprocess.DEVNULL)
-    library = dist / "lib/mlc4j/src/main/jniLibs/arm64-v8a/libsmol.so"
-    assert library.stat().st_size <= LARGEST_MODEL
-    return library
+    assert (dist / PACKAGED_LIBRARY).stat().st_size <= LARGEST_MODEL
+    return dist
 
 
 @pytest.mark.parametrize("cpu", PHONES[0].processors)
 def test_a_phone_without_opencl_answers(
-    scratch: Path, default_model: ResolvedModel, expected: ChatCompletion, cpu: str
+    scratch: Path, expected: list[ChatCompletion], cpu: str
 ) -> None:
     """The package's library by its name alone, as inside an APK, and the device `auto`."""
     phone, libraries = PHONES[0], build.FOLDER / "arm64-v8a" / "lib"
@@ -248,10 +254,10 @@ def test_a_phone_without_opencl_answers(
         root = musl.musl_root(phone.debian)
     except UnavailableError as error:
         pytest.skip(str(error))
-    library = packaged_library(scratch)
-    folders = Path(f"{libraries}:{library.parent}")
+    dist = packaged(scratch)
+    folders = Path(f"{libraries}:{(dist / PACKAGED_LIBRARY).parent}")
     command = command_on(phone, cpu, root, programs(scratch, phone.machine), folders)
-    model = {"model": str(default_model.folder), "model_lib": "smol", "device": "auto"}
+    model = {"model": str(dist / "bundle" / "smol"), "model_lib": "smol", "device": "auto"}
     check_answer([*command, libraries / "libmlc_llm.so"], model, expected)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlc_llm import MLCEngine
+from mlc_llm.package.devices import DEVICES
 from mlc_llm.prepare.model_source import resolve_folder
 
 # Short questions, and what the answer must hold.
@@ -45,6 +46,13 @@ def test_it_is_taken_as_its_authors_mean_it() -> None:
         (resolve_folder("default", quantization="q4f32_1") / "mlc-chat-config.json").read_text()
     )
     assert again["temperature"] == 0.2 and "activation_bits" not in again
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_every_package_has_the_weights_that_run_here(name: str) -> None:
+    """Not one of the devices of `mlc_llm package` gets it quantized a second time."""
+    unread = DEVICES[name].unread
+    assert resolve_folder(None, otherwise="q4f16_1", unread=unread) == resolve_folder(None)
 
 
 # With the authors' sampling alone, these answers had no end (three of eight seeds ended the haiku).

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import easy_questions
 import pytest
 from chat_browser import WASM, Browser, opened, started
 from chat_site import add_sdk, build_site
@@ -62,7 +63,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     tiny_models.write_hf_folder(folder / "tiny", tiny_models.random_weights())
     tiny = resolve_model(folder / "tiny", quantization="q4f32_1", progress=lambda _: None)
     default = resolve_model(DEFAULT_MODEL, progress=lambda _: None)
-    package = packaged(folder, default=Path(default.folder), tiny=Path(tiny.folder))
+    package = packaged(folder, default=DEFAULT_MODEL, tiny=Path(tiny.folder))
     add_sdk(package)
     build_site(package, folder / "site")
     for name in ("engines.html", "engines.js", "engine_worker.js"):
@@ -227,3 +228,14 @@ def test_the_chat_page_answers_without_a_network(
         answers = visits(made.site, browser, "default", QUESTIONS[0])
         browser.save_screenshot(str(tmp_path / "page.png"))
     assert "Paris" in answers[0] and answers == answers[:1] * 3
+
+
+def test_the_packaged_default_model_answers_as_natively(simd: Browser, made: Made) -> None:
+    """`mlc_llm package` keeps the types of its GGUF file: nothing is quantized a second time."""
+    asked = easy_questions.requests()
+    with MLCEngine(made.default.folder, model_lib=str(made.default.model_lib)) as engine:
+        expected = [natively(engine, one)["text"] for one in asked]
+    simd.visit()
+    found = simd.call("asked", "default", [asked])["answers"][0]
+    assert [one["text"] for one in found] == expected
+    assert easy_questions.right(expected) == 5

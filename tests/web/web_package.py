@@ -14,8 +14,9 @@ from mlc_llm.prepare.progress import LogSteps
 SIZES = {"context_window_size": 512, "prefill_chunk_size": 64}
 
 
-def packaged(folder: Path, **models: Path) -> Path:
-    """The package in `folder`: each model by its id, with its weights."""
+def packaged(folder: Path, **models: Path | str) -> Path:
+    """The package in `folder`: each model by its id, with its weights. A model is a folder, or a
+    name as a user writes it."""
     entries: list[dict[str, Any]] = [
         {"model": str(path), "model_id": name, "estimated_vram_bytes": 1, "bundle_weight": True,
          "overrides": SIZES}
