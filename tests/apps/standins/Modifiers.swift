@@ -2,6 +2,11 @@
 
 public struct Font: Sendable {
     public static let caption = Font(), caption2 = Font(), headline = Font(), callout = Font()
+    public static let title2 = Font()
+
+    public struct Weight: Sendable {
+        public static let semibold = Weight(), regular = Weight()
+    }
 }
 @MainActor public protocol ShapeStyle {}
 public struct Color: ShapeStyle, Sendable {
@@ -36,6 +41,7 @@ extension View {
     public func padding(_ length: Double? = nil) -> some View { self }
     public func frame(maxWidth: Double?) -> some View { self }
     public func opacity(_ value: Double) -> some View { self }
+    public func fontWeight(_ weight: Font.Weight?) -> some View { self }
     public func monospaced(_ isActive: Bool = true) -> some View { self }
     public func disabled(_ isDisabled: Bool) -> some View { self }
     public func tag<T: Hashable>(_ tag: T) -> some View { self }

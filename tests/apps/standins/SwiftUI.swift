@@ -134,7 +134,7 @@ extension Button where L: View {
     public init(action: @escaping @MainActor () -> Void, @ViewBuilder label: () -> L) {}
 }
 public enum HorizontalAlignment: Sendable { case leading, center, trailing }
-public enum VerticalAlignment: Sendable { case top, center, bottom }
+public enum VerticalAlignment: Sendable { case top, center, bottom, firstTextBaseline }
 public struct VStack<C: View>: Primitive {
     public init(
         alignment: HorizontalAlignment = .center, spacing: Double? = nil,
@@ -166,6 +166,14 @@ public struct Link: Primitive {
 public struct ViewThatFits<C: View>: Primitive {
     public init(in axes: Axis, @ViewBuilder content: () -> C) {}
 }
+public struct Grid<C: View>: Primitive {
+    public init(
+        alignment: Alignment = .center, horizontalSpacing: CGFloat? = nil,
+        verticalSpacing: CGFloat? = nil, @ViewBuilder content: () -> C
+    ) {}
+}
+public struct GridRow<C: View>: Primitive { public init(@ViewBuilder content: () -> C) {} }
+public struct Divider: Primitive { public init() {} }
 public struct Form<C: View>: Primitive { public init(@ViewBuilder content: () -> C) {} }
 public struct TabView<C: View>: Primitive { public init(@ViewBuilder content: () -> C) {} }
 public struct ScrollView<C: View>: Primitive {

@@ -37,7 +37,7 @@ struct MessageView: View {
 
     @ViewBuilder private var content: some View {
         if message.role == .assistant {
-            Text(markdown).textSelection(.enabled)
+            MarkdownView(text: message.content)
             ForEach(message.calls) { call in
                 Text(verbatim: "\(call.name)(\(call.arguments))").monospaced()
             }
@@ -60,14 +60,6 @@ struct MessageView: View {
     private func report(to address: String) {
         let letter = AnswerReport.letter(to: address, about: message)
         if let letter { openURL(letter) }
-    }
-
-    /// Line breaks stay; a text that is no Markdown is shown as it is.
-    private var markdown: AttributedString {
-        let options = AttributedString.MarkdownParsingOptions(
-            interpretedSyntax: .inlineOnlyPreservingWhitespace)
-        let parsed = try? AttributedString(markdown: message.content, options: options)
-        return parsed ?? AttributedString(message.content)
     }
 
     private var role: LocalizedStringKey {

@@ -5,6 +5,19 @@ import Testing
 @testable import ChatKit
 
 enum ChatVectors {
+    static func blocks(_ input: JSONValue) throws -> JSONValue {
+        let blocks = MarkdownBlock.blocks(try input.text("text")).map { block -> JSONValue in
+            let rows = block.rows.map { JSONValue.array($0.map(JSONValue.string)) }
+            return [
+                "kind": .string(block.kind.rawValue), "text": .string(block.text),
+                "level": block.level > 0 ? .int(block.level) : .null,
+                "label": block.label.isEmpty ? .null : .string(block.label),
+                "rows": rows.isEmpty ? .null : .array(rows),
+            ]
+        }
+        return ["blocks": .array(blocks)]
+    }
+
     /// The chat of a case, whose members that do not matter are left out.
     private static func chat(_ input: JSONValue) throws -> SavedChat {
         guard case .object(var members)? = input["chat"] else { throw Fault("chat", "is missing") }

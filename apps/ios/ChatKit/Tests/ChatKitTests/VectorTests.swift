@@ -22,7 +22,7 @@ private let answers: [String: @Sendable (JSONValue) throws -> JSONValue] = [
     "messages": ChatVectors.messages, "edit": ChatVectors.edit,
     "open_calls": ChatVectors.openCalls, "export": ChatVectors.export,
     "import": ChatVectors.read, "statistics": ChatVectors.statistics,
-    "pictures": ChatVectors.pictures,
+    "pictures": ChatVectors.pictures, "blocks": ChatVectors.blocks,
     "calculator": ToolVectors.calculator, "tool": ToolVectors.tool,
     "refusal": ToolVectors.refusal, "clock": ToolVectors.clock,
     "benchmark": ToolVectors.benchmark, "bytes": ToolVectors.bytes,

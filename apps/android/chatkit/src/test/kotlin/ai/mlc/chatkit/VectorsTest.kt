@@ -1,5 +1,7 @@
 package ai.mlc.chatkit
 
+import ai.mlc.chatkit.chat.Markdown
+import ai.mlc.chatkit.chat.MarkdownBlock
 import ai.mlc.chatkit.chat.AnswerTimes
 import ai.mlc.chatkit.chat.Chat
 import ai.mlc.chatkit.chat.ChosenPictures
@@ -79,6 +81,7 @@ class VectorsTest {
                 DownloadVectors.output(kind, input)
             "app_config", "address", "files", "index", "plan", "estimate" -> modelOutput(kind, input)
             "warnings", "trim_levels" -> warningsOutput(input.getValue("events") as JsonArray)
+            "blocks" -> json("blocks" to Markdown.blocks(input.text("text")).map(::blockJson))
             "pictures" -> picturesOutput(input.getValue("events") as JsonArray)
             "statistics", "benchmark", "bytes" -> statisticsOutput(kind, input)
             "calculator", "tool", "clock", "refusal" -> toolOutput(kind, input)
@@ -87,6 +90,11 @@ class VectorsTest {
     } catch (error: FieldException) {
         json("error" to json("field" to error.field, "why" to error.why))
     }
+
+    private fun blockJson(block: MarkdownBlock) = json(
+        "kind" to block.kind.name.lowercase(), "text" to block.text, "level" to block.level.takeIf { it > 0 },
+        "label" to block.label.ifEmpty { null }, "rows" to block.rows.ifEmpty { null },
+    )
 
     private fun modelOutput(kind: String, input: JsonObject): JsonElement = when (kind) {
         "app_config" -> AppConfig.read(input.text("text")).run {
