@@ -27,6 +27,8 @@
 
 namespace mlc {
 
+struct LifecycleRoutes;
+
 class ChatEngine {
  public:
   // `config_json`: an EngineConfig.
@@ -71,21 +73,33 @@ class ChatEngine {
                                              std::string name, std::unique_ptr<Model> draft);
   void Install(std::unique_ptr<Loaded> loaded);
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}
-  Result<RequestId> SubmitTrace(ChatCallback callback);
-  Result<RequestId> SubmitKV(std::string_view route, const Json& json, ChatCallback callback,
-                             const MediaBuffers& buffers);
-  // The two routes that generate text.
-  Result<RequestId> SubmitChat(const Json& json, ChatCallback callback,
-                               const MediaBuffers& buffers);
-  Result<RequestId> SubmitCompletion(const Json& json, ChatCallback callback);
-  Result<RequestId> SubmitEmbedding(const Json& json, ChatCallback callback);
-  Result<RequestId> SubmitRerank(const Json& json, ChatCallback callback);
+  static Status NoModel();
+  int NumComputeThreads() const;
+  // The routes (chat_routes.cc). Who calls these holds `loaded_mutex_`.
+  struct Ask {
+    const Json& json;
+    ChatCallback callback;
+    const MediaBuffers& buffers;
+  };
+  struct Route;
+  static const Route kRoutes[];
+  static std::string RouteNames(bool that_take_buffers = false);
+  Result<RequestId> SubmitChat(Ask ask);
+  Result<RequestId> SubmitCompletion(Ask ask);
+  Result<RequestId> SubmitEmbedding(Ask ask);
+  Result<RequestId> SubmitRerank(Ask ask);
+  Result<RequestId> SubmitKVSave(Ask ask);
+  Result<RequestId> SubmitKVLoad(Ask ask);
+  Result<RequestId> SubmitTrace(Ask ask);
+  // What needs no step of the engine.
+  template <Result<Json> (*answer)(const ModelBundle&, const Json&, const MediaBuffers&)>
+  Result<RequestId> SubmitNow(Ask ask);
+  template <Status (LifecycleRoutes::*submit)(const Json&, ChatCallback) const>
+  Result<RequestId> SubmitLifecycle(Ask ask);
   // Checks the requests of texts and gives them ids.
   Result<std::vector<Request>> TakeTexts(std::vector<TextRequest> texts);
   // Queues the requests of one answer. Their ids are consecutive.
   void Run(std::vector<Request> requests, std::unique_ptr<Answerer> answerer);
-  static Result<Json> Answer(const ModelBundle& bundle, std::string_view route, const Json& json,
-                             const MediaBuffers& buffers);
   std::shared_ptr<RequestGroup> FindGroup(RequestId id);
   Status WithLoop(const std::function<void(EngineLoop*)>& act);
 

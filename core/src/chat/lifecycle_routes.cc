@@ -7,8 +7,6 @@
 namespace mlc {
 namespace {
 
-constexpr std::string_view kTrim = "memory.trim", kPrewarm = "prewarm", kThermal = "thermal.set";
-
 TrimLevel LevelOf(protocol::TrimLevel level) {
   if (level == protocol::TrimLevel::kPages) return TrimLevel::kPages;
   return level == protocol::TrimLevel::kAll ? TrimLevel::kAll : TrimLevel::kCaches;
@@ -28,17 +26,6 @@ ThermalState StateOf(protocol::ThermalState state) {
 }
 
 }  // namespace
-
-bool LifecycleRoutes::Has(std::string_view route) {
-  return route == kTrim || route == kPrewarm || route == kThermal;
-}
-
-Status LifecycleRoutes::Submit(std::string_view route, const Json& json,
-                               ChatCallback callback) const {
-  if (route == kTrim) return Trim(json, std::move(callback));
-  return route == kPrewarm ? Prewarm(json, std::move(callback))
-                           : SetThermalState(json, std::move(callback));
-}
 
 Status LifecycleRoutes::Trim(const Json& json, ChatCallback callback) const {
   MLC_ASSIGN_OR_RETURN(auto request, protocol::TrimRequest::Parse(json));

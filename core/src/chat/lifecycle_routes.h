@@ -3,8 +3,6 @@
 #ifndef MLC_CHAT_LIFECYCLE_ROUTES_H_
 #define MLC_CHAT_LIFECYCLE_ROUTES_H_
 
-#include <string_view>
-
 #include "chat/answer/answerer.h"
 #include "chat/protocol/protocol.gen.h"
 #include "engine/engine_loop.h"
@@ -15,11 +13,7 @@ struct LifecycleRoutes {
   EngineLoop* loop;
   int num_threads;  // that compute when the device is cool
 
-  static bool Has(std::string_view route);
   // A wrong request is refused, without an event; otherwise `callback` gets one event.
-  Status Submit(std::string_view route, const Json& json, ChatCallback callback) const;
-
- private:
   Status Trim(const Json& json, ChatCallback callback) const;
   Status Prewarm(const Json& json, ChatCallback callback) const;
   Status SetThermalState(const Json& json, ChatCallback callback) const;
