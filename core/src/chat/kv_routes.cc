@@ -1,6 +1,7 @@
 #include "chat/kv_routes.h"
 
 #include "chat/protocol/error_json.h"
+#include "chat/request/generation_fields.h"
 #include "chat/request/request_builder.h"
 #include "engine/kv_state.h"
 
@@ -40,17 +41,17 @@ Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveReq
     return InvalidArgument("either 'messages' or 'prompt_tokens' must be given")
         .WithParam("messages");
   }
-  protocol::ChatCompletionRequest chat;
-  chat.max_tokens = 1;
-  chat.temperature = 0.0;
-  chat.seed = 0;
   if (save.messages) {
+    protocol::ChatCompletionRequest chat;
     chat.messages = *save.messages;
     chat.chat_template_kwargs = save.chat_template_kwargs;
+    chat.max_tokens = 1;
     return BuildRequest(bundle, chat, buffers);
   }
+  GenerationFields fields;
+  fields.max_tokens = 1;
   MLC_ASSIGN_OR_RETURN(Prompt tokens, TokensOf(*save.prompt_tokens, bundle.config.vocab_size));
-  return BuildGeneration(bundle, chat, std::move(tokens));
+  return BuildGeneration(bundle, fields, std::move(tokens));
 }
 
 template <typename Response>

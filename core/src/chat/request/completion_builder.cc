@@ -1,6 +1,8 @@
 #include "chat/request/completion_builder.h"
 
 #include "chat/request/fill_in.h"
+#include "chat/request/generation_fields.h"
+#include "chat/request/grammar_builder.h"
 #include "chat/request/prompt_reader.h"
 #include "chat/request/request_builder.h"
 
@@ -22,22 +24,6 @@ Status CheckSupported(const CompletionRequest& request) {
   return Status();
 }
 
-// Copies the fields that both kinds of request share.
-protocol::ChatCompletionRequest AsChat(const CompletionRequest& request) {
-  protocol::ChatCompletionRequest chat;
-  static_cast<protocol::SamplingFields&>(chat) = request;
-  chat.n = request.n;
-  chat.max_tokens = request.max_tokens;
-  chat.logprobs = request.logprobs.has_value();
-  chat.top_logprobs = request.logprobs;
-  chat.stop = request.stop;
-  chat.response_format = request.response_format;
-  chat.priority = request.priority;
-  chat.timeout_ms = request.timeout_ms;
-  chat.debug_config = request.debug_config;
-  return chat;
-}
-
 std::string EchoOf(const ModelBundle& model, const PromptText& prompt) {
   if (prompt.text != nullptr) return *prompt.text;
   return model.tokenizer->Decode(prompt.tokens, /*skip_special_tokens=*/true);
@@ -53,12 +39,15 @@ Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
     MLC_ASSIGN_OR_RETURN(given, FillPrompt(model, std::move(given), *request.suffix));
   }
   MLC_ASSIGN_OR_RETURN(std::vector<PromptText> prompts, ReadPrompts(model, "prompt", given));
-  protocol::ChatCompletionRequest chat = AsChat(request);
+  GenerationFields fields = GenerationFields::Of(request);
+  MLC_ASSIGN_OR_RETURN(std::optional<Grammar> grammar,
+                       BuildFormatGrammar(model, request.response_format));
   std::vector<PromptRequest> out;
   for (PromptText& prompt : prompts) {
     PromptRequest next;
     if (request.echo) next.echo = EchoOf(model, prompt);
-    MLC_ASSIGN_OR_RETURN(next.request, BuildGeneration(model, chat, std::move(prompt.tokens)));
+    MLC_ASSIGN_OR_RETURN(next.request,
+                         BuildGeneration(model, fields, std::move(prompt.tokens), grammar));
     next.request.prompt_logprobs = request.echo && request.logprobs;
     out.push_back(std::move(next));
   }

@@ -106,8 +106,8 @@ Result<Json> ElementOf(const ResponseFormat& format) {
 
 // Checks the tools' schemas. A keyword that a grammar cannot enforce is an error for a strict tool.
 // If no part of another tool's schema can be enforced, its arguments must only be a JSON object.
-Status CheckTools(const ChatCompletionRequest& request, GrammarCompiler* compiler,
-                  OfferedTools* offered, std::vector<SchemaWarning>* warnings) {
+Status CheckToolSchemas(const ChatCompletionRequest& request, GrammarCompiler* compiler,
+                        OfferedTools* offered, std::vector<SchemaWarning>* warnings) {
   for (OfferedTool& tool : *offered) {
     size_t index = 0;
     while ((*request.tools)[index].function.name != tool.name) ++index;
@@ -138,7 +138,7 @@ Result<std::optional<Grammar>> FromPlan(const ModelBundle& model,
       request.parallel_tool_calls && !(request.tool_choice && request.tool_choice->named());
   constraints.content = std::move(content);
   if (plan.tools != nullptr) {
-    MLC_RETURN_IF_ERROR(CheckTools(request, compiler, &plan.offered, &warnings));
+    MLC_RETURN_IF_ERROR(CheckToolSchemas(request, compiler, &plan.offered, &warnings));
   }
   std::vector<SpecialMarker> markers = FindSpecialMarkers(model);
   Result<Grammar> grammar = compiler->CompileStructuralTag(
@@ -156,20 +156,24 @@ GrammarCompiler* CompilerOf(const ModelBundle& model) {
 
 }  // namespace
 
+Result<std::optional<Grammar>> BuildFormatGrammar(
+    const ModelBundle& model, const std::optional<protocol::ResponseFormat>& format) {
+  if (!format || format->text()) return std::optional<Grammar>();
+  return FromResponseFormat(*format, CompilerOf(model));
+}
+
 Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
                                             const protocol::ChatCompletionRequest& request,
                                             const AnswerPlan* plan) {
-  bool has_format = request.response_format && !request.response_format->text();
-  bool has_guided_calls = plan != nullptr && plan->tools != nullptr && plan->is_guided;
-  if (!has_format && !has_guided_calls) return std::optional<Grammar>();
-  GrammarCompiler* compiler = CompilerOf(model);
-  if (!has_format) return FromPlan(model, request, *plan, std::nullopt, {}, compiler);
   // Compile the format alone first: its errors have no paths of the structural tag.
-  Result<std::optional<Grammar>> alone = FromResponseFormat(*request.response_format, compiler);
-  bool is_alone = !has_guided_calls && (plan == nullptr || plan->reasoning == nullptr);
-  if (is_alone || !alone.ok()) return alone;
+  MLC_ASSIGN_OR_RETURN(std::optional<Grammar> alone,
+                       BuildFormatGrammar(model, request.response_format));
+  bool has_guided_calls = plan != nullptr && plan->tools != nullptr && plan->is_guided;
+  bool thinks = plan != nullptr && plan->reasoning != nullptr;
+  if (!has_guided_calls && (!alone || !thinks)) return alone;
+  if (!alone) return FromPlan(model, request, *plan, std::nullopt, {}, CompilerOf(model));
   MLC_ASSIGN_OR_RETURN(Json content, ElementOf(*request.response_format));
-  return FromPlan(model, request, *plan, std::move(content), (*alone)->warnings(), compiler);
+  return FromPlan(model, request, *plan, std::move(content), alone->warnings(), CompilerOf(model));
 }
 
 }  // namespace mlc

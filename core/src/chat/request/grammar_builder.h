@@ -11,12 +11,15 @@
 
 namespace mlc {
 
-// None when any text is allowed. `plan`: the plan of an answer with calls or thoughts, or null. An
-// error names the field: "response_format.json_schema.schema: /properties/a/not cannot be enforced:
-// ...".
+// None when any text is allowed. An error names the field:
+// "response_format.json_schema.schema: /properties/a/not cannot be enforced: ...".
+Result<std::optional<Grammar>> BuildFormatGrammar(
+    const ModelBundle& model, const std::optional<protocol::ResponseFormat>& format);
+
+// The same with the calls and the thoughts of an answer. `plan` may be null.
 Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
                                             const protocol::ChatCompletionRequest& request,
-                                            const AnswerPlan* plan = nullptr);
+                                            const AnswerPlan* plan);
 
 }  // namespace mlc
 

@@ -74,16 +74,16 @@ Status CheckAllUsed(const std::vector<bool>& used) {
 
 }  // namespace
 
-Result<Pictures> ReadPictures(const ModelBundle& model,
-                              const protocol::ChatCompletionRequest& request,
-                              const MediaBuffers& buffers) {
-  Pictures pictures;
+Result<MediaRows> ReadMedia(const ModelBundle& model,
+                            const protocol::ChatCompletionRequest& request,
+                            const MediaBuffers& buffers) {
+  MediaRows media;
   std::vector<bool> used(buffers.size(), false);
   auto read = [&](const protocol::ImageSource& source) -> Status {
     MLC_RETURN_IF_ERROR(CheckTower(model));
     MLC_ASSIGN_OR_RETURN(std::string bytes, ReadUrl(UrlOf(source), buffers, &used));
     MLC_ASSIGN_OR_RETURN(auto rows, model.tower->Encode(bytes));
-    pictures.push_back(std::move(rows));
+    media.push_back(std::move(rows));
     return Status();
   };
   for (size_t m = 0; m < request.messages.size(); ++m) {
@@ -98,10 +98,10 @@ Result<Pictures> ReadPictures(const ModelBundle& model,
     }
   }
   MLC_RETURN_IF_ERROR(CheckAllUsed(used));
-  return pictures;
+  return media;
 }
 
-void ShowPictures(Json* messages) {
+void ShowMedia(Json* messages) {
   for (Json& message : messages->as_array()) {
     for (auto& [key, content] : message.as_object()) {
       if (key != "content" || !content.is_array()) continue;
@@ -113,23 +113,23 @@ void ShowPictures(Json* messages) {
   }
 }
 
-Result<Prompt> PlacePictures(const ModelBundle& model, std::vector<int32_t> ids,
-                             const Pictures& pictures) {
-  if (pictures.empty()) return Prompt(std::move(ids));
+Result<Prompt> PlaceMedia(const ModelBundle& model, std::vector<int32_t> ids,
+                          const MediaRows& media) {
+  if (media.empty()) return Prompt(std::move(ids));
   Prompt prompt;
   size_t next = 0;
   auto begin = ids.begin();
   for (auto at = ids.begin(); at != ids.end(); ++at) {
     if (model.config.image_token_id != *at) continue;
     prompt.Append(std::vector<int32_t>(begin, at));
-    if (next < pictures.size()) prompt.Append(pictures[next]);
+    if (next < media.size()) prompt.Append(media[next]);
     ++next;
     begin = at + 1;
   }
   prompt.Append(std::vector<int32_t>(begin, ids.end()));
-  if (next == pictures.size()) return prompt;
+  if (next == media.size()) return prompt;
   return InvalidArgument("the model's chat template shows " + std::to_string(next) + " of " +
-                         std::to_string(pictures.size()) +
+                         std::to_string(media.size()) +
                          " images; put them into messages of the user")
       .WithParam("messages");
 }

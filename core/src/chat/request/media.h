@@ -1,7 +1,7 @@
-// Turns the pictures in messages into rows of the prompt.
+// Turns the media in messages (pictures) into rows of the prompt.
 //
-// A picture is a data: URL with its bytes in base64, or "buffer:N": the N-th buffer that the caller
-// gave with the JSON. The model's chat template writes one placeholder token for each picture.
+// A medium is a data: URL with its bytes in base64, or "buffer:N": the N-th buffer that the caller
+// gave with the JSON. The model's chat template writes one placeholder token for each medium.
 #ifndef MLC_CHAT_REQUEST_MEDIA_H_
 #define MLC_CHAT_REQUEST_MEDIA_H_
 
@@ -18,21 +18,21 @@
 namespace mlc {
 
 using MediaBuffers = std::vector<std::string>;
-using Pictures = std::vector<std::shared_ptr<const EmbeddingRows>>;
+using MediaRows = std::vector<std::shared_ptr<const EmbeddingRows>>;
 
-// The pictures of all messages, in order. Errors name the part: kUnsupported when the model has no
+// The media of all messages, in order. Errors name the part: kUnsupported when the model has no
 // tower or the URL would have to be downloaded; else kInvalidArgument, also for a buffer that no
 // part names.
-Result<Pictures> ReadPictures(const ModelBundle& model,
-                              const protocol::ChatCompletionRequest& request,
-                              const MediaBuffers& buffers);
+Result<MediaRows> ReadMedia(const ModelBundle& model,
+                            const protocol::ChatCompletionRequest& request,
+                            const MediaBuffers& buffers);
 
-// Replaces parts with pictures by the form that chat templates expect: {"type": "image"}.
-void ShowPictures(Json* messages);
+// Replaces parts with media by the form that chat templates expect: {"type": "image"}.
+void ShowMedia(Json* messages);
 
-// `ids` with each placeholder replaced by the next picture.
-Result<Prompt> PlacePictures(const ModelBundle& model, std::vector<int32_t> ids,
-                             const Pictures& pictures);
+// `ids` with each placeholder replaced by the rows of the next medium.
+Result<Prompt> PlaceMedia(const ModelBundle& model, std::vector<int32_t> ids,
+                          const MediaRows& media);
 
 }  // namespace mlc
 

@@ -1,11 +1,8 @@
 #include "chat/request/request_builder.h"
 
-#include <algorithm>
-#include <random>
-
+#include "chat/request/generation_fields.h"
 #include "chat/request/grammar_builder.h"
 #include "chat/request/prompt_reader.h"
-#include "chat/request/sampling_fields.gen.h"
 #include "chat/request/special_text.h"
 #include "chat/tools/answer_planner.h"
 #include "chat/tools/tool_prompt.h"
@@ -81,48 +78,9 @@ int ReasoningBudget(const ModelBundle& model, const ChatCompletionRequest& reque
   return 0;
 }
 
-uint64_t RandomSeed() {
-  std::random_device device;
-  return static_cast<uint64_t>(device()) << 32 | device();
-}
-
-SamplingParams BuildSampling(const ModelBundle& model, const ChatCompletionRequest& request) {
-  SamplingParams params;
-  static_cast<SamplingNumbers&>(params) = ReadSampling(request, model.sampling_defaults);
-  params.top_k = std::max(0, params.top_k);
-  params.seed = request.seed ? static_cast<uint64_t>(*request.seed) : RandomSeed();
-  params.logprobs = request.logprobs;
-  params.top_logprobs = static_cast<int>(request.top_logprobs.value_or(0));
-  return params;
-}
-
-Status AddLogitBias(const ChatCompletionRequest& request, int32_t vocab_size,
-                    SamplingParams* params) {
-  if (!request.logit_bias) return Status();
-  for (const auto& [token, bias] : *request.logit_bias) {
-    if (token < 0 || token >= vocab_size) {
-      return InvalidArgument("token id " + std::to_string(token) +
-                             " is not in the model's vocabulary of " + std::to_string(vocab_size))
-          .WithParam("logit_bias." + std::to_string(token));
-    }
-    params->logit_bias.emplace_back(static_cast<int32_t>(token), static_cast<float>(bias));
-  }
-  return Status();
-}
-
-std::vector<std::string> StopStrings(const ModelBundle& model,
-                                     const ChatCompletionRequest& request) {
-  std::vector<std::string> stops = model.stop_strings;
-  if (request.stop && request.stop->text() != nullptr) stops.push_back(*request.stop->text());
-  if (request.stop && request.stop->texts() != nullptr) {
-    stops.insert(stops.end(), request.stop->texts()->begin(), request.stop->texts()->end());
-  }
-  return stops;
-}
-
 Result<std::string> RenderTexts(const ModelBundle& model, const ChatCompletionRequest& request) {
   MLC_ASSIGN_OR_RETURN(TemplateInput input, PrepareMessages(model, request));
-  ShowPictures(&input.messages);
+  ShowMedia(&input.messages);
   auto render = [&](const Json& messages) {
     return model.chat_template->Render(messages, input.tools, /*add_generation_prompt=*/true,
                                        TemplateContext(model, request));
@@ -169,12 +127,12 @@ Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionReque
 Result<int64_t> CountPrompt(const ModelBundle& model, const ChatCompletionRequest& request,
                             const MediaBuffers& buffers) {
   MLC_RETURN_IF_ERROR(CheckConsistent(request));
-  MLC_ASSIGN_OR_RETURN(Pictures pictures, ReadPictures(model, request, buffers));
+  MLC_ASSIGN_OR_RETURN(MediaRows media, ReadMedia(model, request, buffers));
   MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
   EncodeOptions options;
   options.mark = prompt.mark;
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt.text, options));
-  MLC_ASSIGN_OR_RETURN(Prompt rows, PlacePictures(model, std::move(ids), pictures));
+  MLC_ASSIGN_OR_RETURN(Prompt rows, PlaceMedia(model, std::move(ids), media));
   return static_cast<int64_t>(model.prompt_prefix.size()) + rows.size();
 }
 
@@ -182,16 +140,18 @@ Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletio
                                    const MediaBuffers& buffers) {
   MLC_RETURN_IF_ERROR(CheckConsistent(request));
   MLC_RETURN_IF_ERROR(CheckSupported(request));
-  MLC_ASSIGN_OR_RETURN(Pictures pictures, ReadPictures(model, request, buffers));
+  MLC_ASSIGN_OR_RETURN(MediaRows media, ReadMedia(model, request, buffers));
   MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, EncodePrompt(model, prompt, "messages"));
   std::string text = WithoutMark(std::move(prompt.text), prompt.mark);
   auto plan = std::make_shared<AnswerPlan>(PlanAnswer(model, request, text));
   std::vector<int32_t> tokens = model.prompt_prefix;
   tokens.insert(tokens.end(), ids.begin(), ids.end());
-  MLC_ASSIGN_OR_RETURN(Prompt rows, PlacePictures(model, std::move(tokens), pictures));
+  MLC_ASSIGN_OR_RETURN(Prompt rows, PlaceMedia(model, std::move(tokens), media));
   PlannedRequest out;
-  MLC_ASSIGN_OR_RETURN(out.request, BuildGeneration(model, request, std::move(rows), plan.get()));
+  MLC_ASSIGN_OR_RETURN(std::optional<Grammar> grammar, BuildGrammar(model, request, plan.get()));
+  MLC_ASSIGN_OR_RETURN(out.request, BuildGeneration(model, GenerationFields::Of(request),
+                                                    std::move(rows), std::move(grammar)));
   if (plan->reasoning != nullptr) {
     MLC_ASSIGN_OR_RETURN(out.request.thinking,
                          PlanThinking(model, *plan, ReasoningBudget(model, request)));
@@ -201,31 +161,6 @@ Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletio
     out.request.shown_tokens.push_back(marker.id);
   }
   out.plan = std::move(plan);
-  return out;
-}
-
-Result<Request> BuildGeneration(const ModelBundle& model, const ChatCompletionRequest& request,
-                                Prompt prompt, const AnswerPlan* plan) {
-  Request out;
-  out.prompt = std::move(prompt);
-  out.sampling = BuildSampling(model, request);
-  MLC_RETURN_IF_ERROR(AddLogitBias(request, model.config.vocab_size, &out.sampling));
-  out.n = static_cast<int>(request.n);
-  std::optional<int64_t> max_tokens =
-      request.max_completion_tokens ? request.max_completion_tokens : request.max_tokens;
-  out.max_tokens =
-      static_cast<int>(std::min<int64_t>(max_tokens.value_or(kDefaultMaxTokens), INT32_MAX));
-  out.stop_strings = StopStrings(model, request);
-  out.stop_token_ids = model.stop_token_ids;
-  MLC_ASSIGN_OR_RETURN(out.grammar, BuildGrammar(model, request, plan));
-  out.priority = static_cast<int>(request.priority.value_or(0));
-  if (request.timeout_ms) out.timeout = std::chrono::milliseconds(*request.timeout_ms);
-  if (const auto& debug = request.debug_config) {
-    out.ignore_eos = debug->ignore_eos;
-    out.pin_prompt = debug->pinned_system_prompt;
-    out.jump_forward =
-        debug->grammar_execution_mode == protocol::GrammarExecutionMode::kJumpForward;
-  }
   return out;
 }
 

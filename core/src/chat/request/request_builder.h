@@ -15,10 +15,6 @@
 
 namespace mlc {
 
-// The longest answer of a request that does not limit it: a model that repeats itself must end. The
-// descriptions of `max_tokens` and `max_output_tokens` in the schema name this number.
-constexpr int kDefaultMaxTokens = 4096;
-
 // The error for a parameter that the protocol has but this engine does not support: "'PARAM' WHY".
 Status UnsupportedParameter(const char* param, const std::string& why);
 
@@ -52,12 +48,6 @@ Result<Request> BuildRequest(const ModelBundle& model,
 Result<int64_t> CountPrompt(const ModelBundle& model,
                             const protocol::ChatCompletionRequest& request,
                             const MediaBuffers& buffers = {});
-
-// The same for a finished prompt: sampling, limits, stops, grammar. It does not use the messages of
-// `request`. `plan`: the plan of an answer with calls or thoughts, or null.
-Result<Request> BuildGeneration(const ModelBundle& model,
-                                const protocol::ChatCompletionRequest& request, Prompt prompt,
-                                const AnswerPlan* plan = nullptr);
 
 }  // namespace mlc
 

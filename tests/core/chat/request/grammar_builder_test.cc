@@ -9,11 +9,11 @@ namespace {
 
 Result<std::optional<Grammar>> Build(const std::string& format) {
   static ModelBundle bundle = testing::ChatBundle();
-  return BuildGrammar(bundle,
-                      testing::ParseRequest(testing::HiJson("\"response_format\": " + format)));
+  auto request = testing::ParseRequest(testing::HiJson("\"response_format\": " + format));
+  return BuildFormatGrammar(bundle, request.response_format);
 }
 
-TEST(BuildGrammar, FreeTextNeedsNone) {
+TEST(BuildFormatGrammar, FreeTextNeedsNone) {
   for (const char* format : {R"({"type": "text"})", "null"}) {
     Result<std::optional<Grammar>> grammar = Build(format);
     ASSERT_TRUE(grammar.ok()) << format;
@@ -35,7 +35,7 @@ bool Follows(const Grammar& grammar, std::string_view text) {
   return matcher.Accept(testing::kEnd);
 }
 
-TEST(BuildGrammar, EachFormat) {
+TEST(BuildFormatGrammar, EachFormat) {
   const Case cases[] = {
       {R"({"type": "json_object"})", "{}", "[]"},
       {R"({"type": "json_object", "schema": "{\"type\": \"integer\"}"})", "1", "{}"},
@@ -60,7 +60,7 @@ TEST(BuildGrammar, EachFormat) {
   }
 }
 
-TEST(BuildGrammar, AnErrorNamesItsField) {
+TEST(BuildFormatGrammar, AnErrorNamesItsField) {
   const std::pair<const char*, const char*> faults[] = {
       {R"({"type": "json_object", "schema": "{"})", "response_format.schema"},
       {R"({"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "thing"}}})",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/request/generation_fields.h"
 #include "chat/test_model.h"
 
 namespace mlc {
