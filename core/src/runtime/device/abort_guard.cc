@@ -1,22 +1,25 @@
 #include "runtime/device/abort_guard.h"
 
-#include <setjmp.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <mutex>
 
 namespace mlc {
 namespace {
 
-thread_local sigjmp_buf* back = nullptr;
+thread_local std::atomic<bool>* isolated = nullptr;  // where to say that this thread aborted
 
-// The handler is installed while any thread is inside SurvivesAbort.
+// The handler is installed while any thread is inside RunIsolated.
 std::mutex mutex;
 int inside = 0;
 struct sigaction before;
 
 void OnAbort(int signal, siginfo_t* info, void* context) {
-  if (back != nullptr) siglongjmp(*back, 1);
+  if (isolated != nullptr) {
+    *isolated = true;
+    while (true) sleep(1u << 20);  // every signal is blocked here
+  }
   // The abort of another thread: do what the previous handler did. With the default handler,
   // abort() ends the process when this function returns.
   if ((before.sa_flags & SA_SIGINFO) != 0) {
@@ -33,7 +36,7 @@ void Enter() {
   struct sigaction action = {};
   action.sa_sigaction = OnAbort;
   action.sa_flags = SA_SIGINFO;
-  sigemptyset(&action.sa_mask);
+  sigfillset(&action.sa_mask);
   sigaction(SIGABRT, &action, nullptr);
 }
 
@@ -49,20 +52,14 @@ void Leave() {
 
 }  // namespace
 
-bool SurvivesAbort(void (*call)(void*), void* data) {
-  sigjmp_buf place;
-  sigjmp_buf* outer = back;
+void RunIsolated(void (*call)(void*), void* data, std::atomic<bool>* aborted) {
   Enter();
-  if (sigsetjmp(place, 1) == 0) {
-    back = &place;
-    call(data);
-    back = outer;
-    Leave();
-    return true;
-  }
-  back = outer;
+  isolated = aborted;
+  call(data);
+  isolated = nullptr;
   Leave();
-  return false;
 }
+
+void EndIsolated() { Leave(); }
 
 }  // namespace mlc

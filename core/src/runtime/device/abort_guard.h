@@ -1,17 +1,21 @@
-// Survives calls that end the process instead of returning an error.
+// Isolates calls that end the process instead of returning an error.
 //
 // wgpu-native's wgpuQueueSubmit and wgpuDevicePoll cannot report a lost device: they panic, which
-// calls abort(). Here the calling thread leaves abort() and continues.
+// calls abort(). Here only the thread ends that called them.
 #ifndef MLC_RUNTIME_DEVICE_ABORT_GUARD_H_
 #define MLC_RUNTIME_DEVICE_ABORT_GUARD_H_
 
+#include <atomic>
+
 namespace mlc {
 
-// Runs call(data). Returns false when it aborted. Then everything that it held stays held, and Rust
-// counts the thread as panicking, so Rust's destructors do little on it. Therefore use
-// DriverThread, which ends its thread after an abort. `call` must not have variables with
-// destructors. The aborts of other threads do what they did before.
-bool SurvivesAbort(void (*call)(void*), void* data);
+// Runs call(data). When it aborts, `*aborted` becomes true, and the calling thread sleeps until the
+// process ends: no code of the driver runs on it again, and everything that it held stays held.
+// DriverThread is such a thread. The aborts of other threads do what they did before.
+void RunIsolated(void (*call)(void*), void* data, std::atomic<bool>* aborted);
+
+// To be called once by the thread that sees `*aborted`, in place of the one that sleeps.
+void EndIsolated();
 
 }  // namespace mlc
 

@@ -3,9 +3,7 @@
 namespace mlc {
 
 // On Windows an abort of Rust ends the process by an instruction that no handler sees.
-bool SurvivesAbort(void (*call)(void*), void* data) {
-  call(data);
-  return true;
-}
+void RunIsolated(void (*call)(void*), void* data, std::atomic<bool>*) { call(data); }
+void EndIsolated() {}
 
 }  // namespace mlc

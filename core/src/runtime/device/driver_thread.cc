@@ -1,10 +1,22 @@
 #include "runtime/device/driver_thread.h"
 
+#include <chrono>
+
 #include "runtime/device/abort_guard.h"
 
 namespace mlc {
+namespace {
+
+// A thread that aborted can tell nobody, so it is looked at this often.
+constexpr std::chrono::milliseconds kLookAgain{10};
+
+}  // namespace
 
 DriverThread::~DriverThread() {
+  if (dead_) {
+    thread_.detach();
+    return;
+  }
   {
     std::lock_guard<std::mutex> lock(mutex_);
     stop_ = true;
@@ -14,24 +26,28 @@ DriverThread::~DriverThread() {
 }
 
 bool DriverThread::RunTask(void (*task)(void*), void* data) {
-  std::unique_lock<std::mutex> lock(mutex_);
   if (dead_) return false;
+  std::unique_lock<std::mutex> lock(mutex_);
   task_ = task;
   data_ = data;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return task_ == nullptr; });
-  return !dead_;
+  while (!changed_.wait_for(lock, kLookAgain, [this] { return task_ == nullptr; })) {
+    if (!aborted_) continue;
+    dead_ = true;
+    EndIsolated();
+    return false;
+  }
+  return true;
 }
 
 void DriverThread::Loop() {
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!dead_) {
+  while (true) {
     changed_.wait(lock, [this] { return stop_ || task_ != nullptr; });
     if (stop_) return;
     lock.unlock();
-    bool survived = SurvivesAbort(task_, data_);
+    RunIsolated(task_, data_, &aborted_);
     lock.lock();
-    dead_ = !survived;
     task_ = nullptr;
     changed_.notify_all();
   }

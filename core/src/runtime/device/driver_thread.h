@@ -1,7 +1,9 @@
-// A thread for driver calls that may abort. An abort ends only this thread.
+// A thread for driver calls that may abort. An abort ends only this thread: it is left behind, and
+// sleeps until the process ends.
 #ifndef MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
 #define MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -15,8 +17,7 @@ class DriverThread {
   ~DriverThread();
 
   // Runs call() on the thread and waits for it. Returns false if this call or an earlier one
-  // aborted. Only one caller at a time. `call` must not have variables with destructors (see
-  // SurvivesAbort).
+  // aborted. Only one caller at a time.
   template <typename Call>
   bool Run(Call&& call) {
     return RunTask([](void* data) { (*static_cast<std::remove_reference_t<Call>*>(data))(); },
@@ -31,7 +32,9 @@ class DriverThread {
   std::condition_variable changed_;
   void (*task_)(void*) = nullptr;  // the current task; null: none
   void* data_ = nullptr;
-  bool stop_ = false, dead_ = false;
+  bool stop_ = false;
+  bool dead_ = false;  // the thread sleeps for ever
+  std::atomic<bool> aborted_{false};
   std::thread thread_;  // the last member, because the thread uses the others
 };
 
