@@ -71,12 +71,11 @@ Status ReadEmbedding(const Json& json, ChatConfig* config) {
   return Status();
 }
 
-// Our converter writes "weight_layout" (before, for Nemotron, "norms_include_one"), MLC-LLM's
-// neither.
+// Our converter writes "weight_layout", MLC-LLM's does not.
 bool IsMlcLlms(const Json& json) {
   const Json* inner = json.Find("model_config");
   if (inner == nullptr || !inner->is_object()) return false;
-  return inner->Find("weight_layout") == nullptr && inner->Find("norms_include_one") == nullptr;
+  return inner->Find("weight_layout") == nullptr;
 }
 
 Result<ChatConfig> ReadChatConfig(std::string_view text) {

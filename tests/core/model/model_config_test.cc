@@ -408,7 +408,6 @@ TEST(CheckLibraryFitsModel, FoldersOfTheOtherConverterAreRefusedWhereOrdersDiffe
   for (const Case& each :
        {Case{"absent", R"({"weight_layout": "joined"})", true}, Case{"absent", "{}", true},
         Case{"\"joined\"", R"({"weight_layout": "joined"})", true},
-        Case{"\"joined\"", R"({"norms_include_one": true})", true},
         Case{"\"joined\"", "absent", true}, Case{"\"joined\"", "{}", false},
         Case{"\"mlc\"", "{}", true}, Case{"\"mlc\"", R"({"weight_layout": "joined"})", false}}) {
     std::string metadata = With(GoodMetadata(), "folder_layout", each.layout).Dump();

@@ -235,30 +235,13 @@ def test_our_own_folders_need_no_change():
     assert not mlc_folders.is_theirs(load("cohere").config)
 
 
-def older_folder(name: str) -> dict[str, Any]:
-    """The config that our converter wrote before it wrote `weight_layout`."""
+def folder_of_ours(name: str) -> dict[str, Any]:
+    """The config that our converter writes."""
     fixture = load(name)
     model_type = fixture.config["model_type"]
     inner = get(model_type).config_class.from_dict(fixture.config).to_dict()
+    inner |= mlc_folders.OURS
     return {"model_type": model_type, "quantization": "q0f32", "model_config": inner}
-
-
-@pytest.mark.parametrize("name", ["gptj", "cohere", "gemma3_text", "qwen3_5"])
-def test_older_folders_of_ours_are_refused(name):
-    chat = older_folder(name)
-    spec = library_spec(chat, device="cpu")
-    with pytest.raises(UnsupportedError, match="convert the model again") as caught:
-        library.build_module(spec, get(chat["model_type"]))
-    assert caught.value.param == mlc_folders.LAYOUT
-    chat["model_config"] |= mlc_folders.OURS
-    assert not library_spec(chat, device="cpu").is_older
-
-
-def test_older_folders_of_ours_load_where_layouts_are_the_same():
-    chat = older_folder("baichuan_7b")
-    spec = library_spec(chat, device="cpu")
-    assert spec.is_older
-    assert stored_parts(get("baichuan"), spec.config, spec.scheme, is_older=True) == {}
 
 
 @pytest.mark.parametrize(
@@ -266,8 +249,7 @@ def test_older_folders_of_ours_load_where_layouts_are_the_same():
 )
 def test_a_library_says_whose_folders_it_reads_where_orders_differ(name, theirs, ours):
     """GPT-J's tensors have the same names and shapes in both, so that only this tells."""
-    chat = older_folder(name)
-    chat["model_config"] |= mlc_folders.OURS
+    chat = folder_of_ours(name)
     for config, expected in ((mlc_config(load(name).config, "q0f32"), theirs), (chat, ours)):
         spec = library_spec(config, device="cpu")
         found = library._folder_layout(spec, get(spec.model_type))
@@ -275,18 +257,12 @@ def test_a_library_says_whose_folders_it_reads_where_orders_differ(name, theirs,
 
 
 def test_folders_of_mixed_gguf_files_are_ours_alone():
-    chat = older_folder("gptj")
-    chat["model_config"] |= mlc_folders.OURS
+    chat = folder_of_ours("gptj")
     name = "transformer.h.0.mlp.fc_in.weight"
     types = {name: [["Q6_K", 64]]}
     spec = library_spec({**chat, "quantization": "gguf_q4_k", "weight_types": types}, device="cpu")
     assert spec.scheme.config_fields() == {"weight_types": types}
     assert library._folder_layout(spec, get("gptj")) == {}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_folders_by_mlc_llm_are_no_older_ones_of_ours(name):
-    assert not mlc_folders.is_older(mlc_config(load(name).config, "q0f32"))
 
 
 def test_a_size_of_minus_one_is_not_set():

@@ -30,6 +30,10 @@ def test_the_page_is_current():
     assert PAGE.read_text(encoding="utf-8") == mlc_keys.table(models.FAMILIES)
 
 
+def test_what_is_supported_has_no_reason():
+    assert mlc_keys.REASONS.keys().isdisjoint(models.FAMILIES)
+
+
 @pytest.mark.parametrize("key", [key for key in mlc_keys.KEYS if key not in models.FAMILIES])
 def test_a_refused_key_says_why(key):
     with pytest.raises(UnsupportedError) as caught:

@@ -151,7 +151,6 @@ def library_spec(
     return LibrarySpec(
         model_type=name,
         made_by_mlc_llm=mlc_folders.is_theirs(config),
-        is_older=mlc_folders.is_older(config),
         config=typed,
         scheme=schemes.get(
             quantization or _text(config, "quantization"), weight_types=config.get("weight_types")

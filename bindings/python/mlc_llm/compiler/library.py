@@ -56,7 +56,6 @@ class LibrarySpec:
     activation_bits: int = 8
     kv_cache_dtype: str = kv_cache.AUTO
     made_by_mlc_llm: bool = False  # whether the folder is, and not by our converter
-    is_older: bool = False  # our converter made it before folders said whose they are
 
 
 def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
@@ -93,7 +92,7 @@ def _weights(
     if not spec.made_by_mlc_llm or family.mlc is None:
         return weights, spec.scheme, {}
     scheme = spec.scheme.with_plain(family.mlc.plain)
-    parts = stored_parts(family, spec.config, scheme, is_older=spec.is_older)
+    parts = stored_parts(family, spec.config, scheme)
     return weights_of(weights, family.mlc), scheme, parts
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler.models.family import MLCFormat, ModelFamily
-from mlc_llm.compiler.models.mlc_folders import LAYOUT
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.quantization.stored import WeightUse
 from mlc_llm.compiler.spec import Parameter, Part, WeightSource, parameters
@@ -47,12 +46,9 @@ def weights_of(weights: Sequence[WeightSource], mlc: MLCFormat) -> list[WeightSo
     return [replace(w, quantizable=use.get(w.quantizable, w.quantizable)) for w in weights]
 
 
-def stored_parts(
-    family: ModelFamily, config: Any, scheme: Scheme, *, is_older: bool = False
-) -> StoredParts:
+def stored_parts(family: ModelFamily, config: Any, scheme: Scheme) -> StoredParts:
     """The field "from" of the parameters that the folder does not have as they are. `scheme`
-    leaves plain what `mlc.plain` says. `is_older`: our converter made the folder, before folders
-    said so; it is refused if the family's layout differs from MLC-LLM's."""
+    leaves plain what `mlc.plain` says."""
     assert family.mlc is not None
     tensors = family.mlc.tensors(config)
     found: StoredParts = {}
@@ -64,13 +60,6 @@ def stored_parts(
             shape = (parameter.experts, *shape) if parameter.experts else shape
             parts = (Part(parameter.name, shape, tensors.norm if parameter.is_norm else ()),)
         found.update(_Stored(parameter, parts, scheme, family.mlc).described())
-    if found and is_older:
-        raise UnsupportedError(
-            f"config: {LAYOUT} is missing, because an older mlc_llm converted the weights; in this "
-            "family they would be read in MLC-LLM's order: convert the model again from its "
-            "original files",
-            param=LAYOUT,
-        )
     return found
 
 

@@ -18,22 +18,12 @@ from mlc_llm.errors import CorruptFileError
 LAYOUT = "weight_layout"
 OURS = {LAYOUT: "joined"}  # in the `model_config` of our converter's folders
 _UNSET = ("context_window_size", "attention_sink_size")
-_OLDER = "norms_include_one"  # in those of Nemotron, before
-# Ours always had them, and no config of MLC-LLM has all.
-_OUR_FIELDS = frozenset(("attention_sink_size", "hidden_act", "position_embedding_base"))
 
 
 def is_theirs(chat_config: Mapping[str, Any]) -> bool:
     """Whether MLC-LLM's converter made the folder of that mlc-chat-config.json."""
     inner = chat_config.get("model_config")
-    return isinstance(inner, Mapping) and LAYOUT not in inner and _OLDER not in inner
-
-
-def is_older(chat_config: Mapping[str, Any]) -> bool:
-    """Whether our converter made the folder before it wrote `weight_layout`: it looks like one by
-    MLC-LLM, but the weights are in our layout."""
-    inner = chat_config.get("model_config")
-    return is_theirs(chat_config) and isinstance(inner, Mapping) and inner.keys() >= _OUR_FIELDS
+    return isinstance(inner, Mapping) and LAYOUT not in inner
 
 
 def text_type(model_type: str) -> str:

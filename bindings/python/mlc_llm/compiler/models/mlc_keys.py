@@ -22,7 +22,6 @@ KEYS = (
 ).split()
 _PICTURES = "it takes pictures, and no encoder of pictures is there yet"
 _TEXT = "a Hugging Face folder loads as its text part"
-_ENCODER = "an encoder, which sees both ways"
 _DRAFT = "a part that drafts for another model, not a model"
 REASONS = {
     "llama4": f"{_PICTURES}; {_TEXT}, llama4_text",
@@ -30,15 +29,12 @@ REASONS = {
     "phi-msft": "the config of the first repositories of Phi 1 and 2: use one with model_type phi",
     "phi3_v": _PICTURES,
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
-    "qwen3-embedding": "a model for embeddings",
     "qwen3_5": f"{_PICTURES}; {_TEXT}, qwen3_5_text",
     "llava": _PICTURES,
     "chatglm": "the config of ChatGLM 2 and 3, and of GLM 4's first repositories: use GLM 4 in "
     "transformers' form (glm, glm4) or a GGUF file of it",
     "eagle": _DRAFT,
     "medusa": _DRAFT,
-    "bert": _ENCODER,
-    "bert-bge": _ENCODER,
     "deepseek": "the first DeepSeek has its own layout: V2 and V3 are supported",
 }
 # Other names of a family in MLC-LLM's folders.
