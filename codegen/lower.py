@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import inspect
 import re
-import types
 import typing
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
-import annotated_types
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from codegen import ir, lower_errors
+from codegen.annotations import limits as limits_of
+from codegen.annotations import without_annotated, without_none
 from codegen.lower_errors import SchemaError, check_sentence
 from codegen.schema.base import (
     AnyJson,
@@ -207,7 +207,7 @@ class _Lowering:
             raise SchemaError(f"{where}: is not written with field(...)")
         extra = _extra(info)
         check_sentence(info.description, where)
-        annotation, nullable = _without_none(info.annotation)
+        annotation, nullable = without_none(info.annotation)
         type_ = self.type_of(annotation, info.metadata, where)
         default = _default(info, where)
         required = info.is_required()
@@ -261,7 +261,7 @@ class _Lowering:
         return ir.Variant(tags[0], ref, "object", tags[0])
 
     def _typed(self, model: type[OneOf], member: Any) -> ir.Variant:
-        base, metadata = _without_annotated(member)
+        base, metadata = without_annotated(member)
         cases = [m.name for m in metadata if isinstance(m, Case)]
         where = f"{model.__name__}: {member}"
         if len(cases) != 1:
@@ -285,8 +285,8 @@ class _Lowering:
         return "object"
 
     def type_of(self, annotation: Any, metadata: Iterable[Any], where: str) -> ir.Type:
-        base, more = _without_annotated(annotation)
-        limits = _limits([*metadata, *more])
+        base, more = without_annotated(annotation)
+        limits = limits_of([*metadata, *more])
         origin, args = get_origin(base), get_args(base)
         if base in (int, float):
             return ir.Scalar("int" if base is int else "float", limits)
@@ -347,24 +347,6 @@ def _doc(model: type) -> str:
     return inspect.getdoc(model) or ""
 
 
-def _without_annotated(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """`Annotated[T, ...]` as T and what is annotated, with pydantic's Field taken apart."""
-    if get_origin(annotation) is not Annotated:
-        return annotation, ()
-    base, *metadata = get_args(annotation)
-    flat = [x for m in metadata for x in (m.metadata if isinstance(m, FieldInfo) else [m])]
-    return base, tuple(flat)
-
-
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    if get_origin(annotation) not in (typing.Union, types.UnionType):
-        return annotation, False
-    members = [m for m in get_args(annotation) if m is not type(None)]
-    if len(members) == 1:
-        return members[0], True
-    return annotation, False
-
-
 def _default(info: FieldInfo, where: str) -> Any:
     if info.default is PydanticUndefined or info.default is None:
         return None
@@ -372,25 +354,6 @@ def _default(info: FieldInfo, where: str) -> Any:
     if not isinstance(value, (bool, int, float, str)):
         raise SchemaError(f"{where}: the default {value!r} is no scalar")
     return value
-
-
-_LIMIT_KINDS: dict[type, str] = {
-    annotated_types.Ge: "ge",
-    annotated_types.Gt: "gt",
-    annotated_types.Le: "le",
-    annotated_types.Lt: "lt",
-    annotated_types.MinLen: "min_length",
-    annotated_types.MaxLen: "max_length",
-}
-
-
-def _limits(metadata: Iterable[Any]) -> ir.Limits:
-    found = {}
-    for item in metadata:
-        name = _LIMIT_KINDS.get(type(item))
-        if name:
-            found[name] = getattr(item, name)
-    return ir.Limits(**found)
 
 
 def _check_distinct(where: str, variants: tuple[ir.Variant, ...]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from codegen import ir
 from codegen.languages import common, kotlin_compatible
 from codegen.languages.helpers import helper_view
-from codegen.languages.kotlin_views import Kotlin, UnionView, View, member_name, name_of
+from codegen.languages.kotlin_declarations import Kotlin, member_name, name_of
+from codegen.languages.kotlin_views import UnionView, View
 
 __all__ = ["generate", "member_name"]
 

@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegen import ir
+from codegen.languages.kotlin_declarations import Kotlin, name_of
 from codegen.languages.kotlin_views import (
     EnumView,
     FieldView,
-    Kotlin,
     OverloadView,
     RouteView,
     StructView,
     UnionView,
     VariantView,
-    name_of,
 )
 
 # What a default or an annotation of the schema cannot say.
