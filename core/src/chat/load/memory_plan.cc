@@ -27,7 +27,7 @@ std::vector<std::string> Summarize(const protocol::Plan& plan) {
               Megabytes(plan.total_bytes) + " (Parameters: " + Megabytes(plan.parameter_bytes) +
               ". KVCache: " + Megabytes(plan.kv_cache_bytes) +
               ". Temporary buffer: " + Megabytes(plan.temporary_bytes) +
-              "). The actual usage might be slightly larger than " + "the estimated number."};
+              "). The actual usage might be slightly larger than the estimated number."};
 }
 
 void FillOptions(const EngineOptions& options, const ModelInfo& model, protocol::Plan* plan) {

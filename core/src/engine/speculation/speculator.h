@@ -52,7 +52,12 @@ class Speculator {
     if (drafter_ != nullptr) drafter_->Clear();
   }
   const SpecMetrics& metrics() const { return metrics_; }
-  void ResetMetrics() { metrics_ = SpecMetrics{{}, {}, {}, {}, metrics_.failure, {}, {}}; }
+  // Why drafting has ended stays known.
+  void ResetMetrics() {
+    SpecMetrics fresh;
+    fresh.failure = std::move(metrics_.failure);
+    metrics_ = std::move(fresh);
+  }
 
  private:
   struct Request {

@@ -14,8 +14,8 @@ constexpr int kMaxNesting = 96;  // of schemas within each other, references inc
 constexpr size_t kMaxNodes = 20000;
 constexpr int64_t kMaxParts = 100'000;  // of all nodes together
 constexpr size_t kMaxAlternatives = 2000;
-// Of the sets of texts, and of what is compared, to begin with and once more for the last round;
-// a unit takes about 10 ns.
+// The work of making and comparing sets of texts. There is one such budget for all rounds, and one
+// for the last round. A unit takes about 10 ns.
 constexpr int64_t kMaxWork = kMaxSchemaWork / 2;
 constexpr int kMaxRounds = 6;  // of taking apart branches of oneOf that overlap
 
@@ -215,7 +215,7 @@ Status SchemaReader::FillPlain(int node, const Terms& own) {
     out.kind = Kind::kUnion;
     for (const char* type : {"object", "array", "string", "number", "integer", "boolean", "null"}) {
       unsigned bits = TypeBitsOf(type);
-      // Numbers are one part, whether or not all of them are whole, or none.
+      // Numbers are one part: `number`, or `integer` where fractions are not allowed.
       bool is_whole = bits == kIntegerType && (facts.types & kFractionType) != 0;
       unsigned wanted = bits == kNumberType ? static_cast<unsigned>(kFractionType) : bits;
       if ((facts.types & wanted) == 0 || is_whole) continue;

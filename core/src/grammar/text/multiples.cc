@@ -6,10 +6,11 @@ namespace mlc {
 namespace {
 
 constexpr int64_t kMostStates = 8000;
-constexpr int64_t kMostZeros = 3;  // behind the last digit that says something
+constexpr int64_t kMostZeros = 3;  // that may follow when no other digit may
 
-// The states: nothing yet, a sign, a single 0, nothing more fits, the point and zeros behind it;
-// then for each number of digits behind the point (0: before it) and each remainder one.
+// The first states mean: nothing was read yet, a sign, a single 0, no text fits any more, and the
+// point with 0 to kMostZeros zeros after it. Then there is one state for each number of digits
+// after the point (0: the point was not read) and each remainder of the division by `of`.
 class MultiplesBuilder {
  public:
   // Multiples of `of` with the point `places` digits from the end.
@@ -62,7 +63,7 @@ class MultiplesBuilder {
     states_[static_cast<size_t>(state)] = {accepts, std::move(edges)};
   }
 
-  // The states in which so much is left over, before the point and behind it.
+  // The states whose remainder is `rest`, before the point and after it.
   void AddRemainder(int64_t rest) {
     auto next = [this, rest](int64_t digits) {
       return [this, rest, digits](int64_t d) { return StateOf(digits, (rest * 10 + d) % of_); };
