@@ -30,7 +30,8 @@ from devtools import web_sdk  # noqa: E402
 
 from mlc_llm import MLCEngine  # noqa: E402
 from mlc_llm.compiler.compile import compile_model, read_chat_config  # noqa: E402
-from mlc_llm.prepare.model_source import DEFAULT_MODEL, resolve_model  # noqa: E402
+from mlc_llm.prepare.local_model import DEFAULT_MODEL  # noqa: E402
+from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
 
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
 WORKER = Path(__file__).parent / "web_parts" / "worker.ts"

@@ -27,7 +27,8 @@ from web_package import packaged
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.prepare import wasm_linker
-from mlc_llm.prepare.model_source import DEFAULT_MODEL, ResolvedModel, resolve_model
+from mlc_llm.prepare.local_model import DEFAULT_MODEL
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 pytestmark = [
     pytest.mark.skipif(not WASM.exists(), reason="no build/web/mlc_llm.wasm: ./dev build web"),

@@ -21,7 +21,8 @@ from web_package import packaged
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.prepare import wasm_linker
-from mlc_llm.prepare.model_source import DEFAULT_MODEL, ResolvedModel, resolve_model
+from mlc_llm.prepare.local_model import DEFAULT_MODEL
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 HERE = Path(__file__).parent
 QUESTIONS = ["What is the capital of France?", "Say hello."]

@@ -1,11 +1,10 @@
-"""What a model argument means; the hub against a loopback server; the just-in-time cache."""
+"""What a model argument means, and the cache of converted weights."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -13,14 +12,12 @@ from pathlib import Path
 import huggingface_hub.constants
 import pytest
 import tiny_models
-from fake_hub import COMMIT, FakeHub, serve
 from gguf import GGMLQuantizationType
+from progress_lines import Lines
 
 import mlc_llm.errors
 from mlc_llm.errors import (
     CorruptFileError,
-    DownloadError,
-    InternalError,
     InvalidRequestError,
     MLCError,
     NotFoundError,
@@ -29,47 +26,13 @@ from mlc_llm.errors import (
 )
 from mlc_llm.prepare import jit_cache, model_source
 from mlc_llm.prepare.jit_cache import Policies
-from mlc_llm.prepare.model_source import plain_model, resolve_folder, resolve_model
+from mlc_llm.prepare.model_source import resolve_folder, resolve_model
 
 HUB = huggingface_hub.constants.ENDPOINT
 PACKAGE_PARENT = str(Path(mlc_llm.errors.__file__).parent.parent)
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path, monkeypatch):
-    """Every test has its own cache, and nobody's settings."""
-    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
-    for name in ("MLC_JIT_POLICY", "MLC_DOWNLOAD_CACHE_POLICY", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-
-
-@pytest.fixture(scope="module")
-def hf_folder(tmp_path_factory):
-    return tiny_models.write_hf_folder(tmp_path_factory.mktemp("hf"), tiny_models.random_weights())
-
-
-@pytest.fixture
-def prepared(hf_folder, tmp_path):
-    """A small `-MLC` folder."""
-    from mlc_llm.compiler.convert import convert_model, open_source
-
-    output = tmp_path / "tiny-MLC"
-    convert_model(open_source(hf_folder), output, quantization="q4f32_1")
-    return output
-
-
-class Lines(list):
-    """Collects progress lines."""
-
-    def __call__(self, line):
-        self.append(line)
-
-    def text(self):
-        return "\n".join(self)
-
-
-# --- Local models ---
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 def test_an_ordinary_folder_is_converted_once(hf_folder):
@@ -248,22 +211,6 @@ def test_a_folder_of_one_gguf_file_means_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "written",
-    ["HF://org/repo", "hf://org/repo", "Hf://org/repo", f"{HUB}/org/repo", f"{HUB}/org/repo/"]
-    + [f"{HUB}/org/repo/tree/main", f"{HUB}/org/repo?library=x"],
-)
-def test_how_a_repository_is_written(written: str) -> None:
-    assert plain_model(written) == "HF://org/repo"
-
-
-def test_the_addresses_of_a_mirror_and_of_a_revision(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert plain_model(f"{HUB}/org/repo/tree/v2") == "HF://org/repo:v2"
-    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.test")
-    assert plain_model("https://mirror.test/org/repo") == "HF://org/repo"
-    assert plain_model(f"{HUB}/org/repo") == "HF://org/repo"
-
-
-@pytest.mark.parametrize(
     ("model", "error", "match"),
     [
         ("nowhere/at/all", NotFoundError, "no such model; give a folder"),
@@ -301,109 +248,6 @@ def test_an_unknown_policy_is_refused(monkeypatch, prepared):
     monkeypatch.setenv("MLC_JIT_POLICY", "MAYBE")
     with pytest.raises(InvalidRequestError, match="MLC_JIT_POLICY=MAYBE"):
         resolve_folder(prepared)
-
-
-# --- Libraries ---
-
-
-def trailer(length):
-    return b"MLCLIB01" + struct.pack("<QQ", length, 0)
-
-
-@pytest.fixture
-def compiler(monkeypatch):
-    """Stands in for the child that compiles: writes the body it is told to, and counts its runs."""
-
-    class Compiler:
-        runs: list[dict] = []
-        body = b"library" + trailer(7)
-
-        def __call__(self, job, title, steps, **others):
-            if job["kind"] == "convert":
-                return real(job, title, steps, **others)
-            self.runs.append(job | {"config": json.loads(Path(job["config"]).read_text())})
-            if not self.body:
-                raise InternalError("nothing works", code="compile_failed")
-            Path(job["output"]).write_bytes(self.body)
-
-    real = jit_cache.run_job
-    made = Compiler()
-    made.runs = []
-    monkeypatch.setattr(jit_cache, "run_job", made)
-    return made
-
-
-def test_a_library_is_compiled_once(prepared, compiler):
-    lines = Lines()
-    first = resolve_model(prepared, progress=lines)
-    second = resolve_model(prepared, progress=lines)
-    assert first.model_lib == second.model_lib and len(compiler.runs) == 1
-    assert first.model_lib.read_bytes() == compiler.body
-    assert first.quantization == "q4f32_1" and first.name == "tiny-MLC"
-    assert lines[-1] == f"Using cached model lib: {first.model_lib}"
-    assert (
-        compiler.runs[0]["config"]["quantization"] == "q4f32_1" and compiler.runs[0]["opt"] == "O2"
-    )
-
-
-def test_what_matters_makes_another_library(prepared, compiler):
-    base = resolve_model(prepared, progress=Lines()).model_lib
-    others = [
-        resolve_model(prepared, progress=Lines(), opt="O0").model_lib,
-        resolve_model(prepared, progress=Lines(), device="cuda").model_lib,
-        resolve_model(prepared, progress=Lines(), overrides={"prefill_chunk_size": 7}).model_lib,
-    ]
-    path = prepared / "mlc-chat-config.json"
-    config = json.loads(path.read_text())
-    path.write_text(json.dumps(config | {"temperature": 0.5}))
-    assert resolve_model(prepared, progress=Lines()).model_lib == base
-    path.write_text(json.dumps(config | {"context_window_size": 100}))
-    others.append(resolve_model(prepared, progress=Lines()).model_lib)
-    assert len({base, *others}) == 5
-    assert compiler.runs[3]["overrides"] == "prefill_chunk_size=7"
-
-
-def test_a_damaged_library_is_compiled_again(prepared, compiler):
-    library = resolve_model(prepared, progress=Lines()).model_lib
-    for damaged in (compiler.body[:-1], b"", b"x" + compiler.body, b"no trailer" * 9):
-        library.write_bytes(damaged)
-        resolve_model(prepared, progress=Lines())
-        assert library.read_bytes() == compiler.body
-    assert len(compiler.runs) == 5
-
-
-def test_a_failed_compilation_says_why_and_leaves_nothing(prepared, compiler, tmp_path):
-    compiler.body = b""
-    with pytest.raises(InternalError, match="nothing works"):
-        resolve_model(prepared, progress=Lines())
-    assert list((tmp_path / "home" / "model_lib").iterdir()) == []
-
-
-def test_jit_policies(prepared, compiler):
-    def resolve(jit):
-        return resolve_model(prepared, policies=Policies(jit=jit), progress=Lines())
-
-    with pytest.raises(NotFoundError, match="READONLY"):
-        resolve("READONLY")
-    with pytest.raises(NotFoundError, match="OFF"):
-        resolve("OFF")
-    resolve("ON")
-    resolve("READONLY")
-    assert len(compiler.runs) == 1
-    resolve("REDO")
-    assert len(compiler.runs) == 2
-    with pytest.raises(NotFoundError, match="OFF"):
-        resolve("OFF")
-
-
-def test_a_given_library_is_used(prepared, compiler, tmp_path):
-    library = tmp_path / "mine.so"
-    library.write_bytes(b"x")
-    off = Policies(jit="OFF")
-    found = resolve_model(prepared, model_lib=library, policies=off, progress=Lines())
-    assert found.model_lib == library and compiler.runs == []
-    with pytest.raises(NotFoundError, match="gone.so"):
-        resolve_model(prepared, model_lib=tmp_path / "gone.so", progress=Lines())
 
 
 def fake_core_choices(monkeypatch, probes):
@@ -476,149 +320,3 @@ def test_two_processes_convert_once(hf_folder):
     answers = [child.communicate(timeout=300) for child in children]
     assert len({answer for answer, _ in answers}) == 1
     assert sum("Converting" in log for _, log in answers) == 1
-
-
-# --- HF:// ---
-
-
-@pytest.fixture
-def hub(hf_folder, monkeypatch):
-    """An ordinary repository on the loopback hub, with files that a model does not need."""
-    files = {path.name: path.read_bytes() for path in hf_folder.iterdir()}
-    extra = {"README.md": b"read me", "pytorch_model.bin": b"torch" * 99}
-    with serve(FakeHub(files | extra)) as running:
-        monkeypatch.setenv("HF_ENDPOINT", running.endpoint)
-        yield running
-
-
-def test_modelopts_config_is_downloaded(hub):
-    """It alone says how weights are quantized, if config.json does not."""
-    hub.files["hf_quant_config.json"] = b'{"quantization": {"quant_algo": "NVFP4"}}'
-    folder = model_source.resolve_source("HF://org/repo", progress=Lines())
-    assert (folder / "hf_quant_config.json").read_bytes() == hub.files["hf_quant_config.json"]
-
-
-def test_an_ordinary_repository(hub, hf_folder, tmp_path):
-    lines = Lines()
-    folder = resolve_folder("HF://org/repo", progress=lines)
-    downloaded = tmp_path / "home" / "model_weights" / "hf" / "org" / "repo"
-    assert (downloaded / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
-    assert not (downloaded / "README.md").exists()
-    assert not (downloaded / "pytorch_model.bin").exists()
-    assert folder.name.startswith("repo-q4f32_1-")
-    same = tiny_models.read_mlc_folder(resolve_folder(hf_folder, progress=Lines()))
-    for name, tensor in tiny_models.read_mlc_folder(folder).items():
-        assert tensor.tobytes() == same[name].tobytes()
-    hub.requests.clear()
-    assert resolve_folder("HF://org/repo", progress=lines) == folder
-    assert hub.requests == []  # the second run needs no network
-    assert f"Weights already downloaded: {downloaded}" in lines
-
-
-def test_a_prepared_repository(prepared, monkeypatch):
-    files = {path.name: path.read_bytes() for path in prepared.iterdir()}
-    with serve(FakeHub(files)) as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
-        folder = resolve_folder("HF://org/repo:main", progress=Lines())
-    assert folder.name == "repo@main"
-    assert {name: (folder / name).read_bytes() for name in files} == files
-
-
-@pytest.fixture
-def small_chunks(monkeypatch):
-    """The library writes 10 MB at a time and waits between its tries; here neither."""
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)
-    monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _: None)
-
-
-def test_a_cut_is_resumed(hub, small_chunks):
-    """The connection ends half-way once: the rest is asked for, not the whole."""
-    hub.cut_after, hub.cuts_left = 100_000, 1
-    folder = resolve_folder("HF://org/repo", progress=Lines())
-    assert (folder / "tensor-cache.json").is_file()
-    assert hub.ranges("model.safetensors")[-1] == "bytes=100000-"
-
-
-def test_a_download_that_failed_goes_on_where_it_was(hub, small_chunks):
-    hub.cut_after, hub.cuts_left, hub.down_after_cut = 50_000, 1, True
-    with pytest.raises(DownloadError, match="HF://org/repo"):
-        resolve_folder("HF://org/repo", progress=Lines())
-    hub.down = False
-    hub.requests.clear()
-    assert resolve_folder("HF://org/repo", progress=Lines()).is_dir()
-    assert hub.ranges("model.safetensors") == ["bytes=50000-"]
-    assert hub.ranges("config.json") == []  # what had arrived is not fetched again
-
-
-def test_a_part_of_another_version_is_thrown_away(hub, tmp_path):
-    folder = tmp_path / "home" / "model_weights" / "hf" / "org" / "repo"
-    folder.mkdir(parents=True)
-    (folder / "model.safetensors.partial").write_bytes(b"an older version")
-    resolve_folder("HF://org/repo", progress=Lines())
-    assert hub.ranges("model.safetensors") == ["bytes=16-", None]
-    assert (folder / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
-
-
-def test_wrong_content_is_refused_and_removed(hub, tmp_path):
-    hub.wrong_bytes = True
-    with pytest.raises(DownloadError, match="model.safetensors is not what the hub announced"):
-        resolve_folder("HF://org/repo", progress=Lines())
-    hub.wrong_bytes = False
-    assert resolve_folder("HF://org/repo", progress=Lines()).is_dir()
-
-
-def test_wrong_content_of_a_small_file_is_refused(hub):
-    """Small files have git's hash, large ones SHA-256."""
-    hub.wrong_bytes, hub.wrong_suffix = True, "config.json"
-    with pytest.raises(DownloadError, match="config.json is not what the hub announced"):
-        resolve_folder("HF://org/repo", progress=Lines())
-
-
-def test_unknown_repositories_and_revisions(hub):
-    with pytest.raises(NotFoundError, match="HF://org/nothing: no such repository"):
-        resolve_folder("HF://org/nothing", progress=Lines())
-    with pytest.raises(NotFoundError, match="no revision 'v9'"):
-        resolve_folder("HF://org/repo:v9", progress=Lines())
-
-
-def test_an_unreachable_hub(monkeypatch):
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
-    with pytest.raises(DownloadError, match="HF://org/repo: download failed"):
-        resolve_folder("HF://org/repo", progress=Lines())
-
-
-def test_repositories_without_usable_weights(hub):
-    del hub.files["model.safetensors"]
-    with pytest.raises(UnsupportedError, match="torch weights only"):
-        resolve_folder("HF://org/repo", progress=Lines())
-    hub.files = {"model.Q4_0.gguf": b"GGUF"}
-    with pytest.raises(UnsupportedError, match="GGUF files only"):
-        resolve_folder("HF://org/repo", progress=Lines())
-
-
-def test_file_names_that_leave_the_folder(hub):
-    hub.files["additional_chat_templates/../../../x.jinja"] = b"evil"
-    with pytest.raises(MLCError, match="outside its folder"):
-        resolve_folder("HF://org/repo", progress=Lines())
-
-
-def test_download_policies(hub, tmp_path):
-    def resolve(download):
-        policies = Policies(download=download)
-        return resolve_folder("HF://org/repo", policies=policies, progress=Lines())
-
-    for forbidding in ("READONLY", "OFF"):
-        with pytest.raises(DownloadError, match=forbidding):
-            resolve(forbidding)
-    assert hub.requests == []
-    folder = resolve("ON")
-    marker = tmp_path / "home/model_weights/hf/org/repo/.mlc-downloaded.json"
-    assert json.loads(marker.read_text())["commit"] == COMMIT
-    hub.requests.clear()
-    assert resolve("READONLY") == folder
-    assert hub.requests == []
-    shutil.rmtree(folder)
-    resolve("REDO")
-    assert hub.ranges("model.safetensors") == [None]

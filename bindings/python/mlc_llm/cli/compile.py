@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
     """The -MLC folder, or the config file in it. A model in another format is converted."""
-    from mlc_llm.prepare.model_source import CHAT_CONFIG, resolve_folder
+    from mlc_llm.prepare.local_model import CHAT_CONFIG
+    from mlc_llm.prepare.model_source import resolve_folder
 
     path = Path(args.model)
     if path.name == CHAT_CONFIG or (path / CHAT_CONFIG).is_file():

@@ -151,7 +151,8 @@ def _tokens(source: Any, model_type: str | None, text: str) -> list[int]:
 def path_of(args: argparse.Namespace, steps: Steps) -> Path:
     """The folder or file of CONFIG. A repository is downloaded."""
     from mlc_llm.prepare.hub_download import PREFIX
-    from mlc_llm.prepare.model_source import DEFAULT_MODEL, resolve_source
+    from mlc_llm.prepare.local_model import DEFAULT_MODEL
+    from mlc_llm.prepare.model_source import resolve_source
 
     if args.config.startswith(PREFIX) or args.config == DEFAULT_MODEL:
         return resolve_source(args.config, progress=steps)

@@ -70,6 +70,6 @@ def run(args: argparse.Namespace) -> None:
 def _extra(model: str, quantization: str) -> dict[str, float]:
     """Fields that the embedded model's file does not have."""
     from mlc_llm.prepare.embedded_model import config_of
-    from mlc_llm.prepare.model_source import DEFAULT_MODEL
+    from mlc_llm.prepare.local_model import DEFAULT_MODEL
 
     return config_of(keeps_types=quantization == "auto") if model == DEFAULT_MODEL else {}

@@ -14,7 +14,7 @@ from mlc_llm.errors import NotFoundError
 from mlc_llm.prepare.embedded_model import NAME
 from mlc_llm.prepare.hub_download import MARK, PREFIX
 from mlc_llm.prepare.jit_cache import LAST_USE, home
-from mlc_llm.prepare.model_source import DEFAULT_MODEL
+from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.prepare.progress import TerminalSteps
 from mlc_llm.prepare.temporary_files import locked
 

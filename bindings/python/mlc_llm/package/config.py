@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError, UnsupportedError
 from mlc_llm.package.devices import DEVICES, AppDevice
-from mlc_llm.prepare.model_source import DEFAULT_MODEL
+from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.types_gen import KVCacheDType
 
 # How a model begins that has an address.

@@ -12,7 +12,6 @@ toolchain.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,19 +33,14 @@ from mlc_llm.prepare.jit_cache import (
     mark_used,
     model_library,
 )
+from mlc_llm.prepare.local_model import CHAT_CONFIG, DEFAULT_MODEL, local_path
 from mlc_llm.prepare.progress import Steps, steps_of
-
-CHAT_CONFIG = "mlc-chat-config.json"
-_HF_CONFIG = "config.json"
-_LATER_PART = re.compile(r"-(?!0*1-)\d+-of-\d+\.gguf$")  # a file that is not the first of several
 
 # A script in the core answers instead of a model: for tests and benchmarks.
 FAKE_DEVICE = "fake"
 
 # A quantization: a GGUF file keeps its own types; other models get the default.
 OWN_TYPES = "auto"
-# The model argument that means the embedded model.
-DEFAULT_MODEL = "default"
 
 # The quantization of a GGUF file whose own types have no kernels. It runs on every device.
 _FALLBACK = "q4f32_1"
@@ -170,7 +164,7 @@ def resolve_source(
 ) -> Path:
     """The folder or file that a model argument names: downloaded, but not converted."""
     rules = MakeRules(policies=policies or Policies.from_environment(), steps=steps_of(progress))
-    return _local_path(plain_model(model), rules)
+    return local_path(plain_model(model), rules)
 
 
 def _folder(
@@ -185,7 +179,7 @@ def _folder(
 ) -> Path:
     """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
     model = plain_model(model)
-    path = _local_path(model, rules)
+    path = local_path(model, rules)
     if (path / CHAT_CONFIG).is_file():
         _require_same_quantization(path, quantization)
         if path.is_relative_to(home()):
@@ -288,91 +282,6 @@ def read_chat_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise CorruptFileError(f"{path}: must hold a JSON object", param=CHAT_CONFIG)
     return cast("dict[str, Any]", config)
-
-
-def _local_path(model: str | Path | None, rules: MakeRules) -> Path:
-    """The folder or file that the argument names, downloaded if necessary."""
-    weights_home = home() / "model_weights"
-    if model is None:
-        return embedded_model.embedded_model_file(weights_home / "embedded", rules)
-    if isinstance(model, str) and model.startswith(hub_download.PREFIX):
-        repository = hub_download.HubModel.parse(model)
-        return hub_download.download(repository, weights_home, rules)
-    path = Path(model).expanduser()
-    if path.is_file() and path.name == CHAT_CONFIG:
-        path = path.parent
-    if not path.exists() and (kept := _kept_folder(str(model))) is not None:
-        return kept
-    path = _only_gguf(path) or path
-    _require_model(path)
-    return path.absolute()
-
-
-def _only_gguf(folder: Path) -> Path | None:
-    """The GGUF file of a folder that holds no other model."""
-    if not folder.is_dir() or any((folder / name).is_file() for name in (CHAT_CONFIG, _HF_CONFIG)):
-        return None
-    files = [path for path in sorted(folder.glob("*.gguf")) if not _LATER_PART.search(path.name)]
-    if len(files) > 1:
-        raise InvalidRequestError(
-            f"{folder} holds {len(files)} models; give one of them: "
-            + ", ".join(path.name for path in files),
-            param="model",
-        )
-    return files[0] if files else None
-
-
-def _kept_folder(name: str) -> Path | None:
-    """The converted model with this name in `mlc_llm list`; of several, the one used last."""
-    if not re.fullmatch(r"[\w.-]+", name):
-        return None
-    folder = home() / "model_weights" / "converted"
-    key = re.compile(re.escape(name) + r"(-[^-]+)?-[0-9a-f]{12}-MLC")
-    found = [path for path in folder.glob(f"{name}-*-MLC") if key.fullmatch(path.name)]
-    return max(found, key=_last_use, default=None)
-
-
-def _last_use(folder: Path) -> float:
-    mark = folder / LAST_USE
-    return mark.stat().st_mtime if mark.exists() else 0.0
-
-
-def _require_model(path: Path) -> None:
-    if path.is_dir():
-        if not (path / CHAT_CONFIG).is_file() and not (path / _HF_CONFIG).is_file():
-            raise NotFoundError(
-                f"{path}: neither {CHAT_CONFIG} nor {_HF_CONFIG} nor a .gguf file is in this "
-                "folder",
-                param="model",
-            )
-    elif not path.is_file():
-        hub = hub_download.PREFIX
-        may_be_there = len(path.parts) == 2 and not path.is_absolute() and path.suffix != ".gguf"
-        raise NotFoundError(
-            f"{path}: no such model; give a folder, a .gguf file, {hub}org/repo or "
-            f"'{DEFAULT_MODEL}'"
-            + (f" (if it is a repository of the hub: {hub}{path})" if may_be_there else ""),
-            param="model",
-        )
-    elif path.suffix != ".gguf":
-        raise InvalidRequestError(
-            f"{path}: a model file must be a .gguf file; for others give the folder", param="model"
-        )
-    elif kind := _text_kind(path):
-        raise CorruptFileError(f"{path}: this is {kind}, and no GGUF file", param="model")
-
-
-def _text_kind(path: Path) -> str | None:
-    """What kind of text a file holds; None for other files."""
-    with path.open("rb") as file:
-        begin = file.read(256)
-    if not begin.strip() or begin[:4] == b"GGUF":
-        return None
-    if re.match(rb"version \S+git-lfs", begin):
-        return "a pointer of git-lfs (`git lfs pull` fetches the file)"
-    if begin.lstrip()[:1] == b"<":
-        return "a web page (download the file itself)"
-    return "a text file" if all(byte >= 9 for byte in begin) else None
 
 
 def _require_same_quantization(folder: Path, asked: str | None) -> None:

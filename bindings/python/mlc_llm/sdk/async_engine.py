@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
 from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, AsyncRerank
-from mlc_llm.sdk.core_engine import CoreEngine, EngineBase, ends_stream, raise_if_error
+from mlc_llm.sdk.core_engine import CoreEngine, ends_stream, raise_if_error
+from mlc_llm.sdk.engine_base import EngineBase
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,

@@ -14,7 +14,8 @@ from mlc_llm import _core
 from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
 from mlc_llm.sdk.completions_gen import Completions, Embeddings, Rerank
-from mlc_llm.sdk.core_engine import CoreEngine, EngineBase, raise_if_error
+from mlc_llm.sdk.core_engine import CoreEngine, raise_if_error
+from mlc_llm.sdk.engine_base import EngineBase
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,

@@ -3,7 +3,8 @@
     NAME_blocks   uint8 [experts, outputs, inputs / 32, 16]: the low half of a byte comes first
     NAME_scales   uint8 [experts, outputs, inputs / 32]: powers of two, 2 ** (scale - 127)
 
-Without quantization the model has NAME [experts, inputs, outputs], so these are turned already.
+Without quantization the model has NAME [experts, inputs, outputs]: there inputs come first, here
+outputs.
 Facts: huggingface/transformers, integrations/mxfp4.py, `convert_moe_packed_tensors`. The form that
 is kept is that of GGUF files: ggml-org/llama.cpp, ggml/src/ggml-common.h, `block_mxfp4`.
 """

@@ -13,24 +13,22 @@
                         in * bits / 32], weight_scale [out, groups], weight_zero_point int32
                         [out * bits / 32, groups] and weight_g_idx int32 [in]
     mxfp4               hf_mxfp4.py
-    bitsandbytes        weight uint8 [elements / 2, 1] with absmax for each block of elements and a
-                        quant_map of 16 values; or weight int8 [out, in] with SCB [out]
+    bitsandbytes        hf_bitsandbytes.py
 
 Facts: casper-hansen/AutoAWQ (awq/modules/linear/gemm.py), AutoGPTQ/AutoGPTQ
 (nn_modules/qlinear/qlinear_cuda_old.py), neuralmagic/compressed-tensors
-(compressors/quantized_compressors), bitsandbytes-foundation/bitsandbytes (functional.py,
-QuantState), DeepSeek-V3's README_WEIGHTS.md.
+(compressors/quantized_compressors), DeepSeek-V3's README_WEIGHTS.md.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from mlc_llm.compiler.convert.hf_bitsandbytes import bitsandbytes_weights
 from mlc_llm.compiler.convert.hf_mxfp4 import mxfp4_weights
 from mlc_llm.compiler.convert.hf_nvfp4 import nvfp4_weights
 from mlc_llm.compiler.convert.hf_scaled import scaled_weights
@@ -321,81 +319,9 @@ def _modelopt(repository: Repository) -> list[QuantizedWeight]:
     return [*nvfp4_weights(repository), *scaled_weights(repository)]
 
 
-# ---- bitsandbytes: blocks of elements in the order of memory ----------------------------------
-
-
-@dataclass(frozen=True)
-class _BlockwiseWeight:
-    """4 bits per element, the high half of a byte first, and a table of their values."""
-
-    repository: Repository
-    info: TensorInfo
-    block: int
-    nested_block: int  # 0: absmax is not quantized
-    nested_offset: float
-
-    def rows(self, start: int, stop: int) -> Array:
-        name, read = self.info.name, self.repository.read
-        ins = self.info.shape[1]
-        first, last = start * ins, stop * ins
-        packed = read(name).reshape(-1)[first // 2 : -(-last // 2)]
-        codes = np.stack([packed >> 4, packed & 15], axis=-1).reshape(-1)
-        codes = codes[first % 2 : first % 2 + last - first]
-        values = read(f"{name}.quant_map").astype(np.float32)[codes]
-        largest = self._absmax()[np.arange(first, last) // self.block]
-        return (values * largest).reshape(stop - start, ins)
-
-    def _absmax(self) -> Array:
-        name, read = self.info.name, self.repository.read
-        absmax = read(f"{name}.absmax")
-        if not self.nested_block:
-            return absmax.astype(np.float32)
-        table = read(f"{name}.nested_quant_map").astype(np.float32)
-        blocks = np.arange(len(absmax)) // self.nested_block
-        scales = read(f"{name}.nested_absmax").astype(np.float32)[blocks]
-        return table[absmax] * scales + np.float32(self.nested_offset)
-
-
-def _bitsandbytes(repository: Repository) -> list[QuantizedWeight]:
-    found = scaled_weights(repository)  # of 8 bits
-    for kind in ("nf4", "fp4"):
-        for weight in repository.modules(f"quant_state.bitsandbytes__{kind}"):
-            found.append(
-                _blockwise(repository, weight, f"{weight}.quant_state.bitsandbytes__{kind}")
-            )
-    return found
-
-
-def _blockwise(repository: Repository, name: str, state_name: str) -> QuantizedWeight:
-    try:
-        state = json.loads(bytes(repository.read(state_name)))
-        outs, ins = (int(n) for n in state["shape"])
-        block = int(state["blocksize"])
-        nested = int(state.get("nested_blocksize") or 0)
-        offset = float(state.get("nested_offset") or 0)
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise CorruptFileError(
-            f"tensor {state_name} does not hold a shape of two axes and a blocksize",
-            param=state_name,
-        ) from None
-    if min(outs, ins, block) <= 0 or nested < 0:
-        raise CorruptFileError(f"tensor {state_name} holds sizes below 1", param=state_name)
-    block = min(block, outs * ins)
-    blocks = -(-outs * ins // block)
-    nested = min(nested, blocks)
-    repository.need(name, (-(-outs * ins // 2), 1), "U8")
-    repository.need(f"{name}.quant_map", (16,), *_FLOATS)
-    repository.need(f"{name}.absmax", (blocks,), *(["U8"] if nested else _FLOATS))
-    if nested:
-        repository.need(f"{name}.nested_quant_map", (256,), *_FLOATS)
-        repository.need(f"{name}.nested_absmax", (-(-blocks // nested),), *_FLOATS)
-    info = TensorInfo(name, (outs, ins), "F32")
-    return _BlockwiseWeight(repository, info, block, nested, offset)
-
-
 _METHODS: dict[str, Callable[[Repository], list[QuantizedWeight]]] = {
     "awq": _awq,
-    "bitsandbytes": _bitsandbytes,
+    "bitsandbytes": bitsandbytes_weights,
     "compressed-tensors": _compressed,
     "fbgemm_fp8": scaled_weights,
     "fp8": scaled_weights,
