@@ -186,6 +186,9 @@ def test_tables_formulas_and_code_are_drawn(page: Page, server: Scripted) -> Non
     page.ask("Show me")
     assert page.text("math").replace("√", "") == "x"
     assert page.texts(".code-keyword") == ["def", "pass"]
+    server.answers.append(["- so:\n\n  ```py\n  return", " 1"])  # the fence stays open
+    page.ask("And now?")
+    assert page.texts(".code-keyword")[2:] == ["return"]
     align = "return getComputedStyle(document.querySelectorAll('#chat td')[1]).textAlign"
     assert page.script(align) == "right"
     size = {"width": 300, "height": 740, "deviceScaleFactor": 1, "mobile": True}

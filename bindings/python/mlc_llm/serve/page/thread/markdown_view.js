@@ -21,11 +21,14 @@ export class MarkdownView {
     this.numFinal = 0; // those blocks
     this.tree = []; // the blocks behind them
     this.rest = []; // [element, nodes that it still gets], in the order of the text
+    this.isWhole = false; // nothing more comes
+    this.wasWhole = false; // when the blocks were made
   }
 
   // Shows a text that begins with the text shown before, the end of a long one in later frames.
-  show(text) {
+  show(text, isWhole = false) {
     this.text = text;
+    this.isWhole = isWhole;
     if (this.rest.length === 0) this.grow();
   }
 
@@ -42,13 +45,15 @@ export class MarkdownView {
     this.rest = [];
     for (const [parent, nodes] of rest) this.append(parent, nodes);
     if (this.rest.length > 0) this.pieces.later(this);
-    else if (this.text !== this.shown) this.grow();
+    else if (this.text !== this.shown || this.isWhole !== this.wasWhole) this.grow();
   }
 
   grow() {
     const length = finalLength(this.text, this.length);
     const done = parseMarkdown(this.text.slice(this.length, length));
-    const tree = parseMarkdown(this.text.slice(length));
+    const growing = parseMarkdown(this.text.slice(length));
+    const tree = this.isWhole ? withEnd(growing) : growing;
+    this.wasWhole = this.isWhole;
     this.patchChildren(this.element, this.tree, [...done, ...tree], this.numFinal);
     this.numFinal += done.length;
     this.length = length;
@@ -157,6 +162,16 @@ function coloured({ language, text, isOpen }) {
   return highlight(language, text).map(([kind, piece]) => (
     kind ? h("span", { class: `code-${kind}` }, piece) : document.createTextNode(piece)
   ));
+}
+
+// The last block, of which nothing more comes: models leave the fence of their last code open.
+function withEnd(nodes) {
+  const last = nodes.at(-1);
+  if (!last || typeof last === "string") return nodes;
+  const ended = last.tag === "codeblock"
+    ? { ...last, isOpen: false }
+    : { ...last, children: last.children && withEnd(last.children) };
+  return [...nodes.slice(0, -1), ended];
 }
 
 function patchText(element, old, fresh) {

@@ -70,7 +70,7 @@ export class MessageView {
     }
     this.isWhole = Boolean(message.stats);
     if (message.structured && this.isWhole) this.showStructured();
-    else this.markdown.show(message.content);
+    else this.markdown.show(message.content, this.isWhole);
     this.showCalls();
     this.showFoot();
   }
