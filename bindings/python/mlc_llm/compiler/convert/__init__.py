@@ -72,7 +72,7 @@ def _requantizing_note(source: ModelSource, quantization: str) -> str | None:
 
 
 _WIDER = (
-    "The weights ({method}) keep their values, and take 9 bits each here (those of NVFP4 10). "
+    "The weights ({method}) keep their values, and take 4.25 bits each here (those of NVFP4 6). "
     "--quantization q4f32_1 takes 5, and loses a little."
 )
 _TAKE_FLOATS = "take the float weights if you have them."

@@ -42,7 +42,12 @@ def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
     zero = -1 if kind.minimum else kind.zero
     halves = kind.group < GROUP
     return Codes(
-        size=size, bits=bits, weight_bits=kind.bits, zero=zero, halves=halves, scaled=kind.minimum
+        size=size,
+        bits=bits,
+        weight_bits=kind.factor_bits,
+        zero=zero,
+        halves=halves,
+        scaled=kind.minimum,
     )
 
 
@@ -202,7 +207,10 @@ def ways_by_count(
 ) -> list[tuple[int | None, Callable[[], None]]]:
     """`few`, and `many` where it is faster from some number of rows on: taking apart codes of one
     plane costs less than bytes in memory, and so do two planes where the registers hold a group."""
-    if kind.bits == 8 or not codes.halves and (kind.bits == 4 or holds_group(unit)):
+    one_plane = kind.bits == 4 and not kind.values
+    if kind.bits == 8 or kind.values and holds_group(unit):
+        return [(None, few)]
+    if not codes.halves and (one_plane or holds_group(unit)):
         return [(None, few)]
     return [(FEW, few), (None, many)]
 
@@ -254,7 +262,7 @@ class BlockStrip:
             store(row + m, emit_value(sums[at(m * LANES)]))
 
     def _steps(self) -> Steps | None:
-        if self.codes.parts > 1 or self.weights.kind.bits == 8:
+        if self.codes.parts > 1 or self.weights.kind.has_neighbours:
             return None
         return steps_of(self.unit, self.codes.weight_bits, QUADS // self.codes.sums)
 

@@ -20,6 +20,7 @@ from mlc_llm.compiler.kernels.common.values import (
     vector_type,
 )
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit, has_half_floats
+from mlc_llm.compiler.kernels.cpu.table import emit_bytes, emit_numbers
 from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_prefetch, emit_value, fma
 from mlc_llm.compiler.kernels.cpu.weights import spread
 from mlc_llm.compiler.quantization.gguf.types import (
@@ -44,10 +45,11 @@ class Strips:
     kind: BlockType
     block_vectors: int = GROUP // LANES
     half_floats: bool = True  # the CPU has instructions that read float16
+    unit: DotUnit = "portable"
 
     def on(self, unit: DotUnit) -> Strips:
         """For the CPU of an instruction."""
-        return replace(self, half_floats=has_half_floats(unit))
+        return replace(self, half_floats=has_half_floats(unit), unit=unit)
 
     # A row's weights as floats
 
@@ -91,6 +93,8 @@ class Strips:
             part = emit_value(T.bitwise_and(bits_of(plane), mask))
             upper = T.shift_left(part, splat(T.uint32(plane.below), lanes))
             codes = part if codes is None else emit_value(T.bitwise_or(codes, upper))
+        if self.kind.values:
+            codes = emit_numbers(codes, self.kind.values, lanes)
         signed = T.Cast("int32" if lanes == 1 else f"int32x{lanes}", codes)
         scale = splat(scale, lanes)
         if minimum is not None:
@@ -117,7 +121,12 @@ class Strips:
                 word = _shifted(word, plane.below - plane.shift_of(quad))
                 word = T.bitwise_and(word, plane_mask(plane))
             found = emit_value(word if found is None else T.bitwise_or(found, word))
-        return found
+        return self._emit_values(found)
+
+    def _emit_values(self, quad):
+        """What the codes of a quad stand for."""
+        values = self.kind.values
+        return emit_bytes(self.unit, quad, values) if values else quad
 
     def emit_pair(self, buffers, strip, group, turn) -> list[Any]:
         """The quads `turn` and `turn` + 4 of that group, of codes below 8 bits."""
@@ -132,7 +141,7 @@ class Strips:
                 part = T.bitwise_and(_shifted(word, plane.below - 4 * i), mask)
                 before = found[i]
                 found[i] = emit_value(part if before is None else T.bitwise_or(before, part))
-        return found
+        return [self._emit_values(quad) for quad in found]
 
     def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
         for plane in self.kind.planes:
@@ -175,7 +184,9 @@ class Strips:
 
     def _scale(self, buffers, strip, place, lane, lanes: int):
         scales = self._named(buffers, "q_scale")
-        if self.kind.scale_bits == 4:
+        if self.kind.exponents:
+            scale = _power_of_two(scales[strip, place, lane], lanes)
+        elif self.kind.scale_bits == 4:
             scale = to_float(_bits_of_octet(scales[strip, place, lane], 0, 4, lanes), lanes)
         elif self.kind.scale_bits == 6:
             high = self._named(buffers, "q_scale_high")[strip, place // 4, lane]
@@ -217,9 +228,18 @@ class Strips:
 
 def _octet_of(kind: BlockType, k: Any) -> tuple[Any, Any]:
     """The quad of an input of a group, and the byte in it (`types.py`)."""
-    if kind.bits == 8:
+    if kind.has_neighbours:
         return k // 4, k % 4
     return k // 8 + k % 2 * 4, k % 8 // 2
+
+
+def _power_of_two(octet, lanes: int):
+    """2 ** (octet - 128)."""
+    e = emit_value(T.Cast(vector_type("int32", lanes), octet))
+    small = T.shift_left(splat(T.int32(0x200000), lanes), e)  # below the smallest normal number
+    usual = T.shift_left(e - splat(T.int32(1), lanes), splat(T.int32(23), lanes))
+    bits = emit_value(T.Select(e < splat(T.int32(2), lanes), small, usual))
+    return T.reinterpret(vector_type("float32", lanes), bits)
 
 
 def plane_mask(plane: Plane):

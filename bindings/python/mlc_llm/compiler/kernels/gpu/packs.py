@@ -13,10 +13,11 @@ from typing import Any, Literal, Protocol
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg
+from mlc_llm.compiler.kernels.common.table import looked_up
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.compiler.quantization.fp8 import Float8
-from mlc_llm.compiler.quantization.gguf.types import STRIP, SUPER, WORDS, BlockType
+from mlc_llm.compiler.quantization.gguf.types import QUADS, STRIP, SUPER, WORDS, BlockType
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam
 
@@ -263,8 +264,8 @@ class StripPacks(_Packs):
 
     @property
     def size(self) -> int:
-        """A pack has the inputs of two quads, or those of one if codes have 8 bits."""
-        return 4 if self.block.bits == 8 else 8
+        """A pack has the inputs of two quads, or those of one if they are neighbours."""
+        return 4 if self.block.has_neighbours else 8
 
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
         """Products of scale and code are exact, so the only rounding is GGUF's own."""
@@ -281,6 +282,8 @@ class StripPacks(_Packs):
     def _codes(self, buffers: Any, strip: Any, pack: Any, lane: Any) -> list[Any]:
         if self.block.bits == 8:
             return _codes(emit_value(buffers[0][strip, pack, lane]), 8)
+        if self.block.has_neighbours:
+            return self._values(self._neighbours(buffers, strip, pack, lane))
         group, quad = pack // WORDS, pack % WORDS
         found = [T.uint32(0)] * self.size
         for plane in self.block.planes:
@@ -290,10 +293,26 @@ class StripPacks(_Packs):
             bits = [T.bitwise_and(b, _mask(plane.bits)) for b in _codes(emit_value(word), 4)]
             parts = [T.shift_left(b, T.uint32(plane.below)) for b in bits]
             found = [T.bitwise_or(*pair) for pair in zip(found, parts, strict=True)]
-        return found
+        return self._values(found)
+
+    def _neighbours(self, buffers: Any, strip: Any, quad: Any, lane: Any) -> list[Any]:
+        """Codes of 4 bits whose quads have four neighbours."""
+        group, own = quad // QUADS, quad % QUADS
+        word = buffers[0][strip, group * WORDS + own % WORDS, lane]
+        word = emit_value(T.shift_right(word, T.Cast("uint32", own // WORDS * 4)))
+        return [T.bitwise_and(byte, _mask(4)) for byte in _codes(word, 8)]
+
+    def _values(self, codes: list[Any]) -> list[Any]:
+        """What they stand for."""
+        values = self.block.values
+        if not values:
+            return codes
+        return [emit_value(looked_up(emit_value(code), values, T.uint32)) for code in codes]
 
     def _scale(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
         scales = self._named(buffers, "q_scale")
+        if self.block.exponents:
+            return _power_of_two(_octet(scales, strip, place, lane))
         if self.block.scale_bits == 32:
             return scales[strip, place, lane]
         if self.block.scale_bits == 16:
@@ -345,6 +364,14 @@ def _octet(words: Any, strip: Any, place: Any, lane: Any) -> Any:
     """The byte of a row of a strip."""
     word = words[strip, place, lane // 4]
     return T.bitwise_and(T.shift_right(word, T.Cast("uint32", lane % 4 * 8)), _mask(8))
+
+
+def _power_of_two(octet: Any) -> Any:
+    """2 ** (octet - 128)."""
+    octet = emit_value(octet)
+    small = T.shift_left(T.uint32(0x200000), octet)  # below the smallest normal number
+    usual = T.shift_left(octet - T.uint32(1), T.uint32(23))
+    return T.reinterpret("float32", T.Select(octet < T.uint32(2), small, usual))
 
 
 def _bits(octet: Any, shift: Any, bits: int) -> Any:

@@ -49,14 +49,17 @@ def read_blocks(kind: BlockType, raw: Array) -> UnpackedRows:
 
 def strips_of(kind: BlockType, parts: UnpackedRows) -> list[Array]:
     """The stored tensors of these rows: strips of 16, the last one padded with zeros."""
-    planes = [_packed(parts.codes, plane) for plane in kind.planes]
+    if kind.values and kind.has_neighbours:
+        planes = [_packed_halves(parts.codes)]
+    else:
+        planes = [_packed(parts.codes, plane) for plane in kind.planes]
     return [_strips(array) for array in (*planes, *_packed_scales(kind, parts))]
 
 
 def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
     """Stored tensors as float32 (rows, inputs), bit for bit as GGUF defines them."""
     parts = {n: _rows(t, rows) for n, t in zip(kind.tensors, tensors, strict=True)}
-    codes = sum(_unpacked(parts[plane.tensor], plane) for plane in kind.planes).astype(np.float32)
+    codes = _codes(kind, parts).astype(np.float32)
     parts = _unpacked_scales(kind, parts)
     scales, minimums = parts["q_scale"], parts.get("q_min")
     if kind.nested:
@@ -68,6 +71,15 @@ def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
         shared = _widened(parts["q_super_min"], minimums.shape[1])
         minimums = -(shared * minimums.astype(np.float32))
     return scale * codes + _widened(minimums, codes.shape[1])
+
+
+def _codes(kind: BlockType, parts: dict[str, Array]) -> Array:
+    """What is multiplied: (rows, inputs)."""
+    if kind.values and kind.has_neighbours:
+        codes = _unpacked_halves(parts["q_weight"])
+    else:
+        codes = sum(_unpacked(parts[plane.tensor], plane) for plane in kind.planes)
+    return np.array(kind.values, np.uint8)[codes] if kind.values else codes
 
 
 def _packed_scales(kind: BlockType, parts: UnpackedRows) -> list[Array]:
@@ -88,6 +100,11 @@ def _unpacked_scales(kind: BlockType, tensors: dict[str, Array]) -> dict[str, Ar
     if kind.scale_bits == 4:
         scales, minimums = _apart(tensors["q_scale"], 4)
         return {**tensors, "q_scale": scales, "q_min": minimums}
+    if kind.exponents:
+        e = tensors["q_scale"].astype(np.uint32)
+        small = np.uint32(0x200000) << np.minimum(e, 1)  # below the smallest normal number
+        bits = np.where(e < 2, small, (e - (e >= 2)) << np.uint32(23))
+        return {**tensors, "q_scale": bits.astype("<u4").view("<f4")}
     if kind.scale_bits == 6:
         low = np.stack(_apart(tensors["q_scale"], 4), axis=-1)
         high = np.stack(_apart(tensors["q_scale_high"], 2), axis=-1)
@@ -150,6 +167,18 @@ def _unpacked(words: Array, plane: Plane) -> Array:
     octets = _flat(np.concatenate([parts >> shift for shift in shifts], axis=-1)).view(np.uint8)
     mask = (1 << plane.bits) - 1
     return _flat(np.stack([octets & mask, octets >> 4 & mask], axis=-1) << plane.below)
+
+
+def _packed_halves(codes: Array) -> Array:
+    """Codes of 4 bits whose quads have four neighbours: of each group the first 16 in the lower
+    bits of bytes, the others above them."""
+    halves = codes.reshape(len(codes), -1, 2, GROUP // 2)
+    return _flat(np.ascontiguousarray(halves[:, :, 0] | halves[:, :, 1] << 4).view("<u4"))
+
+
+def _unpacked_halves(words: Array) -> Array:
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(len(words), -1, GROUP // 2)
+    return _flat(np.stack([octets & 15, octets >> 4], axis=-2))
 
 
 def _half(blocks: Array, start: int) -> Array:
@@ -265,20 +294,8 @@ def _q3_k(blocks: Array) -> UnpackedRows:
     return UnpackedRows(_flat(codes), _flat(scales), supers=_half(blocks, 108))
 
 
-# The values of four bits: for IQ4_NL and IQ4_XS; two times the real values of MXFP4 and NVFP4.
-_IQ4 = np.array(
-    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.int16
-)
-_E2M1 = np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int16)
-
-
-def _looked_up(octets: Array, values: Array, each: int = 16) -> Array:
-    """Codes of eight bits; 128 is zero."""
-    return (values + 128).astype(np.uint8)[_nibbles(octets, each)]
-
-
 def _iq4_nl(blocks: Array) -> UnpackedRows:
-    return UnpackedRows(_flat(_looked_up(blocks[..., 2:18], _IQ4)), _half(blocks, 0))
+    return UnpackedRows(_flat(_nibbles(blocks[..., 2:18], 16)), _half(blocks, 0))
 
 
 def _iq4_xs(blocks: Array) -> UnpackedRows:
@@ -288,15 +305,13 @@ def _iq4_xs(blocks: Array) -> UnpackedRows:
     upper = np.ascontiguousarray(blocks[..., 2:4]).view("<u2")
     high = (upper >> np.arange(0, 16, 2, dtype=np.uint16) & 3).astype(np.uint8)
     scales = (low | high << 4).view(np.int8) - np.int8(32)
-    codes = _looked_up(blocks[..., 8:136], _IQ4)
+    codes = _nibbles(blocks[..., 8:136], 16)
     return UnpackedRows(_flat(codes), _flat(scales), supers=_half(blocks, 0))
 
 
 def _mxfp4(blocks: Array) -> UnpackedRows:
     """The scale is a power of two: 2 ** (e - 128)."""
-    e = blocks[..., 0].astype(np.uint32)
-    bits = np.where(e < 2, np.uint32(0x200000) << np.minimum(e, 2), e - (e >= 2) << np.uint32(23))
-    return UnpackedRows(_flat(_looked_up(blocks[..., 1:17], _E2M1)), bits.astype("<u4").view("<f4"))
+    return UnpackedRows(_flat(_nibbles(blocks[..., 1:17], 16)), blocks[..., 0].copy())
 
 
 def _nvfp4(blocks: Array) -> UnpackedRows:
@@ -307,7 +322,7 @@ def _wide_nvfp4(words: Array) -> UnpackedRows:
     groups = words.reshape(len(words), -1, 3)
     octets = np.ascontiguousarray(groups[..., 1:]).view(np.uint8)
     scales = np.ascontiguousarray(groups[..., 0]).view(np.float32)
-    return UnpackedRows(_flat(_looked_up(octets, _E2M1, 8)), scales)
+    return UnpackedRows(_flat(_nibbles(octets, 8)), scales)
 
 
 _READERS = {

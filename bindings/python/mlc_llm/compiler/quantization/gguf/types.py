@@ -10,7 +10,7 @@ inputs), with S = ceil(rows / 16):
     q_weight       uint32  [S, inputs * bits / 32, 16]  codes; of 3, 5 and 6 bits the lower ones
     q_weight_high  uint32  [S, inputs * bits / 32, 16]  the upper bits of these codes
     q_scale        float16 [S, inputs / group, 16]; int8 where there is q_super; float32 in
-                                                     MXFP4 and NVFP4
+                                                     NVFP4; uint8 in MXFP4: e, of 2^(e - 128)
     q_min          float16 [S, inputs / group, 16]; int8 where there is q_super; of some types
     q_super        float16 [S, inputs / 256, 16]: factors of the int8 scales
     q_super_min    float16 [S, inputs / 256, 16]: factors of the int8 minimums, which are subtracted
@@ -36,8 +36,8 @@ are in word v, the first one in the lowest bits:
 Quad q has the inputs 8 w + p, 8 w + p + 2, + 4 and + 6, where q = w + 4 p. Codes of 8 bits are one
 plane, and quad q has the inputs 4 q to 4 q + 3.
 
-Values from a table (IQ4, MXFP4, NVFP4) are stored as codes of 8 bits, with code 128 for zero. That
-costs memory, but no accuracy.
+Codes of IQ4, MXFP4 and NVFP4 are places in a table of 16 values, which kernels look up before they
+multiply. The values of IQ4 take 8 bits, so their quads have the inputs 4 q to 4 q + 3 too.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ class BlockType:
     scale_bits: int = 16  # of a scale; 16 and 32: a float; else an integer with a factor
     group: int = GROUP  # number of weights that share a scale
     is_float: bool = False
+    values: tuple[int, ...] = ()  # what the codes stand for, plus `zero`; (): the codes themselves
+    exponents: bool = False  # scales are powers of two, of which their exponents are stored
 
     @property
     def block(self) -> int:
@@ -111,7 +113,17 @@ class BlockType:
     @property
     def nested(self) -> bool:
         """Scales are integers with a scale of their own."""
-        return self.scale_bits <= 8
+        return self.scale_bits <= 8 and not self.exponents
+
+    @property
+    def factor_bits(self) -> int:
+        """The bits of what is multiplied: of the codes, or of the values in their table."""
+        return max(self.values).bit_length() if self.values else self.bits
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether a quad has four neighbouring inputs."""
+        return self.factor_bits == 8
 
     @property
     def planes(self) -> tuple[Plane, ...]:
@@ -130,7 +142,8 @@ class BlockType:
             assert self.group == 16 and not self.minimum
             places |= {"q_scale": (scales // 2, "uint8"), "q_scale_high": (scales // 4, "uint8")}
         else:
-            places["q_scale"] = (scales, _SCALE_DTYPES[self.scale_bits])
+            dtype = "uint8" if self.exponents else _SCALE_DTYPES[self.scale_bits]
+            places["q_scale"] = (scales, dtype)
         if self.minimum and self.scale_bits != 4:
             places["q_min"] = places["q_scale"]
         if self.nested:
@@ -174,6 +187,9 @@ class PlainType:
         return FloatMatrix(shape, (StoredParam(f"{module}.weight", shape, self.dtype),))
 
 
+# The values of four bits: of IQ4 plus 128; two times those of 4-bit floats, plus 12.
+_IQ4 = (1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241)
+_E2M1 = (12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0)
 # Types with code books and types of three values have no kernels. They are quantized again, as this
 # type.
 ANEW = "Q8_0"
@@ -196,9 +212,9 @@ TYPES: dict[str, StoredType] = {
         BlockType(name="Q6_K", bits=6, zero=32, scale_bits=8, group=16),
         BlockType(name="Q2_K", bits=2, minimum=True, scale_bits=4, group=16),
         BlockType(name="Q3_K", bits=3, zero=4, scale_bits=6, group=16),
-        BlockType(name="IQ4_NL", bits=8, zero=128),
-        BlockType(name="IQ4_XS", bits=8, zero=128, scale_bits=8),
-        BlockType(name="MXFP4", bits=8, zero=128, scale_bits=32),
-        BlockType(name="NVFP4", bits=8, zero=128, scale_bits=32, group=16),
+        BlockType(name="IQ4_NL", bits=4, zero=128, values=_IQ4),
+        BlockType(name="IQ4_XS", bits=4, zero=128, values=_IQ4, scale_bits=8),
+        BlockType(name="MXFP4", bits=4, zero=12, values=_E2M1, scale_bits=8, exponents=True),
+        BlockType(name="NVFP4", bits=4, zero=12, values=_E2M1, scale_bits=32, group=16),
     )
 }
