@@ -125,6 +125,23 @@ def test_auto_is_the_type_of_most_weights(tmp_path):
     assert converted(folder, tmp_path / "h")["quantization"] == "q4f32_1"
 
 
+def test_the_larger_form_is_a_choice_and_has_the_same_values(tmp_path):
+    kinds = {"0.ffn_up.weight": "Q5_0", "1.ffn_up.weight": "Q5_1", "1.attn_q.weight": "Q6_K"}
+    write_mixed(tmp_path / "q.gguf", kinds, default="Q3_K")
+    own, wide = (
+        converted(tmp_path / "q.gguf", tmp_path / name, name) for name in ("auto", "auto_wide")
+    )
+    assert (own["quantization"], wide["quantization"]) == ("gguf_q3_k", "gguf_q3_k_wide")
+    assert converted(tmp_path / "q.gguf", tmp_path / "n", "gguf_q3_k_wide") == wide
+    found = {kind for runs in wide["weight_types"].values() for kind, _ in runs}
+    assert {"Q5_0_WIDE", "Q5_1_WIDE", "Q6_K"} <= found
+    assert not {"Q3_K", "Q5_0", "Q5_1"} & found
+    values = [meaning(tmp_path / n, c) for n, c in (("auto", own), ("auto_wide", wide))]
+    assert all(np.array_equal(values[0][name], values[1][name]) for name in values[0])
+    folder = tiny_models.write_hf_folder(tmp_path / "hf", tiny_models.random_weights())
+    assert converted(folder, tmp_path / "h", "auto_wide")["quantization"] == "q4f32_1"
+
+
 def test_a_scheme_may_be_named_and_must_be_the_files(tmp_path):
     write_mixed(tmp_path / "q.gguf", {}, default="Q4_0")
     named = converted(tmp_path / "q.gguf", tmp_path / "q", "gguf_q4_0")

@@ -112,11 +112,12 @@ def measured(args: argparse.Namespace, source: Any, quantization: str, steps: St
     from mlc_llm.compiler import quantization as schemes
     from mlc_llm.compiler.calibrate import CHARACTERS, importance_of
 
-    if quantization == "auto" and source.blocks() is not None:
+    keeps = quantization in ("auto", "auto_wide")
+    if keeps and source.blocks() is not None:
         raise InvalidRequestError(
             "--calibrate needs a --quantization of 3 or 4 bits, such as q4f16_1", param="calibrate"
         )
-    if quantization != "auto":
+    if not keeps:
         schemes.with_searched_scales(schemes.get(quantization))
     try:
         with args.calibrate.open(encoding="utf-8") as file:

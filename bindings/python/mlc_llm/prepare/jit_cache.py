@@ -129,7 +129,8 @@ def _convert(
 
 def types_said(quantization: str) -> str:
     """The name of a quantization for people."""
-    return "its own types" if quantization == "auto" else quantization
+    own = {"auto": "its own types", "auto_wide": "its own types in their larger form"}
+    return own.get(quantization, quantization)
 
 
 def model_library(

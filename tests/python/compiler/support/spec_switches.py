@@ -64,8 +64,13 @@ _ROUTER = {
 
 
 def parts_of(spec: DecoderSpec, kind: type[Kind]) -> list[Kind]:
-    """Of all layers."""
-    return [part for one in spec.layers for part in one.parts if isinstance(part, kind)]
+    """Of all layers; of mixers side by side, each of them."""
+
+    def within(part: LayerPart) -> tuple[LayerPart, ...]:
+        return part.parts if isinstance(part, BesideSpec) else (part,)
+
+    every = (part for one in spec.layers for own in one.parts for part in within(own))
+    return [part for part in every if isinstance(part, kind)]
 
 
 def changed(

@@ -13,24 +13,25 @@ from collections.abc import Mapping, Sequence
 from mlc_llm.compiler.convert.source import ModelSource, TensorInfo
 from mlc_llm.compiler.quantization import Scheme, get
 from mlc_llm.compiler.quantization.gguf.scheme import NAMES, PREFIX, GGUFScheme, Runs, merged
-from mlc_llm.compiler.quantization.gguf.types import ANEW, TYPES, TYPES_ANEW
+from mlc_llm.compiler.quantization.gguf.types import ANEW, TYPES, TYPES_ANEW, WIDE
 from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 AUTO = "auto"
+AUTO_WIDE = "auto_wide"  # the same numbers, in the larger form of those types that have one
 DEFAULT = "q4f32_1"  # the scheme of `auto` for a model that is not quantized
 _UNQUANTIZED = {"F32": "q0f32", "F16": "q0f16", "BF16": "q0bf16"}
 
 
 def keeps_types(quantization: str) -> bool:
     """Whether the name means, or may mean, the types of the file itself."""
-    return quantization == AUTO or quantization in NAMES
+    return quantization in (AUTO, AUTO_WIDE) or quantization in NAMES
 
 
 def scheme_of_file(source: ModelSource, weights: Sequence[WeightSource], *, wanted: str) -> Scheme:
-    """The scheme that keeps every tensor unchanged. `wanted` is its name or "auto"."""
+    """The scheme that keeps every tensor unchanged. `wanted` is its name, "auto" or "auto_wide"."""
     if source.blocks() is None:
-        if wanted == AUTO:
+        if wanted in (AUTO, AUTO_WIDE):
             return get(DEFAULT)
         raise InvalidRequestError(
             f"quantization {wanted} keeps the weights of a GGUF file, or of a repository in NVFP4 "
@@ -40,8 +41,10 @@ def scheme_of_file(source: ModelSource, weights: Sequence[WeightSource], *, want
     tensors = source.tensors()
     _warn_of_types_anew(weights, tensors)
     runs = {w.name: _runs(w, tensors) for w in weights if w.quantizable is not None}
+    if wanted == AUTO_WIDE or wanted.endswith(WIDE.lower()):
+        runs = {weight: _widened(own) for weight, own in runs.items()}
     name = _name(weights, runs)
-    if wanted not in (AUTO, name):
+    if wanted not in (AUTO, AUTO_WIDE, name):
         raise InvalidRequestError(
             f"most weights of this model have another type than {wanted} says: choose {name}, "
             f"or {AUTO}, which is the same",
@@ -84,6 +87,10 @@ def _runs(weight: WeightSource, tensors: Mapping[str, TensorInfo]) -> Runs:
             param=kinds[0][1],
         )
     return merged([(kind, n) for (kind, _), n in zip(kinds, rows, strict=True)])
+
+
+def _widened(runs: Runs) -> Runs:
+    return tuple((kind + WIDE if kind + WIDE in TYPES else kind, rows) for kind, rows in runs)
 
 
 def _kept(kind: str) -> str:

@@ -15,6 +15,16 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.common.table import looked_up
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
+from mlc_llm.compiler.kernels.gpu.words import (
+    bits_of,
+    codes_of,
+    half,
+    half_of_word,
+    mask,
+    octet_of,
+    power_of_two,
+    small_integer,
+)
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.compiler.quantization.fp8 import Float8
 from mlc_llm.compiler.quantization.gguf.types import QUADS, STRIP, SUPER, WORDS, BlockType
@@ -137,7 +147,7 @@ class GroupPacks(_Packs):
         scale = emit_value(to_float(self._at(buffers[1], out, pack // groups.words), 1))
         word = emit_value(self._at(buffers[0], out, pack))
         zero = scalar(float(groups.qmax))
-        return [(T.Cast("float32", c) - zero) * scale for c in _codes(word, groups.bits)]
+        return [(T.Cast("float32", c) - zero) * scale for c in codes_of(word, groups.bits)]
 
     def _at(self, buffer: Any, out: Any, place: Any) -> Any:
         return buffer[out, place]
@@ -281,7 +291,7 @@ class StripPacks(_Packs):
 
     def _codes(self, buffers: Any, strip: Any, pack: Any, lane: Any) -> list[Any]:
         if self.block.bits == 8:
-            return _codes(emit_value(buffers[0][strip, pack, lane]), 8)
+            return codes_of(emit_value(buffers[0][strip, pack, lane]), 8)
         if self.block.has_neighbours:
             return self._values(self._neighbours(buffers, strip, pack, lane))
         group, quad = pack // WORDS, pack % WORDS
@@ -290,7 +300,7 @@ class StripPacks(_Packs):
             place = group * plane.bits + plane.word_of(quad)
             word = self._named(buffers, plane.tensor)[strip, place, lane]
             word = T.shift_right(word, T.Cast("uint32", plane.shift_of(quad)))
-            bits = [T.bitwise_and(b, _mask(plane.bits)) for b in _codes(emit_value(word), 4)]
+            bits = [T.bitwise_and(b, mask(plane.bits)) for b in codes_of(emit_value(word), 4)]
             parts = [T.shift_left(b, T.uint32(plane.below)) for b in bits]
             found = [T.bitwise_or(*pair) for pair in zip(found, parts, strict=True)]
         return self._values(found)
@@ -300,7 +310,7 @@ class StripPacks(_Packs):
         group, own = quad // QUADS, quad % QUADS
         word = buffers[0][strip, group * WORDS + own % WORDS, lane]
         word = emit_value(T.shift_right(word, T.Cast("uint32", own // WORDS * 4)))
-        return [T.bitwise_and(byte, _mask(4)) for byte in _codes(word, 8)]
+        return [T.bitwise_and(byte, mask(4)) for byte in codes_of(word, 8)]
 
     def _values(self, codes: list[Any]) -> list[Any]:
         """What they stand for."""
@@ -312,92 +322,34 @@ class StripPacks(_Packs):
     def _scale(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
         scales = self._named(buffers, "q_scale")
         if self.block.exponents:
-            return _power_of_two(_octet(scales, strip, place, lane))
+            return power_of_two(octet_of(scales, strip, place, lane))
         if self.block.scale_bits == 32:
             return scales[strip, place, lane]
         if self.block.scale_bits == 16:
-            return _half(scales, strip, place, lane)
+            return half(scales, strip, place, lane)
         shared = self._shared(buffers, "q_super", strip, place, lane)
         if self.block.scale_bits == 8:
-            return _small_integer(scales, strip, place, lane) * shared
+            return small_integer(scales, strip, place, lane) * shared
         if self.block.scale_bits == 4:
-            return _bits(_octet(scales, strip, place, lane), 0, 4) * shared
-        low = _bits(_octet(scales, strip, place // 2, lane), place % 2 * 4, 4)
-        upper = _octet(self._named(buffers, "q_scale_high"), strip, place // 4, lane)
-        high = _bits(upper, place % 4 * 2, 2)
+            return bits_of(octet_of(scales, strip, place, lane), 0, 4) * shared
+        low = bits_of(octet_of(scales, strip, place // 2, lane), place % 2 * 4, 4)
+        upper = octet_of(self._named(buffers, "q_scale_high"), strip, place // 4, lane)
+        high = bits_of(upper, place % 4 * 2, 2)
         return (low + high * scalar(16.0) - scalar(32.0)) * shared
 
     def _minimum(self, buffers: Any, strip: Any, place: Any, lane: Any) -> Any:
         if self.block.scale_bits == 16:
-            return _half(self._named(buffers, "q_min"), strip, place, lane)
+            return half(self._named(buffers, "q_min"), strip, place, lane)
         shared = scalar(0.0) - self._shared(buffers, "q_super_min", strip, place, lane)
         if self.block.scale_bits == 4:
-            octet = _octet(self._named(buffers, "q_scale"), strip, place, lane)
-            return _bits(octet, 4, 4) * shared
-        return _small_integer(self._named(buffers, "q_min"), strip, place, lane) * shared
+            octet = octet_of(self._named(buffers, "q_scale"), strip, place, lane)
+            return bits_of(octet, 4, 4) * shared
+        return small_integer(self._named(buffers, "q_min"), strip, place, lane) * shared
 
     def _shared(self, buffers: Any, tensor: str, strip: Any, place: Any, lane: Any) -> Any:
         """The factor of the integer at a place."""
         outer = place // (SUPER // self.block.group)
-        return _half(self._named(buffers, tensor), strip, outer, lane)
+        return half(self._named(buffers, tensor), strip, outer, lane)
 
     def _named(self, buffers: Any, tensor: str) -> Any:
         return buffers[self.block.place_of(tensor)]
-
-
-def _codes(word: Any, bits: int) -> list[Any]:
-    shifts = [T.uint32(i * bits) for i in range(32 // bits)]
-    return [T.bitwise_and(T.shift_right(word, shift), _mask(bits)) for shift in shifts]
-
-
-def _mask(bits: int) -> Any:
-    return T.uint32((1 << bits) - 1)
-
-
-def _half(words: Any, strip: Any, place: Any, lane: Any) -> Any:
-    """The float16 of a row of a strip, as float32."""
-    word = emit_value(words[strip, place, lane // 2])
-    return half_of_word(word, T.Cast("uint32", lane % 2 * 16), "float16")
-
-
-def _octet(words: Any, strip: Any, place: Any, lane: Any) -> Any:
-    """The byte of a row of a strip."""
-    word = words[strip, place, lane // 4]
-    return T.bitwise_and(T.shift_right(word, T.Cast("uint32", lane % 4 * 8)), _mask(8))
-
-
-def _power_of_two(octet: Any) -> Any:
-    """2 ** (octet - 128)."""
-    octet = emit_value(octet)
-    small = T.shift_left(T.uint32(0x200000), octet)  # below the smallest normal number
-    usual = T.shift_left(octet - T.uint32(1), T.uint32(23))
-    return T.reinterpret("float32", T.Select(octet < T.uint32(2), small, usual))
-
-
-def _bits(octet: Any, shift: Any, bits: int) -> Any:
-    """A number of some bits in a byte, as float32."""
-    down = T.shift_right(octet, T.Cast("uint32", shift))
-    return T.Cast("float32", T.bitwise_and(down, _mask(bits)))
-
-
-def _small_integer(words: Any, strip: Any, place: Any, lane: Any) -> Any:
-    """The int8 of a row of a strip, as float32."""
-    octet = _octet(words, strip, place, lane)
-    flipped = T.Cast("int32", T.bitwise_xor(octet, T.uint32(128)))  # the number + 128
-    return T.Cast("float32", flipped - 128)
-
-
-def half_of_word(word: Any, shift: Any, dtype: str) -> Any:
-    """Sixteen bits of a word as float32, without instructions for 16-bit floats. Only for finite
-    values."""
-    bits = emit_value(T.bitwise_and(T.shift_right(word, shift), T.uint32(0xFFFF)))
-    if dtype == "bfloat16":
-        return emit_value(T.reinterpret("float32", T.shift_left(bits, T.uint32(16))))
-    sign = T.shift_left(T.bitwise_and(bits, T.uint32(0x8000)), T.uint32(16))
-    rest = emit_value(T.bitwise_and(bits, T.uint32(0x7FFF)))
-    moved = T.shift_left(rest, T.uint32(13)) + T.uint32((127 - 15) << 23)
-    small = T.Cast("float32", rest) * scalar(2.0**-24)  # below the smallest normal number
-    large = T.reinterpret("float32", moved)
-    magnitude = emit_value(T.Select(rest < T.uint32(0x400), small, large))
-    signed = T.bitwise_or(T.reinterpret("uint32", magnitude), sign)
-    return emit_value(T.reinterpret("float32", signed))

@@ -43,8 +43,8 @@ def read_blocks(kind: BlockType, raw: Array) -> UnpackedRows:
     """The content of the blocks of some rows. uint32: the wide form of NVFP4."""
     if raw.dtype == np.uint32:
         return _wide_nvfp4(raw)
-    blocks = raw.reshape(raw.shape[0], -1, _BLOCK_BYTES[kind.name])  # (rows, blocks, bytes)
-    return _READERS[kind.name](blocks)
+    blocks = raw.reshape(raw.shape[0], -1, _BLOCK_BYTES[kind.in_files])  # (rows, blocks, bytes)
+    return _READERS[kind.in_files](blocks)
 
 
 def strips_of(kind: BlockType, parts: UnpackedRows) -> list[Array]:

@@ -55,6 +55,7 @@ GROUP = 32  # of activations
 QUADS = GROUP // 4
 WORDS = 4  # of a group's codes of 4 bits; each has two quads
 SUPER = 256
+WIDE = "_WIDE"  # ends the name of a type's larger form
 _SCALE_DTYPES = {32: "float32", 16: "float16", 8: "int8", 4: "uint8"}  # by bits; 6: two tensors
 
 
@@ -114,6 +115,11 @@ class BlockType:
     def nested(self) -> bool:
         """Scales are integers with a scale of their own."""
         return self.scale_bits <= 8 and not self.exponents
+
+    @property
+    def in_files(self) -> str:
+        """The type whose blocks it is made of."""
+        return self.name.removesuffix(WIDE)
 
     @property
     def factor_bits(self) -> int:
@@ -212,6 +218,10 @@ TYPES: dict[str, StoredType] = {
         BlockType(name="Q6_K", bits=6, zero=32, scale_bits=8, group=16),
         BlockType(name="Q2_K", bits=2, minimum=True, scale_bits=4, group=16),
         BlockType(name="Q3_K", bits=3, zero=4, scale_bits=6, group=16),
+        # The same numbers, larger: fewer instructions, for CPUs whose memory is not the limit.
+        BlockType(name="Q5_0" + WIDE, bits=8, zero=16),
+        BlockType(name="Q5_1" + WIDE, bits=8, minimum=True),
+        BlockType(name="Q3_K" + WIDE, bits=4, zero=4, scale_bits=8, group=16),
         BlockType(name="IQ4_NL", bits=4, zero=128, values=_IQ4),
         BlockType(name="IQ4_XS", bits=4, zero=128, values=_IQ4, scale_bits=8),
         BlockType(name="MXFP4", bits=4, zero=12, values=_E2M1, scale_bits=8, exponents=True),
