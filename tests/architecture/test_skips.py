@@ -37,6 +37,10 @@ def run_pytest(folder: Path, listed: str, *options: str) -> subprocess.Completed
     (folder / "test_small.py").write_text(TESTS)
     (folder / "test_module.py").write_text('import pytest\npytest.importorskip("no_such_package")')
     (folder / "list.txt").write_text(listed)
+    below = folder / "below"  # with hooks of its own, as many folders of tests have
+    below.mkdir(exist_ok=True)
+    (below / "conftest.py").write_text("def pytest_collectreport(report): pass")
+    (below / "test_below.py").write_text("def test_passes(): pass")
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", folder, folder]
     words = ["-p", "no:cacheprovider", "--no-skips", folder / "list.txt", *options]
     return subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True)
