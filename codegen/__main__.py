@@ -20,13 +20,25 @@ from codegen.languages import (
     openapi,
     python,
     sampling,
+    steps,
     swift,
     typescript,
 )
 from codegen.lower import lower
 from codegen.schema import PROTOCOL
 
-LANGUAGES = (cpp, python, swift, kotlin, typescript, markdown, openapi, sampling, errors)
+LANGUAGES = (
+    cpp,
+    python,
+    swift,
+    kotlin,
+    typescript,
+    markdown,
+    openapi,
+    sampling,
+    errors,
+    steps,
+)
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -301,6 +302,22 @@ class Errors:
 
 
 @dataclass(frozen=True)
+class StepInput:
+    """An int32 input of a step. `shape`, `when`, `unset`: as in `schema.base.StepInputModel`."""
+
+    name: str
+    shape: tuple[str | int, ...]
+    description: str
+    when: str
+    unset: int | str | None
+
+    @property
+    def width(self) -> int:
+        """The numbers of each entry."""
+        return math.prod(extent for extent in self.shape if isinstance(extent, int))
+
+
+@dataclass(frozen=True)
 class Event:
     """`field` is what its value is called where values have names."""
 
@@ -367,6 +384,7 @@ class Protocol:
     bases: tuple[Struct, ...] = ()
     sampling: Sampling | None = None
     errors: Errors | None = None
+    step_inputs: tuple[StepInput, ...] = ()
 
     def find(self, name: str) -> Declaration:
         return next(d for d in self.declarations if d.names.name == name)
@@ -377,7 +395,8 @@ class Protocol:
         need do not change it.
         """
         protocol = asdict(self)
-        for beside in ("server", "helpers", "compatible", "bases", "sampling", "errors"):
+        in_clients = ("server", "helpers", "compatible", "bases")
+        for beside in (*in_clients, "sampling", "errors", "step_inputs"):
             del protocol[beside]
         text = json.dumps(_of_the_engine(protocol), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

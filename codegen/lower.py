@@ -33,6 +33,7 @@ from codegen.schema.base import (
     ProtocolRoots,
     RouteModel,
     SamplingModel,
+    StepInputModel,
 )
 
 
@@ -62,6 +63,7 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
         bases=tuple(base for name, base in lowering.bases.items() if name in used),
         sampling=_sampling(lowering, roots.sampling) if roots.sampling else None,
         errors=lower_errors.lower(roots.errors) if roots.errors else None,
+        step_inputs=tuple(_step_inputs(roots.step_inputs)),
     )
 
 
@@ -86,6 +88,18 @@ def _sampling(lowering: _Lowering, model: SamplingModel) -> ir.Sampling:
         for r in model.records
     )
     return ir.Sampling(fields, numbers, records, model.meaning)
+
+
+def _step_inputs(rows: Iterable[StepInputModel]) -> Iterator[ir.StepInput]:
+    names: list[str] = []
+    for row in rows:
+        check_sentence(row.description, row.name)
+        if not isinstance(row.shape[0], str) or not all(isinstance(e, int) for e in row.shape[1:]):
+            raise SchemaError(f"{row.name}: the first extent of an input is its run-time size")
+        if row.name in names or (isinstance(row.unset, str) and row.unset not in names):
+            raise SchemaError(f"{row.name}: is there twice, or is copied from a later input")
+        names.append(row.name)
+        yield ir.StepInput(row.name, row.shape, row.description, row.when, row.unset)
 
 
 def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:

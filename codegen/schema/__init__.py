@@ -81,6 +81,7 @@ from codegen.schema.server import (
     ServerUnloaded,
     ServerUnloadRequest,
 )
+from codegen.schema.step import STEP_INPUTS
 from codegen.schema.tokenization import (
     DetokenizeRequest,
     DetokenizeResponse,
@@ -169,6 +170,7 @@ PROTOCOL = ProtocolRoots(
     ),
     sampling=SAMPLING,
     errors=ERRORS,
+    step_inputs=STEP_INPUTS,
     server_requests=(
         ResponseCreateRequest,
         AnthropicRequest,

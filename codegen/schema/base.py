@@ -279,6 +279,23 @@ class CompatibleModel:
 
 
 @dataclass(frozen=True)
+class StepInputModel:
+    """An int32 input of a step (`schema/step.py`).
+
+    `shape`: a string is a run-time size: n rows, b sequences, p pages. `when`: what a library has
+    that takes it. `unset`: what each row gets if a step leaves it out: a number, or the value of
+    another input, once for each column; None: a step cannot leave it out, or it may have no
+    entries.
+    """
+
+    name: str
+    shape: tuple[str | int, ...]
+    description: str
+    when: str = "always"
+    unset: int | str | None = None
+
+
+@dataclass(frozen=True)
 class ProtocolRoots:
     """What the engine reads and what it writes; a type may be in both.
 
@@ -294,6 +311,7 @@ class ProtocolRoots:
     plain_routes: tuple[PlainRoute, ...] = ()
     sampling: SamplingModel | None = None
     errors: ErrorsModel | None = None
+    step_inputs: tuple[StepInputModel, ...] = ()
     server_requests: tuple[type[Model], ...] = ()
     server_responses: tuple[type[Model] | type[OneOf], ...] = ()
     helpers: tuple[HelperModel, ...] = ()

@@ -19,6 +19,7 @@ from codegen.schema import PROTOCOL
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLING = "codegen.languages.sampling"
 ERRORS = "codegen.languages.errors"
+STEPS = "codegen.languages.steps"
 
 
 @cache
@@ -90,7 +91,7 @@ def test_a_new_number_of_sampling_is_one_edit(tmp_path: Path) -> None:
     schema.write_text(schema.read_text().replace(before, number + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert languages_with("mood", tmp_path) == generated().keys() - {ERRORS}
+    assert languages_with("mood", tmp_path) == generated().keys() - {ERRORS, STEPS}
     document = (tmp_path / "bindings/python/mlc_llm/serve/openapi_gen.json").read_text()
     schemas = json.loads(document)["schemas"]
     for name in ("ChatCompletionRequest", "CompletionRequest", "ResponseCreateRequest"):
@@ -98,6 +99,26 @@ def test_a_new_number_of_sampling_is_one_edit(tmp_path: Path) -> None:
     assert "double mood = 4;" in (tmp_path / "core/src/sampling/sampling_numbers.gen.h").read_text()
     reader = (tmp_path / "core/src/chat/request/sampling_fields.gen.h").read_text()
     assert "out.mood = *given" in reader
+
+
+def test_a_new_input_of_a_step_is_one_row(tmp_path: Path) -> None:
+    """The compiler and the core have it then; what is left is the code that uses it."""
+    shutil.copytree(ROOT / "codegen", tmp_path / "codegen")
+    shutil.copy(ROOT / ".clang-format", tmp_path)
+    schema = tmp_path / "codegen/schema/step.py"
+    before = '    Row("logit_rows"'
+    row = '    Row("mood", ("n",), "How merry each row is.", when="moods", unset=4),\n'
+    schema.write_text(schema.read_text().replace(before, row + before))
+    done = run(cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert languages_with("mood", tmp_path) == {STEPS}
+    core = (tmp_path / "core/src/model/step_inputs.gen.h").read_text()
+    assert "  std::vector<int32_t> mood;" in core
+    assert (
+        '{"mood", &StepValues::mood, "n", 1, false, nullptr, 4, "How merry each row is."}' in core
+    )
+    compiler = tmp_path / "bindings/python/mlc_llm/compiler/step_inputs_gen.py"
+    assert 'StepInput("mood", ("n",), "moods"),' in compiler.read_text()
 
 
 def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
@@ -112,7 +133,7 @@ def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
     schema.write_text(text.replace(before, mood + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert languages_with("mood", tmp_path) == generated().keys() - {SAMPLING, ERRORS}
+    assert languages_with("mood", tmp_path) == generated().keys() - {SAMPLING, ERRORS, STEPS}
     cpp = generated()["codegen.languages.cpp"]
     header, source = ((tmp_path / path).read_text() for path in cpp[:2])
     assert "  std::optional<int64_t> mood;" in header

@@ -3,9 +3,13 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+
 #include "core_parts.h"
 #include "kv/kv_cache.h"
-#include "model/tvm_model.h"
+#include "model/runner/device_runner.h"
 #include "platform/host.h"
 #include "runtime/byte_source.h"
 #include "runtime/model_library.h"
@@ -25,8 +29,10 @@ class ModelRunner {
     Bytes config = Unwrap(source.Open("mlc-chat-config.json"));
     ChatConfig parsed = Unwrap(ParseChatConfig(config.text(), folder));
     SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
-    model_ = Unwrap(TVMModel::Load(source, parsed, library, Unwrap(ParseDevice("cpu")), nullptr));
+    model_ =
+        Unwrap(DeviceRunner::Load(source, parsed, library, Unwrap(ParseDevice("cpu")), nullptr));
     ThrowIfError(model_->AllocatePages(num_pages));
+    if (model_->info().state_bytes > 0) ThrowIfError(model_->AllocateStates(1));
     cache_ = std::make_unique<KVCache>(num_pages, model_->info().page_size);
     Reset();
   }
@@ -73,6 +79,29 @@ class ModelRunner {
     return LogitsOf(batch, Run(batch));
   }
 
+  // The next tokens of sequence 0, with further inputs of the step by name: all results, by name.
+  py::dict Step(const std::vector<int32_t>& tokens,
+                const std::map<std::string, std::vector<int32_t>>& inputs) {
+    Batch batch;
+    batch.page_indptr = {0};
+    AddRows(0, tokens, true, &batch);
+    for (const auto& [name, values] : inputs) {
+      auto input = std::find_if(std::begin(kStepInputs), std::end(kStepInputs),
+                                [&](const StepInput& one) { return one.name == name; });
+      if (input == std::end(kStepInputs)) ThrowIfError(InvalidArgument("no input " + name));
+      batch.*input->values = values;
+    }
+    Outputs made = Outputs();
+    Run(batch, &made);
+    py::dict results;
+    results["logits"] = LogitsOf(batch, made.logits);
+    size_t row = batch.hidden_rows.size() * static_cast<size_t>(model_->info().hidden_size);
+    size_t layers = static_cast<size_t>(model_->info().num_chosen_layers);
+    results["hidden_states"] = Floats(made.hidden_states, row);
+    results["layer_states"] = Floats(made.layer_states, layers * row);
+    return results;
+  }
+
   // One more token of each of the sequences 0, 1, ..., in one step; their logits, or None: an
   // engine samples where they lie, and so benchmarks leave them there.
   py::object Decode(const std::vector<int32_t>& tokens, bool copy_logits) {
@@ -110,7 +139,7 @@ class ModelRunner {
     batch->page_indptr.push_back(static_cast<int32_t>(batch->page_indices.size()));
   }
 
-  const float* Run(const Batch& batch) {
+  const float* Run(const Batch& batch, Outputs* outputs = nullptr) {
     std::vector<int32_t> from, to;
     for (auto [source, destination] : cache_->TakePendingCopies()) {
       from.push_back(source);
@@ -118,15 +147,20 @@ class ModelRunner {
     }
     if (!from.empty()) ThrowIfError(model_->CopyPages(from, to));
     py::gil_scoped_release release;
-    return Unwrap(model_->Forward(batch)).logits;
+    Outputs made = Unwrap(model_->Forward(batch));
+    if (outputs != nullptr) *outputs = made;
+    return made.logits;
+  }
+
+  static py::bytes Floats(const float* values, size_t count) {
+    return py::bytes(reinterpret_cast<const char*>(values), count * sizeof(float));
   }
 
   py::bytes LogitsOf(const Batch& batch, const float* logits) const {
-    size_t bytes = batch.logit_rows.size() * static_cast<size_t>(vocab_size()) * sizeof(float);
-    return py::bytes(reinterpret_cast<const char*>(logits), bytes);
+    return Floats(logits, batch.logit_rows.size() * static_cast<size_t>(vocab_size()));
   }
 
-  std::unique_ptr<TVMModel> model_;
+  std::unique_ptr<DeviceRunner> model_;
   std::unique_ptr<KVCache> cache_;
   std::vector<SequenceId> sequences_;
 };
@@ -147,6 +181,8 @@ void BindModel(py::module_& m) {
       .def("forward", &ModelRunner::Forward, py::arg("tokens"), py::arg("all_logits") = false,
            py::arg("sequence") = 0,
            "Appends tokens; float32 logits as bytes, [len(tokens) or 1, vocab_size].")
+      .def("step", &ModelRunner::Step, py::arg("tokens"), py::arg("inputs"),
+           "Appends tokens to sequence 0; `inputs` of the step by name. All results as bytes.")
       .def("decode", &ModelRunner::Decode, py::arg("tokens"), py::arg("copy_logits") = true,
            "One token for each of sequences 0, 1, ...; float32 logits as bytes, or None.");
 }

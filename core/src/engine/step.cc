@@ -45,9 +45,12 @@ Status AddStates(const RowSpan& span, int first, KVCache* cache, Batch* batch) {
       KVCache::StepStates states,
       cache->AppendStates(span.sequence, num_rows, span.num_drafts, span.kept_lengths));
   batch->state_source.push_back(states.source);
+  if (batch->row_indptr.empty()) batch->row_indptr.push_back(0);
+  batch->row_indptr.push_back(batch->num_rows() + num_rows);
+  batch->state_writes.resize(batch->tokens.size() + span.tokens.size(), -1);
   for (const KVCache::StateWrite& write : states.writes) {
-    batch->state_rows.push_back(batch->num_rows() + write.length - first - 1);
-    batch->state_slots.push_back(write.slot);
+    batch->state_writes[batch->tokens.size() + static_cast<size_t>(write.length - first - 1)] =
+        write.slot;
   }
   return Status();
 }
@@ -63,12 +66,12 @@ void AddInput(const Prompt* prompt, int32_t token, int position, Batch* batch) {
   batch->positions.push_back(position);
   bool is_plain = prompt == nullptr || !prompt->has_positions();
   if (is_plain && batch->rotary.empty()) return;
-  for (size_t row = batch->rotary.size(); row + 1 < batch->tokens.size(); ++row) {
-    int32_t at = batch->positions[row];  // of earlier rows, whose positions are plain
-    batch->rotary.push_back({at, at, at});
+  for (size_t row = batch->rotary.size() / 3; row + 1 < batch->tokens.size(); ++row) {
+    batch->rotary.insert(batch->rotary.end(), 3, batch->positions[row]);  // earlier rows are plain
   }
-  batch->rotary.push_back(is_plain ? RotaryPosition{position, position, position}
-                                   : prompt->RotaryAt(position));
+  RotaryPosition at =
+      is_plain ? RotaryPosition{position, position, position} : prompt->RotaryAt(position);
+  batch->rotary.insert(batch->rotary.end(), at.begin(), at.end());
 }
 
 // Adds the type of the batch's last row, which is at `position` of its sequence.

@@ -99,8 +99,6 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
   if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
   if (batch.has_copies() && !info_.token_trees) return Unsupported("no token trees");
-  if (batch.has_copies() && !batch.hidden_rows.empty())
-    return Internal("a token tree and hidden states");
   for (int32_t slot : batch.slots) {
     if (slot < 0 || slot >= static_cast<int32_t>(slots_.size())) return Internal("bad slot");
   }
@@ -108,7 +106,7 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
   if (batch.embedding_rows.size() != batch.embeddings.size()) return Internal("bad embeddings");
   if (batch.token_types.size() > batch.tokens.size()) return Internal("types without rows");
   if (!batch.embedding_rows.empty() && info_.embedding_size == 0) return Unsupported("no rows");
-  if (!batch.rotary.empty() && batch.rotary.size() != batch.tokens.size()) {
+  if (!batch.rotary.empty() && batch.rotary.size() != 3 * batch.tokens.size()) {
     return Internal("not as many rotary positions as rows");
   }
   for (size_t r = 1; r < batch.tokens.size(); ++r) {
@@ -162,11 +160,13 @@ Status FakeModel::CheckStates(const Batch& batch) const {
   if (static_cast<int>(batch.state_source.size()) != num_sequences) {
     return Internal("not as many states as sequences");
   }
-  if (batch.state_rows.size() != batch.state_slots.size()) return Internal("bad states");
-  for (size_t i = 0; i < batch.state_slots.size(); ++i) {
-    int32_t slot = batch.state_slots[i], sequence = batch.row_sequence[batch.state_rows[i]];
+  size_t num_writes = has_states() ? batch.tokens.size() : 0;
+  if (batch.state_writes.size() != num_writes) return Internal("bad states");
+  for (size_t i = 0; i < num_writes; ++i) {
+    int32_t slot = batch.state_writes[i], sequence = batch.row_sequence[i];
+    if (slot < 0) continue;
     for (size_t j = 0; j < i; ++j) {
-      if (batch.state_slots[j] == slot) return Internal("a state is written twice");
+      if (batch.state_writes[j] == slot) return Internal("a state is written twice");
     }
     for (int32_t other = 0; other < num_sequences; ++other) {
       if (other != sequence && batch.state_source[other] == slot) {
@@ -192,8 +192,9 @@ Result<std::vector<std::vector<int32_t>>> FakeModel::RunStates(const Batch& batc
     history.push_back(tokens[r]);
     histories.push_back(std::move(history));
   }
-  for (size_t i = 0; i < batch.state_rows.size(); ++i) {
-    states_[static_cast<size_t>(batch.state_slots[i])] = histories[batch.state_rows[i]];
+  for (size_t i = 0; i < batch.state_writes.size(); ++i) {
+    int32_t slot = batch.state_writes[i];
+    if (slot >= 0) states_[static_cast<size_t>(slot)] = histories[i];
   }
   return histories;
 }
@@ -204,10 +205,10 @@ std::vector<int32_t> FakeModel::TokensOf(const Batch& batch) const {
     tokens[batch.embedding_rows[i]] =
         NegativeToken(batch.embeddings[i], static_cast<size_t>(info_.embedding_size));
   }
-  for (size_t r = 0; r < batch.rotary.size(); ++r) {
-    int32_t own = batch.positions[r];
-    if (batch.rotary[r] == RotaryPosition{own, own, own}) continue;
-    const auto& [time, height, width] = batch.rotary[r];
+  for (size_t r = 0; 3 * r < batch.rotary.size(); ++r) {
+    int32_t own = batch.positions[r], time = batch.rotary[3 * r];
+    int32_t height = batch.rotary[3 * r + 1], width = batch.rotary[3 * r + 2];
+    if (time == own && height == own && width == own) continue;
     const int32_t key[] = {tokens[r], time, height, width};
     tokens[r] = NegativeToken(key, std::size(key));
   }

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "model/device_sampler.h"
 #include "model/prompt.h"
+#include "model/step_inputs.gen.h"
 
 namespace mlc {
 
@@ -39,6 +40,7 @@ struct ModelInfo {
   bool is_encoder = false;       // rows see later rows: a step has whole texts, and no logits
   bool token_trees = false;      // whether a step may have copies of slots (Batch)
   int hidden_size = 0;           // width of a hidden state; 0: the model returns none
+  int num_chosen_layers = 0;     // layers whose states a step gives besides; drafters read them
   int head_size = 0;             // width of what an encoder's head makes of a vector; 0: no head
   bool is_reranker = false;      // an encoder whose head gives one score of two texts
   int token_types = 0;           // how many types rows may have; 0: all rows have the same
@@ -62,44 +64,28 @@ struct ModelInfo {
   void SetLayers(const std::vector<LayerState>& layers);
 };
 
-// The rows of one step. Row r is token tokens[r] at position positions[r] of sequence
-// s = row_sequence[r]. The rows of a sequence are adjacent and ascending. The key and value of row
-// r are written to slots[r] (page * page_size + offset). The row attends to positions 0 ..
-// positions[r]; their pages are page_indices[page_indptr[s] .. page_indptr[s + 1]). With a sliding
-// window it attends only to the first attention_sink_size and the last sliding_window_size of these
-// positions. A page that no row of the batch reads may be -1.
+// The rows of one step: the inputs of docs/step-inputs.md, and what is no input of a library. The
+// rows of a sequence are adjacent and ascending. Row r attends to positions 0 .. positions[r];
+// their pages are page_indices[page_indptr[s] .. page_indptr[s + 1]). With a sliding window it
+// attends only to the first attention_sink_size and the last sliding_window_size of these
+// positions. A page that no row of the batch reads may be -1. A library that does not take an input
+// that is there refuses the step.
 //
 // In an encoder row r attends to all positions of its sequence instead. So the batch has all rows
 // of each sequence, and no logit_rows.
 //
 // Branches of a token tree are sequences too. A branch may need in its own page a slot that another
 // branch computes in this step. Each layer copies such slots before any row attends: from
-// copy_source[i], which a row of the batch writes, to copy_destination[i]. A step with hidden_rows
-// has no copies.
-//
-// `token_types` gives the type of each row (first or second text) when not all have type 0.
+// copy_source[i], which a row of the batch writes, to copy_destination[i].
 //
 // A row may be an embedding row of a prompt instead of a token: embeddings[i] replaces the output
-// of `embed` for row embedding_rows[i], whose entry in `tokens` is 0. `rotary` gives the rotary
-// positions of the rows when they differ from positions[r].
+// of `embed` for row embedding_rows[i], whose entry in `tokens` is 0.
 //
-// With recurrent layers sequence s continues from the state in slot state_source[s]; -1: it starts
-// from an empty state. The state after row state_rows[i] is written to slot state_slots[i]. A step
-// never writes a slot that another sequence reads. A sequence's last row may write the slot that
-// the sequence itself reads.
-struct Batch {
-  std::vector<int32_t> tokens, positions, slots, row_sequence;  // [n]
-  std::vector<int32_t> token_types;                             // [n]; empty: all have type 0
-  std::vector<int32_t> page_indptr;                             // [b + 1]
-  std::vector<int32_t> page_indices;                            // [page_indptr[b]]
-  std::vector<int32_t> logit_rows;                              // [m], ascending
-  std::vector<int32_t> hidden_rows;                             // [h], ascending
-  std::vector<int32_t> copy_source, copy_destination;           // [c]
-  std::vector<int32_t> embedding_rows;                          // [e], ascending
-  std::vector<const float*> embeddings;                         // [e], each [embedding_size]
-  std::vector<RotaryPosition> rotary;                           // [n]; empty: positions
-  std::vector<int32_t> state_source;                            // [b]; empty: no recurrent layers
-  std::vector<int32_t> state_rows, state_slots;                 // [w], rows ascending
+// A step never writes a recurrent state that another sequence reads. A sequence's last row may
+// write the slot that the sequence itself reads.
+struct Batch : StepValues {
+  std::vector<int32_t> embedding_rows;   // [e], ascending
+  std::vector<const float*> embeddings;  // [e], each [embedding_size]
   bool keeps_logits = false;  // logits stay on the device for Model::sampler; Outputs has none
 
   bool has_copies() const { return !copy_source.empty(); }
@@ -112,6 +98,8 @@ struct Batch {
 struct Outputs {
   float* logits = nullptr;               // for logit_rows: [m, vocab_size]
   const float* hidden_states = nullptr;  // for hidden_rows: [h, hidden_size], after the last norm
+  // for hidden_rows: [h, num_chosen_layers * hidden_size], the residual after each chosen layer
+  const float* layer_states = nullptr;
 };
 
 // Only one thread may use a model at a time.
@@ -151,7 +139,7 @@ class Model {
   virtual int64_t DropWeights() = 0;
   // Brings all weights into memory. Returns the bytes that were read through.
   virtual int64_t TouchWeights() = 0;
-  // Computes a step. kUnsupported when there are hidden_rows and the model has no hidden states.
+  // Computes a step. kUnsupported when the batch has an input that the model does not take.
   virtual Result<Outputs> Forward(const Batch& batch) = 0;
   // What the head makes of `vectors`, [num_vectors, hidden_size]: [num_vectors, head_size], valid
   // until the next call. Only for a model with head_size.

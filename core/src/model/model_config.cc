@@ -8,7 +8,7 @@ namespace mlc {
 namespace {
 
 constexpr int64_t kMaxTokens = int64_t{1} << 24;  // in any window or chunk
-constexpr int64_t kSupportedSchema = 2;
+constexpr int64_t kSupportedSchema = 3;
 constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // for one layer; also the limit of its state
 constexpr size_t kMaxLayers = 4096;
 constexpr int64_t kMaxRowBytes = int64_t{1} << 32;
@@ -210,17 +210,20 @@ void ReadCpuFeatures(const Json& json, LibraryMetadata* out) {
   }
 }
 
-// Bytes of a function's temporaries: fixed, for each row, and for each row of logits.
+// Bytes of a function's temporaries: fixed, for each row, for each row of logits, and for each row
+// of hidden states.
 struct StepMemory {
-  int64_t fixed = 0, row = 0, logit_row = 0;
+  int64_t fixed = 0, row = 0, logit_row = 0, hidden_row = 0;
 };
 
 Result<StepMemory> ReadStepMemory(const Json& usage, std::string_view function) {
   StepMemory memory;
   const Json* step = usage.Find(function);
   if (step == nullptr) return memory;
-  for (auto [key, bytes] :
-       {std::pair("fixed", &memory.fixed), {"n", &memory.row}, {"m", &memory.logit_row}}) {
+  for (auto [key, bytes] : {std::pair("fixed", &memory.fixed),
+                            {"n", &memory.row},
+                            {"m", &memory.logit_row},
+                            {"h", &memory.hidden_row}}) {
     MLC_ASSIGN_OR_RETURN(*bytes, GetIntOr(*step, key, 0));
     if (*bytes < 0 || *bytes > kMaxRowBytes) {
       return InvalidArgument("field 'memory_usage' is out of bounds").WithParam("memory_usage");
@@ -234,12 +237,11 @@ Result<StepMemory> ReadStepMemory(const Json& usage, std::string_view function) 
 Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
   const Json* usage = json.Find("memory_usage");
   if (usage == nullptr) return Status();
-  const char* name = info->is_encoder ? "batch_prefill_to_last_hidden_states" : "batch_prefill";
-  MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, name));
+  MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, "batch_prefill"));
   MLC_ASSIGN_OR_RETURN(StepMemory kept, ReadStepMemory(*usage, "batch_decode_tokens"));
   info->step_bytes = step.fixed + kept.fixed;
   info->row_bytes = step.row;
-  info->logit_row_bytes = step.logit_row;
+  info->logit_row_bytes = step.logit_row + step.hidden_row;
   info->decode_row_bytes = kept.row + kept.logit_row;
   return Status();
 }
@@ -258,14 +260,21 @@ Status ReadEncoder(const Json& json, ModelInfo* info) {
   return Status();
 }
 
-// "encoder": whether rows see later rows. "hidden_states": whether the library has the functions
-// that return hidden states; that of an encoder always has.
-Status ReadHiddenSize(const Json& json, ModelInfo* info) {
+// "encoder": whether rows see later rows. "hidden_layers": the layers whose states a step gives.
+Status ReadStep(const Json& json, LibraryMetadata* out) {
   const Json* encoder = json.Find("encoder");
-  info->is_encoder = encoder != nullptr && encoder->is_bool() && encoder->as_bool();
-  const Json* given = json.Find("hidden_states");
-  if (given == nullptr || !given->is_bool() || !given->as_bool()) return Status();
-  MLC_ASSIGN_OR_RETURN(info->hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
+  out->info.is_encoder = encoder != nullptr && encoder->is_bool() && encoder->as_bool();
+  MLC_ASSIGN_OR_RETURN(out->functions, ReadFunctionSpecs(json));
+  const FunctionSpec& step = out->functions["batch_prefill"];
+  out->info.token_trees = step.Takes("copy_source");
+  if (!step.Gives("hidden_states")) return Status();
+  MLC_ASSIGN_OR_RETURN(out->info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
+  const Json* layers = json.Find("hidden_layers");
+  if (layers == nullptr) return Status();
+  if (!layers->is_array() || layers->as_array().size() > kMaxLayers) {
+    return InvalidArgument("field 'hidden_layers' must be a list").WithParam("hidden_layers");
+  }
+  out->info.num_chosen_layers = static_cast<int>(layers->as_array().size());
   return Status();
 }
 
@@ -294,7 +303,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   if (json.Find("hidden_size") != nullptr) {
     MLC_ASSIGN_OR_RETURN(info.embedding_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
   }
-  MLC_RETURN_IF_ERROR(ReadHiddenSize(json, &info));
+  MLC_RETURN_IF_ERROR(ReadStep(json, &out));
   MLC_RETURN_IF_ERROR(ReadEncoder(json, &info));
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
   MLC_RETURN_IF_ERROR(ReadStates(json, &out));

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "model/function_specs.h"
 #include "model/model.h"
 #include "runtime/weights.h"
 
@@ -67,6 +68,7 @@ struct LibraryMetadata {
   std::vector<LayerPages> layers;   // in the order of the library's kv_pages
   std::vector<LayerStates> states;  // in the order of the library's states
   std::vector<ParamSpec> params;
+  FunctionSpecs functions;
   std::vector<std::string> cpu_features;  // CPU features that its code may use
   int sampling_version = 0;               // version of the functions that choose tokens; 0: none
   std::string target_kind;                // TVM's target: "llvm", "opencl"; "": unknown

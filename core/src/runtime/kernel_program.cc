@@ -121,6 +121,7 @@ struct KernelProgram::Impl {
   Status Place(const ProgramInput* given);
   char* PlaceInputs(const ProgramInput* given, char* next);
   Status Launch();
+  Rows* ResultNamed(std::string_view name);  // null: there is none
   int64_t Units(int size) const { return size == kFixedSize ? 1 : sizes[size]; }
   bool on_host() const { return device.type == kDLCPU; }
 };
@@ -312,19 +313,32 @@ void KernelProgram::SetStates(const std::vector<Tensor>& states) {
   impl_->PointAt(states, impl_->state_arguments, &impl_->states);
 }
 
-Result<char*> KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {
+const std::vector<InputSpec>& KernelProgram::inputs() const { return impl_->spec.named; }
+
+Status KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {
   MLC_RETURN_IF_ERROR(impl_->Bind(inputs, num_inputs));
   MLC_RETURN_IF_ERROR(impl_->Place(inputs));
-  MLC_RETURN_IF_ERROR(impl_->Launch());
-  return impl_->buffers[impl_->spec.temporaries[impl_->spec.result].buffer];
+  return impl_->Launch();
 }
 
-Result<Tensor> KernelProgram::RunToTensor(const ProgramInput* inputs, size_t num_inputs) {
-  MLC_ASSIGN_OR_RETURN(char* data, Run(inputs, num_inputs));
-  Rows& result = *impl_->temporaries[impl_->spec.result];
-  const DLTensor* tensor = result.tensor();
-  return FromTvm(ffi::Tensor::FromNDAlloc(BorrowedMemory{data, impl_->arena.memory()},
-                                          result.shape(), tensor->dtype, tensor->device));
+Rows* KernelProgram::Impl::ResultNamed(std::string_view name) {
+  for (const auto& [key, index] : spec.results) {
+    if (key == name) return temporaries[static_cast<size_t>(index)].get();
+  }
+  return nullptr;
+}
+
+char* KernelProgram::data(std::string_view result) {
+  Rows* rows = impl_->ResultNamed(result);
+  return rows == nullptr ? nullptr : static_cast<char*>(rows->tensor()->data);
+}
+
+Result<Tensor> KernelProgram::tensor(std::string_view result) {
+  Rows* rows = impl_->ResultNamed(result);
+  if (rows == nullptr) return Tensor();
+  const DLTensor* tensor = rows->tensor();
+  return FromTvm(ffi::Tensor::FromNDAlloc(BorrowedMemory{tensor->data, impl_->arena.memory()},
+                                          rows->shape(), tensor->dtype, tensor->device));
 }
 
 }  // namespace mlc

@@ -3,7 +3,8 @@
 //   MLC_ASSIGN_OR_RETURN(auto program,
 //                        KernelProgram::Load(library, "embed", weights, 0, Device{}));
 //   ProgramInput tokens{ids.data(), 3};
-//   float* rows = *program->Run(&tokens, 1);  // [3, width], valid until the next Run
+//   MLC_RETURN_IF_ERROR(program->Run(&tokens, 1));
+//   char* rows = program->data("embeddings");  // [3, width], valid until the next Run
 //
 // On a CPU the virtual machine took a fifth of a decode step: ten instructions and two allocations
 // for each kernel. Here the arguments of every call are prepared. A run sets the pointers and sizes
@@ -16,9 +17,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "runtime/input_spec.h"
 #include "runtime/model_library.h"
 #include "runtime/tensor.h"
 
@@ -51,13 +54,17 @@ class KernelProgram {
   void SetPages(const std::vector<Tensor>& pages);
   void SetStates(const std::vector<Tensor>& states);
 
-  // The result's first element; it may be written to and stays until the next Run. Inputs are
-  // copied where they are not aligned to 64 bytes. Needs pages and states when the function does.
-  // Errors: kInvalidArgument when sizes contradict each other; kResourceExhausted; what a kernel
-  // says.
-  Result<char*> Run(const ProgramInput* inputs, size_t num_inputs);
-  // The same on any device. `inputs` are on the host; the result is on the program's device.
-  Result<Tensor> RunToTensor(const ProgramInput* inputs, size_t num_inputs);
+  // In the order in which Run takes them.
+  const std::vector<InputSpec>& inputs() const;
+
+  // Inputs are on the host; they are copied where they are not aligned to 64 bytes. Needs pages and
+  // states when the function does. Errors: kInvalidArgument when sizes contradict each other;
+  // kResourceExhausted; what a kernel says.
+  Status Run(const ProgramInput* inputs, size_t num_inputs);
+  // A result of the last run, on the program's device; it may be written to and stays until the
+  // next run. Null, or empty: the program has no such result.
+  char* data(std::string_view result);
+  Result<Tensor> tensor(std::string_view result);
 
  private:
   struct Impl;

@@ -324,18 +324,22 @@ bool ModelLibrary::Has(const std::string& function) const {
   return impl_->Find(function) != nullptr;
 }
 
-Result<Tensor> ModelLibrary::Call(const std::string& function,
-                                  const std::vector<Argument>& arguments) {
+Result<std::vector<Tensor>> ModelLibrary::Call(const std::string& function,
+                                               const std::vector<Argument>& arguments,
+                                               size_t num_results) {
   ffi::Any value;
   MLC_RETURN_IF_ERROR(impl_->Call(function, arguments, &value));
-  std::optional<ffi::Tensor> tensor = value.try_cast<ffi::Tensor>();
-  if (!tensor) return Internal(impl_->path + ": '" + function + "' did not return a tensor");
-  return FromTvm(*std::move(tensor));
-}
-
-Status ModelLibrary::CallVoid(const std::string& function, const std::vector<Argument>& arguments) {
-  ffi::Any value;
-  return impl_->Call(function, arguments, &value);
+  std::optional<ffi::Array<ffi::Tensor>> made = value.try_cast<ffi::Array<ffi::Tensor>>();
+  if (!made || made->size() != num_results) {
+    return Internal(impl_->path + ": '" + function + "' did not return " +
+                    std::to_string(num_results) + " tensors");
+  }
+  std::vector<Tensor> tensors;
+  for (const ffi::Tensor& tensor : *made) {
+    MLC_ASSIGN_OR_RETURN(Tensor converted, FromTvm(tensor));
+    tensors.push_back(std::move(converted));
+  }
+  return tensors;
 }
 
 }  // namespace mlc

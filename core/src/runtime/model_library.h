@@ -44,11 +44,10 @@ class ModelLibrary {
   const std::string& id() const { return id_; }
   bool Has(const std::string& function) const;
 
-  // Calls a function that returns a tensor. Errors: kInternal with the function's message;
-  // kResourceExhausted when memory ran out. Only one thread may call at a time.
-  Result<Tensor> Call(const std::string& function, const std::vector<Argument>& arguments);
-  // The same for a function that returns nothing.
-  Status CallVoid(const std::string& function, const std::vector<Argument>& arguments);
+  // Calls a function that returns a tuple of that many tensors. Errors: kInternal with the
+  // function's message; kResourceExhausted when memory ran out. Only one thread may call at a time.
+  Result<std::vector<Tensor>> Call(const std::string& function,
+                                   const std::vector<Argument>& arguments, size_t num_results);
 
   struct Impl;  // defined only inside runtime/
   Impl* impl() const { return impl_.get(); }

@@ -101,6 +101,23 @@ Result<ProgramSpec::Call> ReadCall(const Json& json) {
   return call;
 }
 
+// "results": {"logits": "t21"}.
+Status ReadResults(const Json& json, ProgramSpec* program) {
+  const Json* results = json.Find("results");
+  if (results == nullptr || !results->is_object() || results->as_object().empty()) {
+    return InvalidArgument("a program has no results");
+  }
+  for (const auto& [key, value] : results->as_object()) {
+    MLC_ASSIGN_OR_RETURN(ProgramSpec::Name name, ReadName(value));
+    if (name.kind != ProgramSpec::Kind::kTemporary ||
+        name.index >= static_cast<int>(program->temporaries.size())) {
+      return InvalidArgument("a program's result '" + key + "' is not there");
+    }
+    program->results.emplace_back(key, name.index);
+  }
+  return Status();
+}
+
 }  // namespace
 
 Status ProgramSpec::Check(int weights, int pages, int constants, int states) const {
@@ -123,6 +140,9 @@ Result<ProgramSpec> ParseProgram(const Json& json) {
   MLC_ASSIGN_OR_RETURN(const Json::Array* inputs, Items(json, "inputs"));
   for (const Json& input : *inputs) {
     MLC_ASSIGN_OR_RETURN(RowsSpec rows, ReadRows(input, &sizes, true));
+    MLC_ASSIGN_OR_RETURN(std::string name, GetString(input, "name"));
+    program.named.push_back(
+        {std::move(name), sizes[static_cast<size_t>(rows.size)], rows.row, rows.dtype});
     program.inputs.push_back(std::move(rows));
   }
   MLC_ASSIGN_OR_RETURN(const Json::Array* buffers, Items(json, "buffers"));
@@ -140,13 +160,7 @@ Result<ProgramSpec> ParseProgram(const Json& json) {
     MLC_ASSIGN_OR_RETURN(ProgramSpec::Call read, ReadCall(call));
     program.calls.push_back(std::move(read));
   }
-  const Json* result = json.Find("result");
-  MLC_ASSIGN_OR_RETURN(ProgramSpec::Name name, ReadName(result == nullptr ? Json() : *result));
-  if (name.kind != ProgramSpec::Kind::kTemporary ||
-      name.index >= static_cast<int>(program.temporaries.size())) {
-    return InvalidArgument("a program has no result");
-  }
-  program.result = name.index;
+  MLC_RETURN_IF_ERROR(ReadResults(json, &program));
   program.num_sizes = static_cast<int>(sizes.size());
   return program;
 }

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "runtime/input_spec.h"
 #include "runtime/tensor.h"
 
 namespace mlc {
@@ -44,9 +45,10 @@ struct ProgramSpec {
 
   int num_sizes = 0;
   std::vector<RowsSpec> inputs, temporaries;
+  std::vector<InputSpec> named;  // the inputs again, as the function's arguments
   std::vector<Buffer> buffers;
   std::vector<Call> calls;
-  int result = 0;  // index of a temporary
+  std::vector<std::pair<std::string, int>> results;  // by name: the index of a temporary
 
   // Whether names are in bounds. `weights`, ...: how many there are.
   Status Check(int weights, int pages, int constants, int states) const;

@@ -201,8 +201,13 @@ class Kernels:
         return self.device.put(np.resize(words, shape).astype(argument.dtype))
 
 
+# Sizes of which the measured steps have none: slots that branches need, rows of hidden states.
+_NONE = {"c", "h"}
+
+
 def _calls_of(function: Any) -> Counter[Call]:
-    """The kernels that a function of the library calls, and how often each."""
+    """The kernels that a function of the library calls, and how often each; without those that
+    have nothing to do."""
     calls: Counter[Call] = Counter()
     for binding in bindings_of(function):
         value = binding.value
@@ -210,6 +215,8 @@ def _calls_of(function: Any) -> Counter[Call]:
             inputs = [_argument(expression) for expression in value.args[1].fields]
             outputs = [_argument_of(ty) for ty in made_by(binding)]
             made = len(inputs) if outputs else -1
+            if any(_NONE & {*argument.shape} for argument in (*inputs, *outputs)):
+                continue
             calls[Call(value.args[0].name_hint, (*inputs, *outputs), made)] += 1
     return calls
 

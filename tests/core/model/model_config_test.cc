@@ -16,6 +16,12 @@ Json GoodConfig() {
       .Set("bos_token_id", 1);
 }
 
+constexpr const char* kFunctions = R"({
+  "batch_prefill": {"inputs": [{"name": "positions", "shape": ["n"], "dtype": "int32"},
+                               {"name": "rotary", "shape": ["n", 3], "dtype": "int32"},
+                               {"name": "params"}],
+                    "results": ["logits"]}})";
+
 Json GoodMetadata() {
   Json param =
       Json().Set("name", "w").Set("shape", Json(Json::Array{2, 3})).Set("dtype", "float32");
@@ -31,13 +37,14 @@ Json GoodMetadata() {
                     .Set("sliding_window_size", 512);
   Json pages = Json().Set("page_size", 16).Set("layers", Json(Json::Array{wide, narrow}));
   return Json()
-      .Set("schema_version", 2)
+      .Set("schema_version", 3)
       .Set("model_type", "llama")
       .Set("quantization", "q4f32_1")
       .Set("context_window_size", 2048)
       .Set("prefill_chunk_size", 512)
       .Set("max_batch_size", 8)
       .Set("vocab_size", 49152)
+      .Set("functions", *Json::Parse(kFunctions))
       .Set("kv_cache", pages)
       .Set("params", Json(Json::Array{param}));
 }
@@ -232,17 +239,52 @@ TEST(ParseLibraryMetadata, AParameterMayBeMadeOfOtherTensors) {
   EXPECT_EQ(metadata.status().code(), StatusCode::kUnsupported);
 }
 
+TEST(ParseLibraryMetadata, FunctionsSayWhatTheyTakeAndGive) {
+  Result<LibraryMetadata> metadata = ParseLibraryMetadata(GoodMetadata().Dump(), "l");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_FALSE(metadata->info.token_trees);
+  EXPECT_EQ(metadata->info.hidden_size, 0);
+  const FunctionSpec& step = metadata->functions.at("batch_prefill");
+  EXPECT_EQ(step.inputs[1].size, "n");
+  EXPECT_EQ(step.inputs[1].row, Shape{3});
+  EXPECT_EQ(step.inputs[2].size, "");
+  EXPECT_TRUE(step.Takes("rotary") && step.Gives("logits"));
+  EXPECT_FALSE(step.Takes("rota") || step.Gives("hidden_states"));
+  Json more = *Json::Parse(R"({"batch_prefill": {
+      "inputs": [{"name": "copy_source", "shape": ["c"], "dtype": "int32"}],
+      "results": ["logits", "hidden_states", "layer_states"]}})");
+  Json with = GoodMetadata().Set("hidden_size", 576).Set("functions", more);
+  metadata = ParseLibraryMetadata(with.Set("hidden_layers", *Json::Parse("[2, 5]")).Dump(), "l");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_TRUE(metadata->info.token_trees);
+  EXPECT_EQ(metadata->info.hidden_size, 576);
+  EXPECT_EQ(metadata->info.num_chosen_layers, 2);
+}
+
+TEST(ParseLibraryMetadata, EveryFaultOfTheFunctionsNamesThem) {
+  for (const char* functions :
+       {"absent", "[]", R"({"embed": {}})", R"({"embed": {"inputs": [], "results": [3]}})",
+        R"({"embed": {"inputs": [{"name": "x", "shape": [], "dtype": "int32"}], "results": []}})",
+        R"({"embed": {"inputs": [{"name": "x", "shape": [4], "dtype": "int32"}], "results": []}})",
+        R"({"embed": {"inputs": [{"name": "x", "shape": ["n"], "dtype": "i"}], "results": []}})"}) {
+    Status status =
+        ParseLibraryMetadata(With(GoodMetadata(), "functions", functions).Dump(), "l").status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << functions;
+    EXPECT_EQ(status.param(), "functions") << functions;
+  }
+}
+
 TEST(ParseLibraryMetadata, TemporariesOfStepsAndWhatRecordedOnesKeep) {
   auto parse = [](const char* usage) {
     return ParseLibraryMetadata(With(GoodMetadata(), "memory_usage", usage).Dump(), "l");
   };
   Result<LibraryMetadata> metadata = parse(
-      R"({"batch_prefill": {"fixed": 1, "n": 20, "m": 300},
+      R"({"batch_prefill": {"fixed": 1, "n": 20, "m": 300, "h": 7},
           "batch_decode_tokens": {"fixed": 4, "n": 5000, "m": 60000}})");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
   EXPECT_EQ(metadata->info.step_bytes, 5);
   EXPECT_EQ(metadata->info.row_bytes, 20);
-  EXPECT_EQ(metadata->info.logit_row_bytes, 300);
+  EXPECT_EQ(metadata->info.logit_row_bytes, 307);
   EXPECT_EQ(metadata->info.decode_row_bytes, 65000);
   for (const char* usage :
        {R"({"batch_prefill": {"fixed": -1}})", R"({"batch_decode_tokens": {"m": 1e15}})"}) {
@@ -380,10 +422,12 @@ TEST(ParseLibraryMetadata, SizesThatOverflowAreRefused) {
 }
 
 TEST(ParseLibraryMetadata, AnotherSchemaVersionAsksToCompileAgain) {
-  Status status =
-      ParseLibraryMetadata(GoodMetadata().Set("schema_version", 1).Dump(), "l").status();
-  EXPECT_FALSE(status.ok());
-  EXPECT_NE(status.message().find("compile the model again"), std::string::npos);
+  for (int version : {1, 2, 4}) {
+    Status status =
+        ParseLibraryMetadata(GoodMetadata().Set("schema_version", version).Dump(), "l").status();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    EXPECT_NE(status.message().find("compile the model again"), std::string::npos);
+  }
 }
 
 TEST(CheckLibraryFitsModel, NamesTheFieldThatDiffers) {

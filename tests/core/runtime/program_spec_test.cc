@@ -6,12 +6,13 @@ namespace mlc {
 namespace {
 
 constexpr const char* kProgram = R"({
-  "inputs": [{"shape": ["n", 8], "dtype": "float32"}, {"shape": ["m"], "dtype": "int32"}],
+  "inputs": [{"name": "x", "shape": ["n", 8], "dtype": "float32"},
+             {"name": "rows", "shape": ["m"], "dtype": "int32"}],
   "buffers": [["n", 32], ["m", 64]],
   "temporaries": [{"shape": ["n", 2, 4], "dtype": "float32", "buffer": 0},
                   {"shape": ["m", 16], "dtype": "int32", "buffer": 1}],
   "calls": [["norm", "i0", "w3", "t0"], ["pick", "t0", "i1", "p1", "s2", "c0", "t1"]],
-  "result": "t1"})";
+  "results": {"picked": "t1", "all": "t0"}})";
 
 Result<ProgramSpec> Parse(const std::string& text) { return ParseProgram(*Json::Parse(text)); }
 
@@ -33,7 +34,13 @@ TEST(ProgramSpec, SaysKernelsAndTensors) {
   EXPECT_EQ(program->calls[1].kernel, "pick");
   EXPECT_EQ(program->calls[1].arguments[2].kind, ProgramSpec::Kind::kPages);
   EXPECT_EQ(program->calls[1].arguments[2].index, 1);
-  EXPECT_EQ(program->result, 1);
+  ASSERT_EQ(program->named.size(), 2u);
+  EXPECT_EQ(program->named[0].name, "x");
+  EXPECT_EQ(program->named[0].size, "n");
+  EXPECT_EQ(program->named[0].row, (Shape{8}));
+  EXPECT_EQ(program->named[1].dtype, DType::kInt32);
+  EXPECT_EQ(program->results,
+            (std::vector<std::pair<std::string, int>>{{"picked", 1}, {"all", 0}}));
 }
 
 // What no run changes, beside the rows.
@@ -79,8 +86,10 @@ TEST(ProgramSpec, RefusesWhatCannotBe) {
       {"\"w3\"", "\"w-1\""},                //
       {"\"w3\"", "\"w99999999999\""},       //
       {"\"w3\"", "3"},                      //
-      {"\"result\": \"t1\"", "\"result\": \"t2\""},
-      {"\"result\": \"t1\"", "\"result\": \"i0\""},
+      {"\"name\": \"rows\", ", ""},         // an input without a name
+      {"\"all\": \"t0\"", "\"all\": \"t2\""},
+      {"\"all\": \"t0\"", "\"all\": \"i0\""},
+      {"\"picked\": \"t1\", \"all\": \"t0\"", ""},
       {"\"calls\"", "\"call\""}};
   for (auto [part, other] : changes) {
     Result<ProgramSpec> program = Parse(With(part, other));

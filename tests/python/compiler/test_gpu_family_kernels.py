@@ -18,8 +18,12 @@ from kernel_tools import activated, frozen  # noqa: E402
 from test_attention import Cache  # noqa: E402
 from test_experts_kernels import ROUTERS, routed  # noqa: E402
 
-from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape  # noqa: E402
+from mlc_llm.compiler.kernels.common.attention_shape import (  # noqa: E402
+    AttentionShape,
+    rope_table,
+)
 from mlc_llm.compiler.kernels.common.routing import Router  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import routing as cpu_routing  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
     attention,
@@ -27,6 +31,7 @@ from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
     layer_inputs,
     positions,
     routing,
+    rows,
 )
 
 Array = np.ndarray[Any, Any]
@@ -49,23 +54,76 @@ def test_rows_of_an_encoder_see_a_window_on_both_sides(compiled: Compiled) -> No
     ends_of = compiled(positions.near_ends(ahead))
     attend = compiled(attention.paged_attention(shape, 0.25))
     everything = [(p, s) for s, n in enumerate(lengths) for p in range(n)]
-    for rows in (everything, [(40, 0), (31, 1)]):
-        own, sequences = (np.array(column, np.int32) for column in zip(*rows, strict=True))
+    for chosen in (everything, [(40, 0), (31, 1)]):
+        own, sequences = (np.array(column, np.int32) for column in zip(*chosen, strict=True))
         last = np.array([lengths[s] - 1 for s in sequences], np.int32)
         seen = np.zeros_like(own)
         ends_of(frozen(own), frozen(last), seen)
         assert np.array_equal(seen, np.minimum(own + ahead, last))
-        q = np.random.default_rng(1).standard_normal((len(rows), 4, 16)).astype(np.float32)
-        y = np.zeros((len(rows), 64), np.float32)
+        q = np.random.default_rng(1).standard_normal((len(chosen), 4, 16)).astype(np.float32)
+        y = np.zeros((len(chosen), 64), np.float32)
         where = (seen, sequences, *cache.indices(), cache.pages, own)
         attend(frozen(q), *map(frozen, where), y)
-        for i, (position, sequence) in enumerate(rows):
+        for i, (position, sequence) in enumerate(chosen):
             expected = _near(cache, q[i], position, sequence, ahead)
-            np.testing.assert_allclose(y[i], expected, atol=1e-5, err_msg=str(rows[i]))
+            np.testing.assert_allclose(y[i], expected, atol=1e-5, err_msg=str(chosen[i]))
+
+
+def test_rows_with_a_window_see_later_ones(compiled: Compiled) -> None:
+    """The rows of each text from 20 on see each other; their windows end at their own place."""
+    window, lengths = 9, [83, 33]
+    shape = AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=window, rows_ahead=True)
+    cache = Cache(shape, lengths)
+    attend = compiled(attention.paged_attention(shape, 0.25))
+    everything = [(p, s) for s, n in enumerate(lengths) for p in range(n)]
+    for chosen in (everything, [(40, 0), (31, 1)]):
+        own, sequences = (np.array(column, np.int32) for column in zip(*chosen, strict=True))
+        last = np.array([lengths[s] - 1 for s in sequences], np.int32)
+        seen = np.where(own >= 20, last, own).astype(np.int32)
+        q = np.random.default_rng(1).standard_normal((len(chosen), 4, 16)).astype(np.float32)
+        y = np.zeros((len(chosen), 64), np.float32)
+        where = (seen, sequences, *cache.indices(), cache.pages, own)
+        attend(frozen(q), *map(frozen, where), y)
+        for i, (position, sequence) in enumerate(chosen):
+            places = slice(max(position - window + 1, 0), seen[i] + 1)
+            expected = _attended(cache, q[i], places, sequence)
+            np.testing.assert_allclose(y[i], expected, atol=1e-5, err_msg=str(chosen[i]))
+
+
+def test_pairs_turn_by_the_positions_of_their_axes(compiled: Compiled) -> None:
+    """The bits of words decide, so 40 pairs take two words. As on the CPU."""
+    axes = tuple(int(axis) for axis in np.random.default_rng(4).integers(0, 3, 40))
+    shape = AttentionShape(heads=2, kv_heads=1, dim=96, rotated=80, axes=axes)
+    rng, rows = np.random.default_rng(3), 19
+    table = rope_table([50.0 ** (-i / 40) for i in range(40)])
+    given = rng.standard_normal((rows, 4 * 96)).astype(np.float32)
+    where = (np.arange(rows, dtype=np.int32), rng.integers(0, 70000, (rows, 3), np.int32))
+    slots = np.arange(rows, dtype=np.int32)
+    made = []
+    for kernel in (attention.rope_and_append, cpu_attention.rope_and_append):
+        pages = np.zeros((2, *shape.page_shape), np.float32)
+        q = np.zeros((rows, 2, 96), np.float32)
+        own = compiled if kernel is attention.rope_and_append else kernel_tools.compiled
+        own(kernel(shape))(*map(frozen, (given, *where, slots, table)), pages, q)
+        made.append((q, pages))
+    for mine, theirs in zip(*made, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-5)
+
+
+def test_rows_of_layers_stand_side_by_side(compiled: Compiled) -> None:
+    x = np.random.default_rng(5).standard_normal((9, 70)).astype(np.float32)
+    chosen = np.array([8, 0, 0, 3], np.int32)
+    y = np.full((4, 200), 7, np.float32)
+    compiled(rows.take_rows(70, 100, 200))(frozen(x), frozen(chosen), y)
+    assert np.array_equal(y[:, 100:170], x[chosen])
+    assert (y[:, :100] == 7).all() and (y[:, 170:] == 7).all()
 
 
 def _near(cache: Cache, q: Array, position: int, sequence: int, ahead: int) -> Array:
-    places = slice(max(position - ahead, 0), position + ahead + 1)
+    return _attended(cache, q, slice(max(position - ahead, 0), position + ahead + 1), sequence)
+
+
+def _attended(cache: Cache, q: Array, places: slice, sequence: int) -> Array:
     group = cache.shape.group
     keys, values = (
         np.repeat(kept[sequence][places], group, axis=1).astype(np.float64)

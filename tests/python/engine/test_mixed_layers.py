@@ -56,12 +56,12 @@ def without_states(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return written(WITHOUT_STATES, tmp_path_factory.mktemp("toy"))
 
 
-def written(toy: ToyConfig, folder: Path) -> Model:
+def written(toy: ToyConfig, folder: Path, module: Any = None) -> Model:
     from mlc_llm.compiler.convert.mlc_writer import WeightWriter
     from mlc_llm.compiler.quantization import StoredParam
     from mlc_llm.compiler.trailer import trailer
 
-    module, weights = toy_reference.module(toy), toy_reference.weights(toy)
+    module, weights = module or toy_reference.module(toy), toy_reference.weights(toy)
     library = folder / "toy.so"
     module.export_library(str(library))
     data = library.read_bytes()

@@ -88,9 +88,9 @@ def test_a_library_for_another_device_or_version(dist: Path) -> None:
     shutil.copy(archive, dist / "lib" / "libmodel_android.a")
     assert "is for arm64 ios, not aarch64 elf" in problems(dist)
     (dist / "lib" / "libmodel_android.a").unlink()
-    old = archive.read_bytes().replace(b'{"schema_version": 2', b'{"schema_version": 1')
+    old = archive.read_bytes().replace(b'{"schema_version": 3', b'{"schema_version": 2')
     archive.write_bytes(old)
-    assert "compiled for schema 1 of model libraries; this version's engine runs 2" in problems(
+    assert "compiled for schema 2 of model libraries; this version's engine runs 3" in problems(
         dist
     )
     archive.write_bytes(old[:1000])

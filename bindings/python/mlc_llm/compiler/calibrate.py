@@ -22,6 +22,7 @@ from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.source import ModelSource
 from mlc_llm.compiler.convert.weights import SourceRows, as_in_files, check_tensors
 from mlc_llm.compiler.library import build_module
+from mlc_llm.compiler.library_calls import LibraryCalls
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 Array = np.ndarray[Any, Any]
@@ -87,22 +88,21 @@ class _Text:
 
     def __init__(self, source: ModelSource, model_type: str | None) -> None:
         module, weights = _compiled(source, model_type)
-        self._vm = tvm.relax.VirtualMachine(module, tvm.cpu())
-        metadata = json.loads(str(self._vm["_metadata"]()))
+        vm = tvm.relax.VirtualMachine(module, tvm.cpu())
+        metadata = json.loads(str(vm["_metadata"]()))
+        self._call = LibraryCalls(vm, metadata)
         self._params = [weights[p["name"]] for p in metadata["params"]]
         cache = metadata["kv_cache"]
         self._page_size = cache["page_size"]
         self.longest = min(TOKENS, metadata["context_window_size"])  # tokens
         pages = -(-self.longest // self._page_size)
-        self._memory = [
-            [_zeros((pages, *layer["page_shape"]), layer["dtype"]) for layer in cache["layers"]]
-        ]
-        if states := metadata.get("states"):
-            self._memory.append([_zeros((1, *s["shape"]), s["dtype"]) for s in states])
+        layers, states = cache["layers"], metadata.get("states", [])
+        self._pages = [_zeros((pages, *one["page_shape"]), one["dtype"]) for one in layers]
+        self._states = [_zeros((1, *one["shape"]), one["dtype"]) for one in states]
         names = (p["name"] for p in metadata["params"])
         addresses = map(_address, self._params)
         self.squares = _Squares(dict(zip(addresses, names, strict=True)))
-        self._vm.set_instrument(self.squares)
+        vm.set_instrument(self.squares)
         self._length = 0
 
     def read(self, ids: Sequence[int]) -> None:
@@ -110,12 +110,24 @@ class _Text:
         self._length += count
         pages = range(-(-self._length // self._page_size))
         positions = range(first, self._length)
-        where = [positions, positions, [0] * count, [0, len(pages)], pages]
-        if len(self._memory) > 1:  # the state is read from and written to its only slot
-            where += [[0 if first else -1], [0, count], [*[-1] * (count - 1), 0]]
-        embedded = self._vm["embed"](_int32(ids), self._params)
-        tables = [_int32(values) for values in [*where, range(count)]]
-        self._vm["batch_prefill"](embedded, *tables, *self._memory, self._params)
+        embedded = self._call("embed", tokens=ids, params=self._params)
+        self._call(
+            "batch_prefill",
+            **embedded,
+            positions=positions,
+            slots=positions,
+            row_sequence=[0] * count,
+            page_indptr=[0, len(pages)],
+            page_indices=pages,
+            # the state is read from and written to its only slot
+            state_source=[0 if first else -1],
+            row_indptr=[0, count],
+            state_writes=[*[-1] * (count - 1), 0],
+            logit_rows=range(count),
+            kv_pages=self._pages,
+            states=self._states,
+            params=self._params,
+        )
 
 
 def _compiled(source: ModelSource, model_type: str | None) -> tuple[Any, dict[str, Any]]:
@@ -153,7 +165,3 @@ def _address(tensor: Any) -> int:
 
 def _zeros(shape: Sequence[int], dtype: str) -> Any:
     return tvm.runtime.tensor(np.zeros(shape, dtype))
-
-
-def _int32(values: Sequence[int]) -> Any:
-    return tvm.runtime.tensor(np.asarray(list(values), np.int32))

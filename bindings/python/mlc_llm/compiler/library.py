@@ -14,32 +14,22 @@ from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn import gpu_sampling
-from mlc_llm.compiler.nn.builder import Batch, Builder, Function, Input, Inputs, Memory
+from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
 from mlc_llm.compiler.nn.decoder import Decoder
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme
-from mlc_llm.compiler.spec import HeadSpec, WeightSource
+from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
-SCHEMA_VERSION = 2
-# A step with logits, a step with the hidden states (the input of the output head), and a step with
-# token trees.
-_HIDDEN = "batch_prefill_to_last_hidden_states"
-_VERIFY = "batch_verify"
-_PREFILLS = ("batch_prefill", _HIDDEN, _VERIFY)
-# The functions that the core runs kernel by kernel on a CPU.
-_PROGRAMS = ("embed", *_PREFILLS, "get_logits")
+SCHEMA_VERSION = 3
+_STEP = "batch_prefill"  # computes a step: logits, hidden states, or both
+_HEAD = "get_logits"  # in an encoder: what its head makes of the vectors of texts
 # A decode step for a device that can record it. Nobody calls it by name.
 _DECODE = "batch_decode_tokens"
-_INDICES = ("positions", "slots", "row_sequence", "page_indptr", "page_indices")
-_COPIES = ("copy_source", "copy_destination")  # of slots, where token trees may be
-# Where recurrent layers are: the state that each sequence goes on from, its rows, and the slot for
-# the state behind each row.
-_STATES = ("state_source", "row_indptr", "state_writes")
-_TYPES = ("token_types",)  # where rows have types
-_MEASURED = ("embed", "batch_prefill")  # an encoder has _HIDDEN in place of the second
+# The functions that the core runs kernel by kernel on a CPU.
+_PROGRAMS = ("embed", _STEP, _HEAD)
 _AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
@@ -56,6 +46,7 @@ class LibrarySpec:
     activation_bits: int = 8
     kv_cache_dtype: str = kv_cache.AUTO
     made_by_mlc_llm: bool = False  # whether the folder is, and not by our converter
+    hidden_layers: tuple[int, ...] = ()  # after which a step gives the residual too
 
 
 def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
@@ -69,12 +60,12 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     )
     _check_types(nn)
     decoder = family.decoder(spec.config)
-    model, head = Decoder(nn, decoder), decoder.pooled_head
+    _check_hidden_layers(spec, decoder)
+    model, head = Decoder(nn, decoder, spec.hidden_layers), decoder.pooled_head
     _build_embed(nn, model, spec)
-    for name in _prefills(nn, model):
-        _build_prefill(nn, model, spec, name)
-    if not model.is_encoder or head is not None:
-        _build_logits(nn, model, spec)
+    _build_step(nn, model, spec)
+    if head is not None:
+        _build_head(nn, model, spec)
     _build_copy(nn)
     _build_for_device(nn, model, spec)
     described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head)
@@ -109,11 +100,14 @@ def _check_types(nn: Builder) -> None:
             )
 
 
-def _prefills(nn: Builder, model: Decoder) -> tuple[str, ...]:
-    """The functions of a step. States do not branch, and an encoder has no logits."""
-    if model.is_encoder:
-        return (_HIDDEN,)
-    return tuple(name for name in _PREFILLS if name != _VERIFY or not nn.states)
+def _check_hidden_layers(spec: LibrarySpec, decoder: DecoderSpec) -> None:
+    """They are in order, and the model has them. An encoder gives the last one alone."""
+    layers, there = spec.hidden_layers, len(decoder.layers) if decoder.norm is not None else 0
+    if list(layers) != sorted(set(layers)) or not all(0 <= layer < there for layer in layers):
+        raise InvalidRequestError(
+            f"hidden_layers {list(layers)}: they ascend, and this model gives those below {there}",
+            param="hidden_layers",
+        )
 
 
 def _build_for_device(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
@@ -148,10 +142,11 @@ def metadata(
         "max_batch_size": spec.max_batch_size,
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
-        "hidden_states": True,
         **({"encoder": True} if is_encoder else {}),
         **({"token_types": nn.token_types} if nn.token_types else {}),
         **({"head": {"size": head.width, "scores": head.scores}} if head else {}),
+        **({"hidden_layers": list(spec.hidden_layers)} if spec.hidden_layers else {}),
+        "functions": nn.functions,
         "activation_dtype": nn.row_dtype,
         "activation_bits": spec.activation_bits,
         "kv_cache": {
@@ -195,10 +190,9 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    measured = _MEASURED if "batch_prefill" in functions else ("embed", _HIDDEN)
-    found = {name: peak_bytes(functions[name]) for name in measured if name in functions}
+    found = {name: peak_bytes(functions[name]) for name in ("embed", _STEP)}
     if _DECODE in functions:
-        found[_DECODE] = buffer_bytes(program_of(functions[_DECODE], []))
+        found[_DECODE] = buffer_bytes(program_of(functions[_DECODE]))
     return found
 
 
@@ -207,79 +201,54 @@ def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     constants: list[tvm.runtime.Tensor] = []
     there = [name for name in names if name in functions]
-    programs = {name: program_of(functions[name], constants) for name in there}
+    programs = {
+        name: program_of(functions[name], constants, nn.functions[name]["results"])
+        for name in there
+    }
     for index, value in enumerate(constants):
         nn.constant_function(f"_constant_{index}", value)
     nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))
 
 
 def _build_embed(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
-    inputs = {"input_ids": Input(("n",), "int32")}
+    inputs = {"tokens": Input(("n",), "int32")}
     with nn.function("embed", inputs, bounds={"n": spec.prefill_chunk_size}) as f:
-        f.result = model.embed(f["input_ids"])
+        f.results = {"embeddings": model.embed(f["tokens"])}
+
+
+def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
+    inputs = {
+        "embeddings": Input(("n", model.embedding_size)),
+        **nn.step_inputs(also=set(), without=set()),
+    }
+    bounds = dict.fromkeys(("n", "m", "h"), spec.prefill_chunk_size)
+    with nn.function(_STEP, inputs, bounds=bounds) as f:
+        memory = Memory(f.items("kv_pages"), f.items("states"))
+        f.results = model.results(f["embeddings"], f.batch, memory)
 
 
 def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
-    """Builds `embed` and `batch_prefill` as one function."""
-    inputs = {"input_ids": Input(("n",), "int32"), **_batch_inputs(nn, "logit_rows")}
+    """Builds `embed` and the logits of a step as one function."""
+    inputs = nn.step_inputs(also={"tokens"}, without={"token_trees", "hidden_states"})
     bounds = {"n": spec.max_batch_size, "m": spec.max_batch_size}
     with nn.function(_DECODE, inputs, bounds=bounds) as f:
-        batch, memory = _batch_of(nn, f)
-        rows = model.embed(f["input_ids"])
-        f.result = model.logits(model.hidden_states(rows, batch, f["logit_rows"], memory))
+        memory = Memory(f.items("kv_pages"), f.items("states"))
+        f.results = model.results(model.embed(f["tokens"]), f.batch, memory)
 
 
-def _batch_inputs(nn: Builder, wanted: str, copies: tuple[str, ...] = ()) -> Inputs:
-    """`n` rows of `b` sequences. The size of indptr has its own name, since sizes are plain
-    names."""
-    sizes = ("n", "n", "n", "b_plus_1", "p")
-    states = zip(_STATES, ("b", "b_plus_1", "n"), strict=True) if nn.states else ()
-    return {
-        **{k: Input((size,), "int32") for k, size in zip(_INDICES, sizes, strict=True)},
-        **{k: Input(("n",), "int32") for k in (_TYPES if nn.token_types else ())},
-        **{k: Input(("c",), "int32") for k in copies},
-        **{k: Input((size,), "int32") for k, size in states},
-        wanted: Input(("m",), "int32"),
-        "kv_pages": [pages.input() for pages in nn.pages],
-        **({"states": [state.input() for state in nn.states]} if nn.states else {}),
-    }
-
-
-def _batch_of(nn: Builder, f: Function, copies: tuple[str, ...] = ()) -> tuple[Batch, Memory]:
-    types = _TYPES if nn.token_types else ()
-    names = (*_INDICES, *types, *copies, *(_STATES if nn.states else ()))
-    states = f.items("states", len(nn.states)) if nn.states else []
-    memory = Memory(f.items("kv_pages", len(nn.pages)), states)
-    return Batch(**{name: f[name] for name in names}), memory
-
-
-def _build_prefill(nn: Builder, model: Decoder, spec: LibrarySpec, name: str) -> None:
-    wanted = "hidden_rows" if name == _HIDDEN else "logit_rows"
-    copies = _COPIES if name == _VERIFY else ()
-    inputs = {
-        "embeddings": Input(("n", model.embedding_size)),
-        **_batch_inputs(nn, wanted, copies),
-    }
-    bounds = {"n": spec.prefill_chunk_size, "m": spec.prefill_chunk_size}
-    with nn.function(name, inputs, bounds=bounds) as f:
-        batch, memory = _batch_of(nn, f, copies)
-        hidden_states = model.hidden_states(f["embeddings"], batch, f[wanted], memory)
-        f.result = model.logits(hidden_states) if wanted == "logit_rows" else hidden_states
-
-
-def _build_logits(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
-    """For a step with both: the logits of some of the hidden states. In an encoder: its head."""
-    inputs = {"hidden_states": Input(("m", spec.config.hidden_size))}
-    with nn.function("get_logits", inputs, bounds={"m": spec.prefill_chunk_size}) as f:
-        f.result = model.logits(f["hidden_states"])
+def _build_head(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
+    inputs = {"vectors": Input(("m", spec.config.hidden_size))}
+    with nn.function(_HEAD, inputs, bounds={"m": spec.prefill_chunk_size}) as f:
+        f.results = {"logits": model.logits(f["vectors"])}
 
 
 def _build_copy(nn: Builder) -> None:
-    """Returns the pages, so that TVM keeps the copies. Callers ignore the result."""
+    """Returns the pages, so that TVM keeps the copies. Callers ignore the results."""
     inputs: Inputs = {
         **{name: Input(("k",), "int32") for name in ("source", "destination")},
         "kv_pages": [pages.input() for pages in nn.pages],
     }
     with nn.function("copy_kv_pages", inputs, bounds={}, params=False) as f:
-        tensors = zip(nn.pages, f.items("kv_pages", len(nn.pages)), strict=True)
-        f.result = [p.copy(nn, f["source"], f["destination"], tensor) for p, tensor in tensors]
+        tensors = enumerate(zip(nn.pages, f.items("kv_pages"), strict=True))
+        copy = f["source"], f["destination"]
+        f.results = {f"pages_{i}": p.copy(nn, *copy, tensor) for i, (p, tensor) in tensors}

@@ -27,10 +27,14 @@ FIXED = ""  # in the place of a run-time size: of what no run changes
 _TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE}
 
 
-def program_of(function: relax.Function, constants: list[tvm.runtime.Tensor]) -> Program:
+def program_of(
+    function: relax.Function,
+    constants: list[tvm.runtime.Tensor] | None = None,
+    results: Sequence[str] = ("result",),
+) -> Program:
     """The program of a function that only calls kernels, one after the other. Adds new
-    constants."""
-    return _Writer(function, constants).write()
+    constants. `results`: their names."""
+    return _Writer(function, [] if constants is None else constants).write(results)
 
 
 def buffer_bytes(program: Program) -> dict[str, int]:
@@ -92,11 +96,11 @@ class _Writer:
         self.buffers = Buffers()
         self.places: Iterator[int] = iter(())  # the buffers of the temporaries to come
 
-    def write(self) -> Program:
+    def write(self, results: Sequence[str]) -> Program:
         for param in self.function.params:
             if param.name not in _TUPLES:
                 self.names[param] = f"{INPUT}{len(self.inputs)}"
-                self.inputs.append(_kind(param.ty))
+                self.inputs.append({"name": param.name, **_kind(param.ty)})
         bindings = bindings_of(self.function)
         self.places = iter(self.buffers.place(_lifetimes(bindings)))
         for binding in bindings:
@@ -106,7 +110,7 @@ class _Writer:
             "buffers": [list(size) for size in self.buffers.sizes],
             "temporaries": self.temporaries,
             "calls": self.calls,
-            "result": self._name(self.function.body.body),
+            "results": dict(zip(results, self._name(self.function.body.body), strict=True)),
         }
 
     def _bind(self, binding: relax.Binding) -> None:
@@ -140,6 +144,8 @@ class _Writer:
     def _name(self, value: Any) -> Any:
         if isinstance(value, tvm.ir.Constant):
             return f"{CONSTANT}{_index_of(value.value, self.constants)}"
+        if isinstance(value, relax.Tuple):
+            return [self._name(member) for member in value]
         if isinstance(value, relax.TupleGetItem):
             owner = value.tuple_value
             if owner not in self.names:

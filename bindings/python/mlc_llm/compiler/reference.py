@@ -4,7 +4,7 @@ compiled libraries with it, and itself with programs that are not ours (`tests/f
     logits(spec, params, [1, 2, 3])    # (3, vocabulary)
 
 Each part of a layer computes itself (`LayerPart.reference`). Nothing here uses `nn` or `kernels`.
-`off` names what is left out: "post_norm".
+`off` names what is left out: "post_norm". `step`: inputs of the step by name (docs/step-inputs.md).
 """
 
 from __future__ import annotations
@@ -24,9 +24,15 @@ from mlc_llm.compiler.spec.transforms import Array
 Params = Mapping[str, Array]
 
 
-def logits(spec: DecoderSpec, params: Params, ids: list[int], off: Collection[str] = ()) -> Array:
+def logits(
+    spec: DecoderSpec,
+    params: Params,
+    ids: list[int],
+    off: Collection[str] = (),
+    step: Mapping[str, Array] | None = None,
+) -> Array:
     """(len(ids), vocabulary)."""
-    at = _outside(spec, params)
+    at = _outside(spec, params, step)
     x = _states(at, ids, None, off)
     if spec.tied_head:
         made = x @ at.weight("embedding").T
@@ -40,6 +46,15 @@ def logits(spec: DecoderSpec, params: Params, ids: list[int], off: Collection[st
 def hidden_states(spec: DecoderSpec, params: Params, ids: list[int], types: list[int]) -> Array:
     """(len(ids), hidden), of an encoder."""
     return _states(_outside(spec, params), ids, types, ())
+
+
+def layer_states(
+    spec: DecoderSpec, params: Params, ids: list[int], layers: Collection[int]
+) -> Array:
+    """(len(ids), len(layers) * hidden): the residual after each of the layers."""
+    at = _outside(spec, params)
+    _states(at, ids, None, ())
+    return np.concatenate([at.residuals[layer] for layer in layers], axis=1)
 
 
 def head(spec: DecoderSpec, params: Params, vector: Array) -> Array:
@@ -56,8 +71,11 @@ def head(spec: DecoderSpec, params: Params, vector: Array) -> Array:
     return vector
 
 
-def _outside(spec: DecoderSpec, params: Params) -> Reference:
-    return Reference(spec, TENSORS, params={k: v.astype(np.float64) for k, v in params.items()})
+def _outside(
+    spec: DecoderSpec, params: Params, step: Mapping[str, Array] | None = None
+) -> Reference:
+    exact = {k: v.astype(np.float64) for k, v in params.items()}
+    return Reference(spec, TENSORS, params=exact, step=step or {})
 
 
 def _states(at: Reference, ids: list[int], types: list[int] | None, off: Collection[str]) -> Array:
@@ -75,7 +93,7 @@ def _states(at: Reference, ids: list[int], types: list[int] | None, off: Collect
     if spec.embedding_norm is not None:
         x = at.normed("embedding_norm", x, spec.embedding_norm)
     for index in range(len(spec.layers)):
-        x = _layer(at.of(LAYER_NORMS, index=index), x, off)
+        x = at.residuals[index] = _layer(at.of(LAYER_NORMS, index=index), x, off)
     return x if spec.norm is None else at.normed("norm", x, spec.norm)
 
 
@@ -110,6 +128,8 @@ class Reference(Named):
 
     params: Params
     kept: dict[Any, Any] = field(default_factory=dict)  # what layers keep for later ones
+    residuals: dict[int, Array] = field(default_factory=dict)  # after each layer
+    step: Mapping[str, Array] = field(default_factory=dict)
     inputs: Array | None = None  # (rows, layers, width): what layers get of tokens besides
 
     def of(self, tensors: Mapping[str, Any], **changes: Any) -> Reference:

@@ -27,7 +27,7 @@ _BUILD = b"MLCLLMBUILDINFO\0"
 _ENTRY = {"model_id": str, "model_lib": str, "estimated_vram_bytes": int}
 _ABI_MACHINES = {device.abi: device.machine for device in DEVICES.values() if device.abi}
 # Of a model library that this version's engine runs (compiler/library.py).
-_LIBRARY_SCHEMA = 2
+_LIBRARY_SCHEMA = 3
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 #include "chat/load/library_path.h"
 #include "model/fake_model.h"
-#include "model/tvm_model.h"
+#include "model/runner/device_runner.h"
 
 namespace mlc {
 namespace {
@@ -12,14 +12,14 @@ Result<std::unique_ptr<Model>> LoadFakeModel(const ChatConfig& config) {
   return std::unique_ptr<Model>(new FakeModel(FakeModel::InfoFor(config), std::move(script)));
 }
 
-Result<std::unique_ptr<Model>> LoadTVMModel(const ByteSource& source, const ChatConfig& config,
+Result<std::unique_ptr<Model>> LoadCompiled(const ByteSource& source, const ChatConfig& config,
                                             const ModelFiles& files, const ChatProgress& progress,
                                             const char* what) {
   LoadProgress on_weights = [&progress, what](double fraction) {
     return !progress || progress(fraction, what);
   };
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<TVMModel> model,
-                       TVMModel::Load(source, config, files.library, files.device, on_weights));
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
+                       DeviceRunner::Load(source, config, files.library, files.device, on_weights));
   return std::unique_ptr<Model>(std::move(model));
 }
 
@@ -65,7 +65,7 @@ Result<ModelAndBundle> LoadModelFrom(const ByteSource& source, const ModelFiles&
   }
   MLC_ASSIGN_OR_RETURN(loaded.model, files.is_fake
                                          ? LoadFakeModel(config)
-                                         : LoadTVMModel(source, config, files, progress, what));
+                                         : LoadCompiled(source, config, files, progress, what));
   return loaded;
 }
 
@@ -81,7 +81,7 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
     inspected.info = FakeModel::InfoFor(config);
     return inspected;
   }
-  MLC_ASSIGN_OR_RETURN(inspected.info, TVMModel::Inspect(config, files.library, files.device));
+  MLC_ASSIGN_OR_RETURN(inspected.info, DeviceRunner::Inspect(config, files.library, files.device));
   return inspected;
 }
 

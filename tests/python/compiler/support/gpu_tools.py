@@ -100,7 +100,7 @@ def loaded(
         def call(*arrays: Array) -> Array:
             device = tvm.device(backend, 0)
             tensors = [tvm.runtime.tensor(np.ascontiguousarray(a), device) for a in arrays]
-            return machine[name](*tensors).numpy()
+            return machine[name](*tensors)[0].numpy()
 
         return call
 

@@ -16,7 +16,7 @@ import tiny_families
 import tvm
 from gguf.quants import quantize
 from safetensors.numpy import save_file
-from vm_runner import Runner, int32
+from vm_runner import Runner
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.compile import library_spec
@@ -194,29 +194,18 @@ class EncoderRunner(Runner):
     ) -> list[Array]:
         """The hidden states of all rows of each text, computed in one step. `types`: the type of
         each row; without them all have type 0."""
-        sequence, positions, slots, indptr, indices = [], [], [], [0], []
-        for number, ids in enumerate(texts):
-            table = self._grow(f"text {number}", len(ids))
-            indices += table
-            indptr.append(len(indices))
-            positions += range(len(ids))
-            slots += [self._slot(table, p) for p in range(len(ids))]
-            sequence += [number] * len(ids)
-        embedded = self.vm["embed"](int32([i for ids in texts for i in ids]), self._params)
-        places = [positions, slots, sequence, indptr, indices]
-        if "token_types" in self.metadata:
-            places.append([i for row in types for i in row] or [0] * len(positions))
-        places.append(list(range(len(positions))))
-        step = self.vm["batch_prefill_to_last_hidden_states"]
-        made = step(embedded, *map(int32, places), self.pages, self._params).numpy()
-        for number in range(len(texts)):
-            self.drop(f"text {number}")
+        work = [(f"text {number}", ids) for number, ids in enumerate(texts)]
+        given = {"token_types": [i for row in types for i in row]} if types else {}
+        rows = range(sum(len(ids) for ids in texts))
+        made = self.step(work, hidden_rows=rows, **given)["hidden_states"]
+        for name, _ in work:
+            self.drop(name)
         return np.split(made, np.cumsum([len(ids) for ids in texts])[:-1])
 
     def head(self, vectors: Array) -> Array:
         """What the head makes of the vectors of texts."""
         rows = tvm.runtime.tensor(vectors.astype("float32"))
-        return np.asarray(self.vm["get_logits"](rows, self._params).numpy())
+        return self.call("get_logits", vectors=rows, params=self._params)["logits"].numpy()
 
 
 def runner(family: str, scheme: str = "q0f32") -> EncoderRunner:

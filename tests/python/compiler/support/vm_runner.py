@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import tvm
 
+from mlc_llm.compiler.library_calls import LibraryCalls
+
 Array = np.ndarray[Any, Any]
 
 
@@ -48,6 +50,7 @@ class Runner:
     def __init__(self, module: Any, weights: Mapping[str, Array], *, num_pages: int = 64) -> None:
         self.vm = tvm.relax.VirtualMachine(module, tvm.cpu())
         self.metadata = json.loads(str(self.vm["_metadata"]()))
+        self.call = LibraryCalls(self.vm, self.metadata)
         self._params = [self._param(spec, weights) for spec in self.metadata["params"]]
         cache = self.metadata["kv_cache"]
         self.page_size = cache["page_size"]
@@ -78,9 +81,24 @@ class Runner:
         return tvm.runtime.tensor(np.ascontiguousarray(value))
 
     def forward(
-        self, work: Sequence[tuple[str, Sequence[int]]], *, last_only: bool = False
+        self,
+        work: Sequence[tuple[str, Sequence[int]]],
+        *,
+        last_only: bool = False,
+        **inputs: Any,
     ) -> Array:
-        """Appends tokens to sequences, in one batch; logits of all rows, or of each one's last."""
+        """Appends tokens to sequences, in one batch; logits of all rows, or of each one's last.
+        `inputs`: further inputs of the step, by name."""
+        return self.step(work, last_only=last_only, **inputs)["logits"]
+
+    def step(
+        self,
+        work: Sequence[tuple[str, Sequence[int]]],
+        *,
+        last_only: bool = False,
+        **inputs: Any,
+    ) -> dict[str, Array]:
+        """All results of such a step."""
         rows: list[tuple[int, int, int]] = []  # position, slot, sequence
         indptr, indices, ends = [0], [], []
         for number, (name, tokens) in enumerate(work):
@@ -92,15 +110,27 @@ class Runner:
             indptr.append(len(indices))
             ends.append(len(rows) - 1)
         ids = [token for _, tokens in work for token in tokens]
-        wanted = ends if last_only else range(len(rows))
-        embedded = self.vm["embed"](int32(ids), self._params)
-        columns = [[row[i] for row in rows] for i in range(3)]
-        steps = self._steps(work) if self.states else []
-        where = [int32(c) for c in [*columns, indptr, indices, *steps, wanted]]
-        kept = [self.pages, self.states] if self.states else [self.pages]
-        return self.vm["batch_prefill"](embedded, *where, *kept, self._params).numpy()
+        positions, slots, sequence = zip(*rows, strict=True)
+        given = {"positions": positions, "slots": slots, "row_sequence": sequence}
+        given |= {"page_indptr": indptr, "page_indices": indices, **self._unset(rows), **inputs}
+        given |= self._steps(work) if self.states else {}
+        given.setdefault("logit_rows", ends if last_only else range(len(rows)))
+        embedded = self.call("embed", tokens=ids, params=self._params)
+        kept = {"kv_pages": self.pages, "states": self.states, "params": self._params}
+        made = self.call("batch_prefill", **embedded, **given, **kept)
+        return {name: value.numpy() for name, value in made.items()}
 
-    def _steps(self, work: Sequence[tuple[str, Sequence[int]]]) -> list[list[int]]:
+    def _unset(self, rows: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
+        """What the core gives where a step leaves an input out."""
+        positions = [row[0] for row in rows]
+        return {
+            "token_types": [0] * len(rows),
+            "last_seen": positions,
+            "rotary": np.repeat(np.array(positions, np.int32)[:, None], 3, 1),
+            "adapters": [-1] * len(rows),
+        }
+
+    def _steps(self, work: Sequence[tuple[str, Sequence[int]]]) -> dict[str, list[int]]:
         """Each sequence keeps the state behind its last row, in a slot of its own."""
         source, indptr, writes = [], [0], []
         for name, tokens in work:
@@ -108,7 +138,7 @@ class Runner:
             slot = self._state_slots.setdefault(name, len(self._state_slots))
             writes += [*[-1] * (len(tokens) - 1), slot]
             indptr.append(len(writes))
-        return [source, indptr, writes]
+        return {"state_source": source, "row_indptr": indptr, "state_writes": writes}
 
     def fork(self, source: str, target: str) -> None:
         """The target shares full pages and gets a copy of the last, unfinished one."""
@@ -125,7 +155,8 @@ class Runner:
         if length % self.page_size:
             self._grow(target, length)
             pair = self._tables[source][shared], self._tables[target][shared]
-            self.vm["copy_kv_pages"](*(int32([page]) for page in pair), self.pages)
+            pages = dict(zip(("source", "destination"), ([page] for page in pair), strict=True))
+            self.call("copy_kv_pages", **pages, kv_pages=self.pages)
         self._lengths[target] = length
 
     def drop(self, name: str) -> None:
@@ -143,10 +174,6 @@ class Runner:
     def _slot(self, table: list[int], position: int) -> int:
         page, offset = divmod(position, self.page_size)
         return table[page] * self.page_size + offset
-
-
-def int32(values: Sequence[int]) -> Any:
-    return tvm.runtime.tensor(np.asarray(list(values), np.int32))
 
 
 def _never_written(shape: tuple[int, ...], dtype: str) -> Array:

@@ -50,6 +50,7 @@ class AttentionSpec(Mixer):
     gated: bool = False  # the result is multiplied by sigmoid(a linear layer of the same width)
     causal: bool = True  # False: a row sees later rows too, so a step must have all rows of a text
     ahead: int = 0  # if not causal: how many positions a row sees on each side; 0: all
+    rows_ahead: bool = False  # a row may see later rows: as far as the step says
 
     tensors = {
         "qkv": Tensor(
@@ -71,6 +72,7 @@ class AttentionSpec(Mixer):
         assert self.causal or plain, f"an encoder has no windows and no shared pages: {self}"
         assert not (self.norms_all_heads and self.norms_rotated), self
         assert not (self.causal and self.ahead), self
+        assert not (self.rows_ahead and (self.alibi or not self.causal)), self
         assert self.value_norm is None or not self.value_norm.weight, self
 
     @property
@@ -118,7 +120,8 @@ class AttentionSpec(Mixer):
         v = k if self.values_are_keys else v
         if self.value_norm is not None:
             v = at.normed("", v, self.value_norm)
-        q, k = self._positioned(at, "q_norm", q), self._positioned(at, "k_norm", k)
+        rotary = at.step.get("rotary", np.repeat(np.arange(n)[:, None], 3, axis=1))
+        q, k = (self._positioned(at, f"{r}_norm", t, rotary) for r, t in (("q", q), ("k", k)))
         if self.growth_length:
             steps = (np.arange(n)[:, None, None] + self.growth_from) // self.growth_length
             q = q * (1 + self.growth * np.log1p(steps))
@@ -129,7 +132,8 @@ class AttentionSpec(Mixer):
         row, column = np.indices((n, n))
         if self.alibi:
             scores = scores + _slopes(self.heads)[:, None, None] * (column - row)
-        scores = np.where(self._seen(row, column), scores, -np.inf)
+        last = at.step["last_seen"][:, None] if self.rows_ahead else row
+        scores = np.where(self._seen(row, column, last), scores, -np.inf)
         weights = np.exp(scores)
         total = weights.sum(-1, keepdims=True)
         if self.sinks:
@@ -139,29 +143,30 @@ class AttentionSpec(Mixer):
             made = made / (1 + np.exp(-at.linear("attention_gate", x, self.qkv_bias)))
         return at.linear("output", made, self.output_bias)
 
-    def _seen(self, row: Array, column: Array) -> Array:
+    def _seen(self, row: Array, column: Array, last: Array) -> Array:
         if not self.causal:
             return np.asarray(abs(row - column) <= (self.ahead or len(row)))
         first = row - row % self.window if self.chunked else row - self.window + 1
         near = (self.window < 0) | (column >= first) | (column < self.pinned)
-        return np.asarray(near & (column <= row))
+        return np.asarray(near & (column <= last))
 
-    def _positioned(self, at: Reference, role: str, x: Array) -> Array:
+    def _positioned(self, at: Reference, role: str, x: Array, rotary: Array) -> Array:
         """Queries or keys (n, heads, dim), after their norm and their rotation."""
         if not x.size:
             return x
         if self.qk_norm is None:
-            return self._rotated(x)
+            return self._rotated(x, rotary)
         if self.norms_rotated:
-            return at.normed(role, self._rotated(x), self.qk_norm)
+            return at.normed(role, self._rotated(x, rotary), self.qk_norm)
         flat = x.reshape(len(x), -1) if self.norms_all_heads else x
-        return self._rotated(at.normed(role, flat, self.qk_norm).reshape(x.shape))
+        return self._rotated(at.normed(role, flat, self.qk_norm).reshape(x.shape), rotary)
 
-    def _rotated(self, x: Array) -> Array:
+    def _rotated(self, x: Array, rotary: Array) -> Array:
         if self.rope is None:
             return x
         half = self.rope.dim // 2
-        angles = np.arange(len(x))[:, None, None] * np.array(self.rope.frequencies)
+        places = rotary[:, self.rope.axes] if self.rope.axes else np.arange(len(x))[:, None]
+        angles = places[:, None, :] * np.array(self.rope.frequencies)
         cos, sin = (f(angles) * self.rope.scaling.magnitude for f in (np.cos, np.sin))
         low, high, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
         return np.concatenate([low * cos - high * sin, high * cos + low * sin, rest], axis=-1)
@@ -207,6 +212,10 @@ class _Attention:
         assert at.index is not None
         self.pages = at.pages[at.index] = self._pages(shared)
         self._add_tables()
+        if a.rows_ahead:
+            nn.needs("rows_ahead")
+        if self.shape.axes:
+            nn.needs("axes")
 
     def _shape(self, *, has_pages: bool) -> Any:
         from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
@@ -219,10 +228,12 @@ class _Attention:
             dim=self.dim,
             sliding_window=2 * a.ahead + 1 if a.ahead else a.window,
             ahead=a.ahead,
+            rows_ahead=a.rows_ahead and a.window >= 0,
             sinks=a.pinned,
             page_dtype=nn.page_dtype,
             row_dtype=nn.row_dtype,
             rotated=0 if rotated == self.dim else rotated,
+            axes=a.rope.axes if a.rope else (),
             qk_norm=a.qk_norm.eps if a.qk_norm else None,
             norm_dtype=nn.stored(self.norms[0]).dtype if self.norms else None,
             value_norm=a.value_norm.eps if a.value_norm else None,
@@ -290,11 +301,13 @@ class _Attention:
         make = partial(self.attention, shape, self.spec.scale, **options)
         kernel = nn.kernel("paged_attention", (shape, self.spec.scale), make)
         seen = batch.positions if batch.attended is None else batch.attended
+        if self.spec.rows_ahead:
+            seen = batch.last_seen
         if shape.ahead:
             seen = nn.near_ends(batch.positions, batch.attended, shape.ahead)
         where = [seen, batch.row_sequence, batch.page_indptr, batch.page_indices]
         more = [nn.param(self.sinks)] if self.sinks else []
-        more += [batch.positions] if shape.ahead else []
+        more += [batch.positions] if shape.takes_own else []
         out = nn.rows(q, shape.heads * shape.dim, dtype=shape.row_dtype)
         return nn.call(kernel, [q, *where, pages[self.pages], *self.slopes, *more], out)
 
@@ -304,10 +317,11 @@ class _Attention:
         kernel = nn.kernel("rope_and_append", shape, partial(self.kernels.rope_and_append, shape))
         norms = [*self.growth, *(nn.param(name) for name in self.norms)]
         q = nn.rows(qkv, shape.heads, shape.dim, dtype=shape.row_dtype)
+        places = [batch.positions, *([batch.rotary] if shape.axes else [])]
         if not shape.appends:
-            return nn.call(kernel, [qkv, batch.positions, self.table, *norms], q)
+            return nn.call(kernel, [qkv, *places, self.table, *norms], q)
         own = nn.block.emit(pages[self.pages])
-        args = [qkv, batch.positions, batch.slots, self.table, *norms, own]
+        args = [qkv, *places, batch.slots, self.table, *norms, own]
         both = nn.call_in_place(kernel, args, [len(args) - 1, -1], [own.ty, q])
         pages[self.pages] = nn.item(both, 0)
         if batch.copy_source is not None:

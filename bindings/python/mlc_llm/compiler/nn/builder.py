@@ -5,7 +5,7 @@ A model asks for layers once and calls them on Relax expressions inside `functio
     nn = Builder(scheme, device, family.weight_map(config))
     norm = nn.norm("model.norm", 576, NormSpec(eps=1e-5))
     with nn.function("final", {"x": Input(("n", 576))}, bounds={"n": 2048}) as f:
-        f.result = norm(f["x"])
+        f.results = {"y": norm(f["x"])}
 
 Each kernel is emitted once, even if many layers call it. A weight that is missing in the weight map
 is a mistake in the model's file (KeyError).
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.spec import NormSpec, WeightSource
+from mlc_llm.compiler.step_inputs_gen import STEP_INPUTS
 from mlc_llm.compiler.targets import GPU, Device
 
 
@@ -44,28 +45,15 @@ class Input:
 Inputs = Mapping[str, Input | list[Input]]
 
 
-@dataclass(frozen=True)
-class Batch:
-    """The place of each row of a batch: int32 tensors (docs/model-library.md).
-
-    If sequences may be branches of a token tree, `copy_source` and `copy_destination` name the
-    slots to copy from rows of the same step. Three are for recurrent layers: the state from which
-    each sequence continues, its rows, and the slot for the state after each row.
-    """
-
-    positions: relax.Var
-    slots: relax.Var
-    row_sequence: relax.Var
-    page_indptr: relax.Var
-    page_indices: relax.Var
-    copy_source: relax.Var | None = None
-    copy_destination: relax.Var | None = None
-    state_source: relax.Var | None = None
-    row_indptr: relax.Var | None = None
-    state_writes: relax.Var | None = None
-    attended: relax.Var | None = None  # in encoders: the last position that each row sees
-    inputs: relax.Var | None = None  # what each layer gets of each row besides the residual
-    token_types: relax.Var | None = None  # if rows have types
+# The inputs of a step by name (docs/step-inputs.md), None where the function has no such input; and
+# what a model makes of them for its layers: in encoders the last position that each row sees, and
+# what each layer gets of each row besides the residual.
+_MADE = ("attended", "inputs")
+Batch = make_dataclass(
+    "Batch",
+    [(name, Any, None) for name in (*(row.name for row in STEP_INPUTS), *_MADE)],
+    frozen=True,
+)
 
 
 @dataclass
@@ -79,18 +67,26 @@ class Memory:
 
 
 class Function:
-    """The function that is being built: its arguments by name, and its result."""
+    """The function that is being built: its arguments by name, and its results by name."""
 
     def __init__(self, arguments: dict[str, relax.Var]) -> None:
         self._arguments = arguments
-        self.result: Any = None
+        self.results: dict[str, Any] = {}
+
+    @property
+    def batch(self) -> Batch:
+        """The inputs of the step that it has."""
+        rows = {row.name: self._arguments.get(row.name) for row in STEP_INPUTS}
+        return Batch(**rows)
 
     def __getitem__(self, name: str) -> relax.Var:
         return self._arguments[name]
 
-    def items(self, name: str, count: int) -> list[relax.Expr]:
-        """The tensors of a tuple argument."""
-        return [relax.TupleGetItem(self[name], i) for i in range(count)]
+    def items(self, name: str) -> list[relax.Expr]:
+        """The tensors of a tuple argument; none if there is no such argument."""
+        argument = self._arguments.get(name)
+        count = 0 if argument is None else len(argument.ty.fields)
+        return [relax.TupleGetItem(argument, i) for i in range(count)]
 
 
 class Builder:
@@ -119,6 +115,8 @@ class Builder:
         self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
         self.states: list[State] = []  # in the order of the library's `states`
         self.token_types = 0  # how many types the rows of a step may have; 0: one
+        self._needed = {"always"}  # by the layers: what a step's inputs are there for
+        self.functions: dict[str, Any] = {}  # the inputs and results of each, by name
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
@@ -203,6 +201,7 @@ class Builder:
 
     def add_state(self, state: State) -> int:
         """Adds a tensor of a layer's state; returns its index."""
+        self.needs("states")
         self.states.append(state)
         return len(self.states) - 1
 
@@ -210,6 +209,21 @@ class Builder:
         """Adds the pages of a layer; returns their index."""
         self.pages.append(pages)
         return len(self.pages) - 1
+
+    def needs(self, what: str) -> None:
+        """A layer that reads inputs of a step which not every library takes says so: `when` in
+        `codegen/schema/step.py`."""
+        assert any(row.when == what for row in STEP_INPUTS), what
+        self._needed.add(what)
+
+    def step_inputs(self, *, also: set[str], without: set[str]) -> Inputs:
+        """The inputs of a step that layers need, and the memory that they keep."""
+        wanted = (self._needed | also) - without
+        rows = {r.name: Input(r.shape, "int32") for r in STEP_INPUTS if r.when in wanted}
+        kept = {"kv_pages": [pages.input() for pages in self.pages]}
+        if self.states:
+            kept["states"] = [state.input() for state in self.states]
+        return {**rows, **kept}
 
     # What layers use
 
@@ -300,7 +314,8 @@ class Builder:
     def function(
         self, name: str, inputs: Inputs, *, bounds: dict[str, int], params: bool = True
     ) -> Iterator[Function]:
-        """Builds one function of the library. An input that is a list is a tuple of tensors.
+        """Builds one function of the library; it returns a tuple of its results. An input that is
+        a list is a tuple of tensors.
         `bounds`: the largest value of each run-time size, by name."""
         sizes: dict[str, tirx.Var] = {}
         arguments = {key: _argument(key, value, sizes) for key, value in inputs.items()}
@@ -312,9 +327,13 @@ class Builder:
             function = Function(arguments)
             with self._module.dataflow():
                 yield function
-                result = self._module.emit_output(layers.plain(function.result))
-            self._module.emit_func_output(result)
+                results = [layers.plain(result) for result in function.results.values()]
+                made = self._module.emit_output(relax.Tuple(results))
+            self._module.emit_func_output(made)
         self._packed = None
+        taken = [_described(key, value) for key, value in inputs.items()]
+        taken += [{"name": "params"}] if params else []
+        self.functions[name] = {"inputs": taken, "results": list(function.results)}
 
     def text_function(self, name: str, text: str) -> None:
         """A function without arguments that returns `text`."""
@@ -334,6 +353,13 @@ def _argument(name: str, value: Input | list[Input], sizes: dict[str, tirx.Var])
     if isinstance(value, Input):
         return relax.Var(name, _tensor(value, sizes))
     return relax.Var(name, relax.TupleType([_tensor(item, sizes) for item in value]))
+
+
+def _described(name: str, value: Input | list[Input]) -> dict[str, Any]:
+    """An argument in the library's metadata; of a tuple only the name."""
+    if not isinstance(value, Input):
+        return {"name": name}
+    return {"name": name, "shape": list(value.shape), "dtype": value.dtype}
 
 
 def _tensor(value: Input | StoredParam, sizes: dict[str, tirx.Var]) -> relax.TensorType:

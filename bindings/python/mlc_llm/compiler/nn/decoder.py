@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
+from mlc_llm.compiler.nn.layer_states import LayerStates
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
@@ -18,8 +19,10 @@ from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
 class Decoder:
     """The whole model. The library's functions call it."""
 
-    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+    def __init__(self, nn: Builder, spec: DecoderSpec, hidden_layers: tuple[int, ...] = ()) -> None:
+        """`hidden_layers`: after which layers the residual is a result too."""
         at, vocabulary, hidden = Place(spec, TENSORS), spec.vocab_size, spec.hidden_size
+        self.nn, self.hidden_layers = nn, hidden_layers
         scale = spec.embedding_scale
         self.table = nn.embedding(at.name("embedding"), vocabulary, hidden, scale=scale)
         self.is_encoder, self.hidden_size = spec.is_encoder, hidden
@@ -30,6 +33,11 @@ class Decoder:
         pages: dict[int, int] = {}
         self.layers = [Layer(nn, spec, index, pages) for index in range(len(spec.layers))]
         self.norm = None if spec.norm is None else nn.norm(at.name("norm"), hidden, spec.norm)
+        nn.needs("hidden_states")
+        if not spec.is_encoder:
+            nn.needs("logits")
+            if not nn.states:  # states do not branch
+                nn.needs("token_trees")
         self.head = self.table.logits
         if not spec.tied_head and not spec.is_encoder:
             self.head = nn.linear(at.name("head"), vocabulary, hidden, bias=spec.head_bias)
@@ -49,18 +57,36 @@ class Decoder:
         """The hidden size, and what layers get of a token besides."""
         return self.hidden_size if self.layer_inputs is None else self.layer_inputs.width
 
-    def hidden_states(self, x: Any, batch: Batch, rows: Any, memory: Memory) -> Any:
-        """(rows of x, embedding_size) -> the chosen `rows` of x after the last norm. Writes
-        `memory`."""
+    def results(self, x: Any, batch: Batch, memory: Memory) -> dict[str, Any]:
+        """(rows of x, embedding_size) -> the logits and the hidden states (after the last norm, and
+        of the chosen layers) of the rows for which the batch wants them. Writes `memory`."""
+        named = {"logits": batch.logit_rows, "hidden_states": batch.hidden_rows}
+        wanted = {name: rows for name, rows in named.items() if rows is not None}
+        taken = LayerStates(self.nn, self.hidden_layers, self.hidden_size, batch.hidden_rows)
+        states = self._states(x, batch, memory, list(wanted.values()), taken)
+        found = dict(zip(wanted, states, strict=True))
+        if taken.made is not None:
+            found["layer_states"] = taken.made
+        if "logits" in found:
+            found["logits"] = self.logits(found["logits"])
+        return found
+
+    def _states(
+        self, x: Any, batch: Batch, memory: Memory, wanted: list[Any], taken: LayerStates
+    ) -> list[Any]:
+        """The hidden states for each list of rows."""
         if self.layer_inputs is not None:
             x, batch = self.layer_inputs.split(x, batch)
         x = self.inputs(x, batch)
         batch = batch if self.sees_all is None else self.sees_all(batch)
-        for layer in self.layers[:-1]:
+        for index, layer in enumerate(self.layers[:-1]):
             x = layer(x, batch, memory)
+            taken.take(index, x)
         if self.norm is None:
-            return self.layers[-1](x, batch, memory, rows)
-        return self.norm(self.layers[-1](x, batch, memory), rows)
+            return self.layers[-1](x, batch, memory, wanted)
+        x = self.layers[-1](x, batch, memory)
+        taken.take(len(self.layers) - 1, x)
+        return [self.norm(x, rows) for rows in wanted]
 
     def logits(self, hidden_states: Any) -> Any:
         """(rows, hidden) -> float32 logits (rows, vocabulary). In an encoder with a head: the
@@ -101,7 +127,9 @@ class EmbeddingSum:
         self.nn = nn
         self.positions = table("positions", spec.positions)
         self.types = table("token_types", spec.token_types)
-        nn.token_types = spec.token_types if spec.token_types > 1 else 0
+        if spec.token_types > 1:
+            nn.token_types = spec.token_types
+            nn.needs("token_types")
         self.add = nn.scaled_add(at.hidden, 1.0)
         norm, name = spec.embedding_norm, at.name("embedding_norm")
         self.norm = None if norm is None else nn.norm(name, at.hidden, norm, is_exact=True)
@@ -154,7 +182,8 @@ class Layer:
             self.steps.append(made)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, rows: Any = None) -> Any:
-        """`rows`: the rows of the result, if its last norm is the last of the model."""
+        """`rows`: lists of rows, if its last norm is the last of the model. Then there is a result
+        for each list."""
         if self.is_parallel:
             first, second = self.steps
             given = first.before(x)
@@ -181,7 +210,8 @@ class Half:
 
 
 class AfterAdd(Half):
-    """after(x + part(x)). `rows`: only these rows of the result."""
+    """after(x + part(x)). `rows`: lists of rows; then there is a result for each list."""
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, rows: Any = None) -> Any:
-        return self.after(self.part(x, batch, memory, residual=x), rows)
+        made = self.part(x, batch, memory, residual=x)
+        return self.after(made) if rows is None else [self.after(made, each) for each in rows]

@@ -118,4 +118,4 @@ def build(nn: Builder, columns: int) -> None:
     for name, searches in FUNCTIONS.items():
         with nn.function(name, inputs, bounds={}, params=False) as f:
             arguments = [nn.block.emit(f[key]) for key in inputs]
-            f.result = Sampler(nn, *arguments, columns=columns).sample(searches)
+            f.results = {"tokens": Sampler(nn, *arguments, columns=columns).sample(searches)}

@@ -141,6 +141,9 @@ class RopeSpec:
     dim: int
     theta: float
     scaling: RopeScaling = field(default_factory=RopeScaling)
+    # By which of a row's three positions (time, height, width) each pair turns; empty: all by the
+    # position in the sequence.
+    axes: tuple[int, ...] = ()
 
     @property
     def frequencies(self) -> list[float]:

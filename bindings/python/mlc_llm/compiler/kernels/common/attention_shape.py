@@ -45,10 +45,12 @@ class AttentionShape:
     dim: int
     sliding_window: int = -1
     ahead: int = 0  # in an encoder with windows: positions that a row sees on each side
+    rows_ahead: bool = False  # a row with a window may see later rows: its position is told apart
     sinks: int = 0
     page_dtype: str = "float32"  # of keys and values in the cache; Q8: codes and scales
     row_dtype: str = "float32"  # of the inputs and outputs; float32 on the CPU
     rotated: int = 0  # how many first elements of a head are rotated; 0: all
+    axes: tuple[int, ...] = ()  # by which of three positions each pair turns; empty: by its own
     qk_norm: float | None = None  # the epsilon of the norm of each query and key; None: no norm
     norm_dtype: str | None = "float32"  # of that norm's weights; None: it has none
     norms_all_heads: bool = False  # one norm for the queries of all heads, one for all keys
@@ -74,6 +76,18 @@ class AttentionShape:
         if self.chunked:
             return position - position % self.sliding_window
         return position - self.sliding_window + 1
+
+    @property
+    def takes_own(self) -> bool:
+        """Whether `paged_attention` takes a row's own position beside the last one that it sees."""
+        return bool(self.ahead) or self.rows_ahead
+
+    def oldest(self, own: Any, seen: Any) -> Any:
+        """The first position that a row sees because of its window. `own`: its own position, where
+        the kernel takes it; `seen`: the last one that it sees."""
+        if self.ahead:
+            return own - self.ahead
+        return self.first_seen(seen if own is None else own)
 
     @property
     def group(self) -> int:
@@ -152,6 +166,7 @@ class AttentionShape:
         return [
             Arg("qkv", ("n", self.qkv_heads * self.dim), self.row_dtype),
             Arg("positions", ("n",), "int32"),
+            *([Arg("rotary", ("n", 3), "int32")] if self.axes else []),
             *([Arg("slots", ("n",), "int32")] if self.appends else []),
             Arg("table", (3 * ROPE_FINE, 2, self.rotated_dim // 2)),
             *([Arg("growth", (GROWTHS,))] if self.growth_length else []),
@@ -164,7 +179,7 @@ class AttentionShape:
     def of_append(self) -> AttentionShape:
         """Without what `rope_and_append` does not depend on."""
         rest = {"softcap": 0.0, "learned_sinks": None, "chunked": False, "alibi": False}
-        return replace(self, sliding_window=-1, ahead=0, sinks=0, **rest)
+        return replace(self, sliding_window=-1, ahead=0, rows_ahead=False, sinks=0, **rest)
 
     @property
     def of_pages(self) -> AttentionShape:
@@ -184,7 +199,7 @@ class AttentionShape:
             self.pages,
             *([Arg("slopes", (self.heads,))] if self.alibi else []),
             *([Arg("sinks", (self.heads,), self.learned_sinks)] if self.learned_sinks else []),
-            *([Arg("own", ("n",), "int32")] if self.ahead else []),
+            *([Arg("own", ("n",), "int32")] if self.takes_own else []),
             Arg("y", ("n", self.heads * self.dim), self.row_dtype),
         ]
 

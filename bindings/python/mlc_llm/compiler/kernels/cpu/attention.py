@@ -28,12 +28,12 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.hadamard import emit_hadamard
 from mlc_llm.compiler.kernels.cpu.page_slots import slot_of
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_rows, emit_value, fma
+from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_rows, emit_value, fma
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, growth?, *norms, pages, q),
-    with q [n, heads, dim].
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, rotary?, slots, table, growth?, *norms,
+    pages, q), with q [n, heads, dim].
 
     Queries, keys and values are normed if the shape says so. The norms of queries and of keys may
     have weights `norms`: [dim] each, or one for all heads.
@@ -51,6 +51,7 @@ def _emit_append(
     table,
     q,
     *,
+    rotary=None,
     slots=None,
     growth=None,
     q_norm=None,
@@ -62,6 +63,7 @@ def _emit_append(
 
     def row(r) -> None:
         position = emit_value(positions[r])
+        places = [emit_value(rotary[r, axis]) for axis in range(3)] if shape.axes else [position]
         queries = _Heads(shape, qkv, r, 0, heads, shape.qk_norm, q_norm)
         queries.emit_factors()
         grown = None
@@ -83,7 +85,8 @@ def _emit_append(
             slot = slot_of(shape, pages, page, offset)
             stores.append((keys, slot.emit_key_part))
         for base in range(0, half, lanes):
-            rotation = emit_rotation(table, position, base, lanes)
+            axes = shape.axes[base : base + lanes] or (0,) * lanes
+            rotation = _emit_rotation_of(table, places, axes, base, lanes)
             for some, store in stores:
                 with T.serial(some.count) as h:
                     pair = [some.emit_read(h, d, lanes) for d in (base, base + half)]
@@ -167,6 +170,18 @@ class _Heads:
         if self.weight is None or not self.shape.norms_rotated:
             return value
         return value * to_float(self.weight[at(d, lanes)], lanes)
+
+
+def _emit_rotation_of(table, places, axes: tuple[int, ...], base: int, lanes: int):
+    """The rotation of pairs [base, base + lanes), each by the position on its own axis."""
+    first, *others = sorted(set(axes))
+    rotation = emit_rotation(table, places[first], base, lanes)
+    for axis in others:
+        own = constant([int(one == axis) for one in axes], "int32") > splat(T.int32(0), lanes)
+        turned = emit_rotation(table, places[axis], base, lanes)
+        pairs = zip(turned, rotation, strict=True)
+        rotation = tuple(emit_value(T.Select(own, new, old)) for new, old in pairs)
+    return rotation
 
 
 def emit_rotation(table, position, base: int, lanes: int):

@@ -44,8 +44,8 @@ def paged_attention(
     dot: DotUnit = "portable",
 ) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (sinks),
-    (own), y). `positions`: the last one that each row sees. `own`: its own, in an encoder whose
-    windows reach ahead.
+    (own), y). `positions`: the last one that each row sees. `own`: its own, where rows with
+    windows see later ones.
 
     `registers` is the number of vectors of 16 floats for the sums of inner loops. `heads` is the
     number of query heads, of all rows, that have sums at a time. `dot` multiplies the bytes of
@@ -144,13 +144,14 @@ class _Split:
             self.totals.emit_result(self.call.y, row, head, pair)
 
     def _emit_extremes(self):
-        """The smallest and the largest position of a row."""
-        found = T.sblock_alloc_buffer((2,), "int32")
-        for i in (0, 1):
-            T.buffer_store(found, self.call.positions[0], [i])
+        """The smallest own position, and the largest one that a row sees."""
+        found, seen = T.sblock_alloc_buffer((2,), "int32"), self.call.positions
+        ends = ((T.min, seen if self.call.own is None else self.call.own), (T.max, seen))
+        for i, (_, places) in enumerate(ends):
+            T.buffer_store(found, places[0], [i])
         with T.serial(self.rows) as row:
-            for i, better in enumerate((T.min, T.max)):
-                T.buffer_store(found, better(found[i], self.call.positions[row]), [i])
+            for i, (better, places) in enumerate(ends):
+                T.buffer_store(found, better(found[i], places[row]), [i])
         return emit_value(found[0]), emit_value(found[1])
 
     def _is_seen(self, first, count, shortest):

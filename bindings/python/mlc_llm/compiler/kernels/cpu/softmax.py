@@ -53,16 +53,15 @@ class Call:
     y: Any
     sinks: Any = None  # learned, of each head
     slopes: Any = None  # of each head, by which its scores fall with the distance
-    own: Any = None  # the positions of the rows, if windows reach ahead of them
+    own: Any = None  # the positions of the rows, if rows with windows see later ones
 
     def emit_oldest(self, row, position):
         """The first position that the window of a row reaches; `position`: the last one that it
         sees."""
         if self.shape.sliding_window < 0:
             return T.int32(0)
-        if self.shape.ahead:
-            return emit_value(self.own[row] - self.shape.ahead)
-        return emit_value(self.shape.first_seen(position))
+        own = None if self.own is None else self.own[row]
+        return emit_value(self.shape.oldest(own, position))
 
     def emit_first_page(self, row):
         """The index in the block table at which the pages of a row's sequence begin."""

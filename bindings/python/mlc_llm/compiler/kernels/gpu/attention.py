@@ -50,8 +50,8 @@ _TILE_FLOATS = 8192  # 32 KB: what a tile of one row may take, if heads are wide
 
 
 def rope_and_append(shape: AttentionShape) -> tirx.PrimFunc:
-    """f(qkv [n, (heads + 2 kv_heads) dim], positions, slots, table, growth?, *norms, pages, q),
-    with q [n, heads, dim].
+    """f(qkv [n, (heads + 2 kv_heads) dim], positions, rotary?, slots, table, growth?, *norms,
+    pages, q), with q [n, heads, dim].
 
     Queries, keys and values are normed if the shape says so. The norms of queries and of keys may
     have weights `norms`: [dim] each, or one for all heads.
@@ -69,6 +69,7 @@ def _emit_append(
     table,
     q,
     *,
+    rotary=None,
     slots=None,
     growth=None,
     q_norm=None,
@@ -109,7 +110,8 @@ def _emit_append(
                     slot.emit_part(0, head - heads, d, value)
 
         def rotate(i) -> None:
-            cos, sin = emit_rotation(table, position, i)
+            place = position if rotary is None else _on_axis(shape, rotary, row, i)
+            cos, sin = emit_rotation(table, place, i)
             low, high = emit_value(read(i)), emit_value(read(half + i))
             store(i, low * cos - high * sin)
             store(i + half, high * cos + low * sin)
@@ -205,6 +207,21 @@ def _emit_factor(shape: AttentionShape, qkv, row, head, item):
     return emit_norm_factor(qkv, row, emit_value(first), most, eps, item, used)
 
 
+def _on_axis(shape: AttentionShape, rotary, row, pair):
+    """The position of a row by which a pair turns. The axes are bits of constants."""
+    place = rotary[row, 0]
+    for axis in (1, 2):
+        bits = sum(1 << i for i, own in enumerate(shape.axes) if own == axis)
+        word = T.uint32(0)
+        for number in range(-(-len(shape.axes) // 32)):
+            own = T.uint32(bits >> 32 * number & 0xFFFFFFFF)
+            word = T.Select(pair // 32 == number, own, word)
+        shift = T.Cast("uint32", pair % 32)
+        is_own = T.bitwise_and(T.shift_right(word, shift), T.uint32(1)) == T.uint32(1)
+        place = T.Select(is_own, rotary[row, axis], place)
+    return emit_value(place)
+
+
 def emit_rotation(table, position, pair):
     """cos and sin of position * frequency, by adding angles."""
     rows = (
@@ -224,7 +241,7 @@ def emit_rotation(table, position, pair):
 def paged_attention(shape: AttentionShape, scale: float) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (slopes
     [heads]), (sinks [heads]), (own), y). `positions`: the last one that each row sees. `own`: its
-    own, in an encoder whose windows reach ahead."""
+    own, where rows with windows see later ones."""
 
     def body(**buffers: Any) -> None:
         factor = scale if shape.softcap else scale * _LOG2E
@@ -257,7 +274,7 @@ class Attend:
     y: Any
     sinks: Any = None  # learned, of each head
     slopes: Any = None  # of each head, by which its scores fall with the distance
-    own: Any = None  # the positions of the rows, if windows reach ahead of them
+    own: Any = None  # the positions of the rows, if rows with windows see later ones
 
     def emit_total(self, total, maximum, head):
         """The sum of a head's weights, with that of its learned sink."""
@@ -302,11 +319,10 @@ class Attend:
 
     def emit_oldest(self, row, position):
         """The first position that a row sees because of its window; None: it has none."""
-        if self.shape.ahead:
-            return emit_value(self.own[row] - self.shape.ahead)
         if self.shape.sliding_window < 0:
             return None
-        return emit_value(self.shape.first_seen(position))
+        own = None if self.own is None else self.own[row]
+        return emit_value(self.shape.oldest(own, position))
 
     def allowed(self, place, position, oldest):
         """Whether a row that sees `position` last may attend to the position `place`."""

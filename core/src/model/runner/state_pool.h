@@ -1,6 +1,6 @@
 // The tensors that hold recurrent states, slot after slot.
-#ifndef MLC_MODEL_STATE_POOL_H_
-#define MLC_MODEL_STATE_POOL_H_
+#ifndef MLC_MODEL_RUNNER_STATE_POOL_H_
+#define MLC_MODEL_RUNNER_STATE_POOL_H_
 
 #include <cstdint>
 #include <vector>
@@ -30,4 +30,4 @@ class StatePool {
 
 }  // namespace mlc
 
-#endif  // MLC_MODEL_STATE_POOL_H_
+#endif  // MLC_MODEL_RUNNER_STATE_POOL_H_

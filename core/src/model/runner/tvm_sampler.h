@@ -1,11 +1,13 @@
 // The sampling functions of a compiled library (compiler/nn/gpu_sampling.py).
-#ifndef MLC_MODEL_TVM_SAMPLER_H_
-#define MLC_MODEL_TVM_SAMPLER_H_
+#ifndef MLC_MODEL_RUNNER_TVM_SAMPLER_H_
+#define MLC_MODEL_RUNNER_TVM_SAMPLER_H_
 
 #include <memory>
 #include <vector>
 
 #include "model/device_sampler.h"
+#include "model/model_config.h"
+#include "model/runner/library_call.h"
 #include "runtime/model_library.h"
 
 namespace mlc {
@@ -14,7 +16,8 @@ class TVMSampler : public DeviceSampler {
  public:
   // Null when the library has no such functions (a CPU library, an older library) or has another
   // version of them. `library` must outlive the sampler.
-  static std::unique_ptr<TVMSampler> For(ModelLibrary* library, int version, Device device);
+  static std::unique_ptr<TVMSampler> For(ModelLibrary* library, const LibraryMetadata& metadata,
+                                         Device device);
 
   // The logits of the current step: [rows, vocab_size] float32, on the device.
   void SetLogits(Tensor logits) { logits_ = std::move(logits); }
@@ -23,10 +26,9 @@ class TVMSampler : public DeviceSampler {
   Status ReadRows(const std::vector<int32_t>& rows, float* to) override;
 
  private:
-  TVMSampler(ModelLibrary* library, Device device) : library_(library), device_(device) {}
-  Result<Tensor> Upload(const std::vector<int32_t>& words, const Shape& shape) const;
+  explicit TVMSampler(Device device) : device_(device) {}
 
-  ModelLibrary* library_;
+  std::vector<LibraryCall> functions_;  // in the order of their costs
   Device device_;
   Tensor logits_;
   std::vector<int32_t> table_, extra_;  // kept to use their memory again
@@ -34,4 +36,4 @@ class TVMSampler : public DeviceSampler {
 
 }  // namespace mlc
 
-#endif  // MLC_MODEL_TVM_SAMPLER_H_
+#endif  // MLC_MODEL_RUNNER_TVM_SAMPLER_H_

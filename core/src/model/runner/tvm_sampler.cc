@@ -1,15 +1,16 @@
-#include "model/tvm_sampler.h"
+#include "model/runner/tvm_sampler.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "model/runner/library_functions.h"
+
 namespace mlc {
 namespace {
 
-constexpr const char* kGreedy = "sample_greedy";
-constexpr const char* kAll = "sample";
-constexpr const char* kTopP = "sample_top_p";
-constexpr const char* kTopK = "sample_top_k";
+// In the order of their costs.
+enum Function { kGreedy, kAll, kTopP, kTopK };
+constexpr const char* kFunctions[] = {"sample_greedy", "sample", "sample_top_p", "sample_top_k"};
 
 template <typename Record>
 void AppendWords(const Record& record, std::vector<int32_t>* words) {
@@ -19,7 +20,7 @@ void AppendWords(const Record& record, std::vector<int32_t>* words) {
 }
 
 // The cheapest function that can do all tasks.
-const char* FunctionFor(const std::vector<SampleTask>& tasks) {
+Function FunctionFor(const std::vector<SampleTask>& tasks) {
   bool draws = false, top_p = false, top_k = false;
   for (const SampleTask& task : tasks) {
     if (task.top_k == 1) continue;
@@ -45,18 +46,16 @@ void Append(const SampleTask& task, std::vector<int32_t>* table, std::vector<int
 
 }  // namespace
 
-std::unique_ptr<TVMSampler> TVMSampler::For(ModelLibrary* library, int version, Device device) {
-  if (version != kSamplerVersion || device.kind() == "cpu") return nullptr;
-  for (const char* name : {kGreedy, kAll, kTopP, kTopK}) {
-    if (!library->Has(name)) return nullptr;
+std::unique_ptr<TVMSampler> TVMSampler::For(ModelLibrary* library, const LibraryMetadata& metadata,
+                                            Device device) {
+  if (metadata.sampling_version != kSamplerVersion || device.kind() == "cpu") return nullptr;
+  std::unique_ptr<TVMSampler> sampler(new TVMSampler(device));
+  for (const char* name : kFunctions) {
+    auto found = metadata.functions.find(name);
+    if (found == metadata.functions.end()) return nullptr;
+    sampler->functions_.emplace_back(library, found->second);
   }
-  return std::unique_ptr<TVMSampler>(new TVMSampler(library, device));
-}
-
-Result<Tensor> TVMSampler::Upload(const std::vector<int32_t>& words, const Shape& shape) const {
-  MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(shape, DType::kInt32, device_));
-  MLC_RETURN_IF_ERROR(tensor.Write(0, words.data(), tensor.bytes()));
-  return tensor;
+  return sampler;
 }
 
 Result<std::vector<int32_t>> TVMSampler::Sample(const std::vector<SampleTask>& tasks) {
@@ -68,9 +67,14 @@ Result<std::vector<int32_t>> TVMSampler::Sample(const std::vector<SampleTask>& t
   if (extra_.empty()) extra_.push_back(0);  // no device accepts an empty buffer
   int64_t count = static_cast<int64_t>(tasks.size());
   int64_t width = static_cast<int64_t>(table_.size()) / count;
-  MLC_ASSIGN_OR_RETURN(Tensor table, Upload(table_, {count, width}));
-  MLC_ASSIGN_OR_RETURN(Tensor extra, Upload(extra_, {static_cast<int64_t>(extra_.size())}));
-  MLC_ASSIGN_OR_RETURN(Tensor chosen, library_->Call(FunctionFor(tasks), {logits_, table, extra}));
+  MLC_ASSIGN_OR_RETURN(Tensor table,
+                       OnDevice(table_.data(), count, {width}, DType::kInt32, device_));
+  MLC_ASSIGN_OR_RETURN(Tensor extra, OnDevice(extra_.data(), static_cast<int64_t>(extra_.size()),
+                                              {}, DType::kInt32, device_));
+  const LibraryCall& sample = functions_[FunctionFor(tasks)];
+  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made,
+                       sample({{kLogits, logits_}, {"tasks", table}, {"extra", extra}}));
+  const Tensor& chosen = made[0];
   if (chosen.shape() != Shape{count} || chosen.dtype() != DType::kInt32) {
     return Internal("the model library's sampler returned something else than tokens");
   }

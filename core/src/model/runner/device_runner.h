@@ -1,7 +1,7 @@
-// A model that TVM compiled: a library, the weights, a runner for its steps, and its pools of pages
-// and states.
-#ifndef MLC_MODEL_TVM_MODEL_H_
-#define MLC_MODEL_TVM_MODEL_H_
+// A compiled model on one device: it owns the library, the weights, the pages and states, the
+// sampler, and what executes steps. Nothing above it knows a device.
+#ifndef MLC_MODEL_RUNNER_DEVICE_RUNNER_H_
+#define MLC_MODEL_RUNNER_DEVICE_RUNNER_H_
 
 #include <memory>
 #include <string>
@@ -9,22 +9,23 @@
 
 #include "model/model.h"
 #include "model/model_config.h"
-#include "model/page_pool.h"
-#include "model/state_pool.h"
-#include "model/step_runner.h"
-#include "model/tvm_sampler.h"
+#include "model/runner/page_pool.h"
+#include "model/runner/state_pool.h"
+#include "model/runner/step_executor.h"
+#include "model/runner/tvm_sampler.h"
 #include "runtime/model_library.h"
 #include "runtime/weights.h"
 
 namespace mlc {
 
-class TVMModel : public Model {
+class DeviceRunner : public Model {
  public:
   // Loads the library at `library_path` and its weights from `source`. Checks both against
   // `config`, the folder's mlc-chat-config.json.
-  static Result<std::unique_ptr<TVMModel>> Load(const ByteSource& source, const ChatConfig& config,
-                                                const std::string& library_path, Device device,
-                                                const LoadProgress& progress);
+  static Result<std::unique_ptr<DeviceRunner>> Load(const ByteSource& source,
+                                                    const ChatConfig& config,
+                                                    const std::string& library_path, Device device,
+                                                    const LoadProgress& progress);
 
   // Reads a library's metadata without its weights, and checks it against `config`.
   static Result<ModelInfo> Inspect(const ChatConfig& config, const std::string& library_path,
@@ -49,7 +50,7 @@ class TVMModel : public Model {
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
   Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }
-  int64_t DiscardPages(const std::vector<int32_t>& pages) override;
+  int64_t DiscardPages(const std::vector<int32_t>& pages) override { return pages_.Discard(pages); }
   int64_t DropWeights() override;
   int64_t TouchWeights() override;
   Result<Outputs> Forward(const Batch& batch) override;
@@ -57,10 +58,7 @@ class TVMModel : public Model {
   DeviceSampler* sampler() override { return sampler_.get(); }
 
  private:
-  TVMModel(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device);
-  Status Check(const Batch& batch) const;
-  // Leaves the logits on the device for the sampler, or copies them to the host, as the batch asks.
-  Status GiveLogits(const Batch& batch, Tensor logits, Outputs* outputs);
+  DeviceRunner(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device);
 
   std::unique_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
@@ -69,11 +67,11 @@ class TVMModel : public Model {
   StatePool states_;
   MappedFiles weight_files_;             // that weights refer to
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
-  std::unique_ptr<StepRunner> runner_;
-  Tensor logits_;         // from the last step, on the host
-  Tensor hidden_states_;  // for its hidden_rows, then for its logit_rows
+  std::unique_ptr<StepExecutor> executor_;
+  StepTensors made_;  // by the last step, on the host
+  Tensor scores_;     // by the last call of the head, on the host
 };
 
 }  // namespace mlc
 
-#endif  // MLC_MODEL_TVM_MODEL_H_
+#endif  // MLC_MODEL_RUNNER_DEVICE_RUNNER_H_

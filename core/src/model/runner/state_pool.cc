@@ -1,4 +1,4 @@
-#include "model/state_pool.h"
+#include "model/runner/state_pool.h"
 
 #include <utility>
 

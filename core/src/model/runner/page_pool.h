@@ -1,11 +1,12 @@
 // The tensors that hold keys and values: one tensor per layer, page after page.
-#ifndef MLC_MODEL_PAGE_POOL_H_
-#define MLC_MODEL_PAGE_POOL_H_
+#ifndef MLC_MODEL_RUNNER_PAGE_POOL_H_
+#define MLC_MODEL_RUNNER_PAGE_POOL_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "model/model_config.h"
+#include "model/runner/library_call.h"
 #include "runtime/model_library.h"
 #include "runtime/tensor.h"
 
@@ -15,8 +16,7 @@ namespace mlc {
 class PagePool {
  public:
   // `library` copies pages. `library` and `metadata` must outlive the pool.
-  PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device)
-      : library_(library), metadata_(metadata), device_(device) {}
+  PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device);
 
   // The most pages that a pool can have: all pages of a layer are one tensor.
   static int64_t MostPages(const LibraryMetadata& metadata, Device device);
@@ -30,9 +30,7 @@ class PagePool {
   int64_t Discard(const std::vector<int32_t>& pages);
 
  private:
-  Result<Tensor> IntTensor(const std::vector<int32_t>& values) const;
-
-  ModelLibrary* library_;
+  LibraryCall copy_;
   const LibraryMetadata* metadata_;
   Device device_;
   std::vector<Tensor> layers_;
@@ -41,4 +39,4 @@ class PagePool {
 
 }  // namespace mlc
 
-#endif  // MLC_MODEL_PAGE_POOL_H_
+#endif  // MLC_MODEL_RUNNER_PAGE_POOL_H_

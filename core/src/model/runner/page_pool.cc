@@ -1,10 +1,10 @@
-#include "model/page_pool.h"
+#include "model/runner/page_pool.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "model/library_functions.h"
+#include "model/runner/library_functions.h"
 #include "platform/memory.h"
 
 namespace mlc {
@@ -14,6 +14,9 @@ int64_t PagePool::MostPages(const LibraryMetadata& metadata, Device device) {
   for (const LayerPages& layer : metadata.layers) largest = std::max(largest, layer.page_bytes);
   return LargestTensorBytes(device) / largest;
 }
+
+PagePool::PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device)
+    : copy_(library, metadata->functions.at(kCopyPages)), metadata_(metadata), device_(device) {}
 
 Status PagePool::Allocate(int num_pages) {
   layers_.clear();
@@ -28,17 +31,13 @@ Status PagePool::Allocate(int num_pages) {
   return Status();
 }
 
-Result<Tensor> PagePool::IntTensor(const std::vector<int32_t>& values) const {
-  MLC_ASSIGN_OR_RETURN(
-      Tensor tensor, Tensor::Empty({static_cast<int64_t>(values.size())}, DType::kInt32, device_));
-  MLC_RETURN_IF_ERROR(tensor.Write(0, values.data(), tensor.bytes()));
-  return tensor;
-}
-
 Status PagePool::Copy(const std::vector<int32_t>& source, const std::vector<int32_t>& destination) {
-  MLC_ASSIGN_OR_RETURN(Tensor from, IntTensor(source));
-  MLC_ASSIGN_OR_RETURN(Tensor to, IntTensor(destination));
-  return library_->CallVoid(kCopyPages, {from, to, list_});
+  auto on_device = [this](const std::vector<int32_t>& pages) {
+    return OnDevice(pages.data(), static_cast<int64_t>(pages.size()), {}, DType::kInt32, device_);
+  };
+  MLC_ASSIGN_OR_RETURN(Tensor from, on_device(source));
+  MLC_ASSIGN_OR_RETURN(Tensor to, on_device(destination));
+  return copy_({{"source", from}, {"destination", to}, {kPages, list_}}).status();
 }
 
 Status PagePool::Read(const std::vector<int32_t>& pages, char* out) const {

@@ -1,0 +1,36 @@
+# Generated from codegen/schema by `python -m codegen`. Do not edit.
+# Schema hash: 543d9512bb58b317
+"""The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class StepInput(NamedTuple):
+    """A string in the shape is a run-time size. `when`: what a library has that takes it."""
+
+    name: str
+    shape: tuple[str | int, ...]
+    when: str
+
+
+STEP_INPUTS = (
+    StepInput("tokens", ("n",), "tokens"),
+    StepInput("positions", ("n",), "always"),
+    StepInput("slots", ("n",), "always"),
+    StepInput("row_sequence", ("n",), "always"),
+    StepInput("page_indptr", ("b_plus_1",), "always"),
+    StepInput("page_indices", ("p",), "always"),
+    StepInput("token_types", ("n",), "token_types"),
+    StepInput("last_seen", ("n",), "rows_ahead"),
+    StepInput("rotary", ("n", 3), "axes"),
+    StepInput("adapters", ("n",), "adapters"),
+    StepInput("copy_source", ("c",), "token_trees"),
+    StepInput("copy_destination", ("c",), "token_trees"),
+    StepInput("state_source", ("b",), "states"),
+    StepInput("row_indptr", ("b_plus_1",), "states"),
+    StepInput("state_writes", ("n",), "states"),
+    StepInput("logit_rows", ("m",), "logits"),
+    StepInput("hidden_rows", ("h",), "hidden_states"),
+)

@@ -1,0 +1,162 @@
+#include "model/runner/device_runner.h"
+
+#include "model/runner/library_functions.h"
+#include "platform/cpu_features.h"
+#include "platform/memory.h"
+
+namespace mlc {
+namespace {
+
+Status CheckFunction(const LibraryMetadata& metadata, const char* name, const char* result,
+                     const std::string& path) {
+  auto found = metadata.functions.find(name);
+  bool is_there = found != metadata.functions.end();
+  if (is_there && (result == nullptr || found->second.Gives(result))) return Status();
+  std::string missing = is_there ? "result '" + std::string(result) + "' of" : "function";
+  return Corrupt(path + ": has no " + missing + " '" + name + "'").WithParam("model_lib");
+}
+
+Status CheckFunctions(const LibraryMetadata& metadata, const std::string& path) {
+  const ModelInfo& info = metadata.info;
+  MLC_RETURN_IF_ERROR(CheckFunction(metadata, kEmbed, kEmbeddings, path));
+  MLC_RETURN_IF_ERROR(
+      CheckFunction(metadata, kStep, info.is_encoder ? kHiddenStates : kLogits, path));
+  if (info.head_size > 0) MLC_RETURN_IF_ERROR(CheckFunction(metadata, kHead, kLogits, path));
+  return CheckFunction(metadata, kCopyPages, nullptr, path);
+}
+
+// An instruction that the CPU does not have would kill the process.
+Status CheckCpu(const LibraryMetadata& metadata, const std::string& path) {
+  std::vector<std::string> missing = MissingCpuFeatures(metadata.cpu_features);
+  if (missing.empty()) return Status();
+  return Unsupported(path + ": was compiled for CPUs with " + missing.front() +
+                     ", which this one lacks; compile the model for this machine (mlc_llm compile "
+                     "--device cpu)")
+      .WithParam("model_lib");
+}
+
+Status CheckDevice(const LibraryMetadata& metadata, const std::string& path, Device device) {
+  std::string kind = device.kind() == "cpu" ? "llvm" : device.kind();
+  if (metadata.target_kind.empty() || metadata.target_kind == kind) return Status();
+  std::string compiled = metadata.target_kind == "llvm" ? "cpu" : metadata.target_kind;
+  return InvalidArgument(path + ": was compiled for the device '" + compiled +
+                         "' and is to run on '" + device.name() +
+                         "'; compile it again with --device " + device.kind() +
+                         ", or leave model_lib out")
+      .WithParam("model_lib");
+}
+
+struct OpenLibrary {
+  std::unique_ptr<ModelLibrary> library;
+  LibraryMetadata metadata;
+};
+
+Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, Device device) {
+  OpenLibrary open;
+  MLC_ASSIGN_OR_RETURN(open.library, ModelLibrary::Load(path, device));
+  MLC_ASSIGN_OR_RETURN(open.metadata, ParseLibraryMetadata(open.library->metadata_json(), path));
+  MLC_RETURN_IF_ERROR(CheckDevice(open.metadata, path, device));
+  MLC_RETURN_IF_ERROR(CheckCpu(open.metadata, path));
+  MLC_RETURN_IF_ERROR(CheckFunctions(open.metadata, path));
+  Status fits = CheckLibraryFitsModel(open.metadata, config);
+  if (!fits.ok()) return std::move(fits).In(path);
+  open.metadata.info.takes_cores = device.kind() == "cpu";
+  open.metadata.info.max_pages = PagePool::MostPages(open.metadata, device);
+  return open;
+}
+
+}  // namespace
+
+Result<ModelInfo> DeviceRunner::Inspect(const ChatConfig& config, const std::string& library_path,
+                                        Device device) {
+  MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
+  return open.metadata.info;
+}
+
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(const ByteSource& source,
+                                                         const ChatConfig& config,
+                                                         const std::string& library_path,
+                                                         Device device,
+                                                         const LoadProgress& progress) {
+  MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
+  MappedFiles files;
+  Result<std::vector<Tensor>> weights =
+      LoadWeights(source, open.metadata.params, device, progress, &files);
+  if (!weights.ok()) {
+    Status error = weights.status();
+    return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
+  }
+  open.metadata.info.library_id = open.library->id();
+  MLC_ASSIGN_OR_RETURN(open.metadata.info.weights_id, WeightsId(source));
+  std::unique_ptr<DeviceRunner> runner(
+      new DeviceRunner(std::move(open.library), std::move(open.metadata), device));
+  runner->weight_files_ = std::move(files);
+  Result<std::unique_ptr<StepExecutor>> executor =
+      MakeStepExecutor(runner->library_.get(), runner->metadata_, TensorList(*weights), device);
+  if (!executor.ok()) return Status(executor.status()).In(library_path);
+  runner->executor_ = std::move(executor).value();
+  return runner;
+}
+
+DeviceRunner::DeviceRunner(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata,
+                           Device device)
+    : library_(std::move(library)),
+      metadata_(std::move(metadata)),
+      device_(device),
+      pages_(library_.get(), &metadata_, device),
+      states_(&metadata_, device),
+      sampler_(TVMSampler::For(library_.get(), metadata_, device)) {}
+
+Status DeviceRunner::AllocatePages(int num_pages) {
+  MLC_RETURN_IF_ERROR(pages_.Allocate(num_pages));
+  executor_->SetPages(pages_.layers());
+  return Status();
+}
+
+Status DeviceRunner::AllocateStates(int num_slots) {
+  MLC_RETURN_IF_ERROR(states_.Allocate(num_slots));
+  executor_->SetStates(states_.tensors());
+  return Status();
+}
+
+int64_t DeviceRunner::DropWeights() {
+  int64_t bytes = 0;
+  for (const std::shared_ptr<MappedFile>& file : weight_files_) bytes += file->Drop();
+  return bytes;
+}
+
+int64_t DeviceRunner::TouchWeights() {
+  int64_t bytes = 0;
+  for (const std::shared_ptr<MappedFile>& file : weight_files_) {
+    bytes += TouchMemory(file->data(), file->size());
+  }
+  return bytes;
+}
+
+Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
+  made_ = {};  // this step uses their memory again
+  MLC_ASSIGN_OR_RETURN(StepTensors made, executor_->Run(batch));
+  Outputs outputs;
+  if (batch.keeps_logits) {
+    sampler_->SetLogits(std::move(made.logits));
+  } else if (!batch.logit_rows.empty()) {
+    MLC_ASSIGN_OR_RETURN(made_.logits, made.logits.OnHost());
+    outputs.logits = static_cast<float*>(made_.logits.data());
+  }
+  if (batch.hidden_rows.empty()) return outputs;
+  MLC_ASSIGN_OR_RETURN(made_.hidden_states, made.hidden_states.OnHost());
+  outputs.hidden_states = static_cast<const float*>(made_.hidden_states.data());
+  if (!made.layer_states.defined()) return outputs;
+  MLC_ASSIGN_OR_RETURN(made_.layer_states, made.layer_states.OnHost());
+  outputs.layer_states = static_cast<const float*>(made_.layer_states.data());
+  return outputs;
+}
+
+Result<const float*> DeviceRunner::RunHead(const std::vector<float>& vectors, int num_vectors) {
+  if (info().head_size == 0) return Unsupported("the model has no head for vectors");
+  MLC_ASSIGN_OR_RETURN(Tensor made, executor_->RunHead(vectors.data(), num_vectors));
+  MLC_ASSIGN_OR_RETURN(scores_, made.OnHost());
+  return static_cast<const float*>(scores_.data());
+}
+
+}  // namespace mlc

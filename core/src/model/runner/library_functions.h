@@ -1,0 +1,28 @@
+// The names of a model library's functions, and of their arguments and results for which runners
+// have code (docs/model-library.md). Most inputs of a step are bound by their table alone.
+#ifndef MLC_MODEL_RUNNER_LIBRARY_FUNCTIONS_H_
+#define MLC_MODEL_RUNNER_LIBRARY_FUNCTIONS_H_
+
+namespace mlc {
+
+constexpr char kEmbed[] = "embed";
+constexpr char kStep[] = "batch_prefill";
+constexpr char kHead[] = "get_logits";
+constexpr char kDecodeTokens[] = "batch_decode_tokens";
+constexpr char kCopyPages[] = "copy_kv_pages";
+
+constexpr char kTokens[] = "tokens";
+constexpr char kPageIndices[] = "page_indices";
+constexpr char kEmbeddings[] = "embeddings";
+constexpr char kPages[] = "kv_pages";
+constexpr char kStates[] = "states";
+constexpr char kParams[] = "params";
+constexpr char kVectors[] = "vectors";
+
+constexpr char kLogits[] = "logits";
+constexpr char kHiddenStates[] = "hidden_states";
+constexpr char kLayerStates[] = "layer_states";
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_RUNNER_LIBRARY_FUNCTIONS_H_
