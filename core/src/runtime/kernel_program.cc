@@ -91,6 +91,7 @@ struct KernelProgram::Impl {
   struct Call {
     ffi::Function kernel;
     std::vector<ffi::AnyView> arguments;
+    std::vector<int> sizes;  // the run-time sizes of its inputs and temporaries
   };
 
   std::string name;
@@ -123,6 +124,7 @@ struct KernelProgram::Impl {
   Status Launch();
   Rows* ResultNamed(std::string_view name);  // null: there is none
   int64_t Units(int size) const { return size == kFixedSize ? 1 : sizes[size]; }
+  bool HasNothingToDo(const Call& call) const;
   bool on_host() const { return device.type == kDLCPU; }
 };
 
@@ -133,7 +135,7 @@ Status KernelProgram::Impl::FindKernels(const ModelLibrary::Impl& library) {
     if (!kernel.has_value()) {
       return Corrupt(library.path + ": has no kernel '" + call.kernel + "'").WithParam("model_lib");
     }
-    calls.push_back({kernel.value(), {}});
+    calls.push_back({kernel.value(), {}, {}});
   }
   return Status();
 }
@@ -178,6 +180,10 @@ void KernelProgram::Impl::PrepareCalls() {
   buffers.resize(spec.buffers.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const ProgramSpec::Name& name : spec.calls[i].arguments) {
+      if (name.kind == Kind::kInput) calls[i].sizes.push_back(spec.inputs[name.index].size);
+      if (name.kind == Kind::kTemporary) {
+        calls[i].sizes.push_back(spec.temporaries[name.index].size);
+      }
       std::vector<ffi::AnyView>& arguments = calls[i].arguments;
       if (name.kind == Kind::kPages || name.kind == Kind::kState) {
         auto& places = name.kind == Kind::kPages ? page_arguments : state_arguments;
@@ -249,11 +255,18 @@ char* KernelProgram::Impl::PlaceInputs(const ProgramInput* given, char* next) {
   return next;
 }
 
+// A step may want no logits, no hidden states, or copy no slots.
+bool KernelProgram::Impl::HasNothingToDo(const Call& call) const {
+  return std::any_of(call.sizes.begin(), call.sizes.end(),
+                     [this](int size) { return Units(size) == 0; });
+}
+
 Status KernelProgram::Impl::Launch() {
   return CatchTvm(name, [this] {
     auto launch = [this] {
       ffi::Any nothing;
       for (const Call& call : calls) {
+        if (HasNothingToDo(call)) continue;
         call.kernel.CallPacked(call.arguments.data(), static_cast<int32_t>(call.arguments.size()),
                                &nothing);
       }

@@ -13,6 +13,7 @@ from activation_codes import decoded  # noqa: E402
 from kernel_tools import (  # noqa: E402
     activated,
     compiled,
+    entry_of,
     frozen,
     host_device,
     matrix_of,
@@ -127,6 +128,23 @@ def check(name, shape, bits, tolerance):
     for rows in ROWS:
         assert np.array_equal(run(kernel, codes, x[:rows], stored, [], outs), whole[:rows])
         assert np.array_equal(run(kernel, codes, x[-rows:], stored, [], outs), whole[-rows:])
+
+
+def test_a_product_of_no_rows_writes_nothing():
+    """A step may want no logits; what is behind their place is another tensor's."""
+    import tvm
+
+    scheme, (outs, ins) = quantization.get("q4f16_1"), SHAPES[0]
+    weights, _ = stored_weight(scheme, np.ones(SHAPES[0], np.float32), "linear")
+    behind = tvm.runtime.tensor(np.full((2, outs), 77, np.float32))
+    codes = tvm.runtime.tensor(coded_rows(codes_of(scheme, ins), quantize(codes_of(scheme, ins)),
+                                          np.ones((1, ins), np.float32)))  # fmt: skip
+    entry, stored = entry_of(make(scheme, SHAPES[0])), [tvm.runtime.tensor(w) for w in weights]
+    for rows in (1, 0):
+        x = codes._create_view((rows, codes.shape[1]))
+        entry(x, *stored, behind._create_view((rows, outs)))
+        assert (behind.numpy()[rows:] == 77).all()
+        behind = tvm.runtime.tensor(np.full((2, outs), 77, np.float32))
 
 
 def test_bias_and_residual_are_added():

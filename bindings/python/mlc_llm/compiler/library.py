@@ -190,7 +190,8 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    found = {name: peak_bytes(functions[name]) for name in ("embed", _STEP)}
+    names = (name for name in ("embed", _STEP) if name in functions)
+    found = {name: peak_bytes(functions[name]) for name in names}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE]))
     return found

@@ -20,15 +20,22 @@ def host_device() -> Any:
     return targets.resolve("cpu")
 
 
-def compiled(function: Any, device: Any = None) -> Any:
-    """A callable over NumPy arrays; arrays that the kernel writes are written back."""
+def entry_of(function: Any, device: Any = None) -> Any:
+    """A callable over TVM's tensors."""
     import tvm
 
     from mlc_llm.compiler import lowering
 
     target = (device or host_device()).target()
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
-    entry = tvm.compile(module, target=target, tir_pipeline=lowering.CPU)["main"]
+    return tvm.compile(module, target=target, tir_pipeline=lowering.CPU)["main"]
+
+
+def compiled(function: Any, device: Any = None) -> Any:
+    """A callable over NumPy arrays; arrays that the kernel writes are written back."""
+    import tvm
+
+    entry = entry_of(function, device)
 
     def call(*arrays: Array) -> None:
         tensors = [tvm.runtime.tensor(np.ascontiguousarray(a)) for a in arrays]

@@ -96,7 +96,8 @@ def linear_integer(
         one = partial(each_strip, lambda strip, store: strip.emit_one(store))
         few = partial(each_strip, lambda strip, store: strip.emit_few(rows, y, store))
         many = partial(each_strip, lambda strip, store: strip.emit_many(rows, tile, store))
-        emit_by_count(rows, [(1, one), (FEW, few), (None, many)])
+        with T.If(rows > 0), T.Then():  # `one` would write a row
+            emit_by_count(rows, [(1, one), (FEW, few), (None, many)])
 
     weights = [Arg(f"weight{i}", ("outs", *p.shape[1:]), p.dtype) for i, p in enumerate(stored)]
     args = [codes.arg, *weights]
