@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
+
+from codegen.ir_step import StepInput
 
 
 @dataclass(frozen=True)
@@ -299,22 +300,6 @@ class Errors:
         """The first kind of each type; of a server's error, the last, which is ours."""
         kinds = {kind.type: kind.names.name for kind in reversed(self.kinds)}
         return {**kinds, self.kinds[-1].type: self.kinds[-1].names.name}
-
-
-@dataclass(frozen=True)
-class StepInput:
-    """An int32 input of a step. `shape`, `when`, `unset`: as in `schema.base.StepInputModel`."""
-
-    name: str
-    shape: tuple[str | int, ...]
-    description: str
-    when: str
-    unset: int | str | None
-
-    @property
-    def width(self) -> int:
-        """The numbers of each entry."""
-        return math.prod(extent for extent in self.shape if isinstance(extent, int))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,6 @@ LONGER = {
     "dev": 650,
     "tests/apps/android_views/ScreensTest.kt": 600,
     "tests/core/engine/engine_test.cc": 435,
-    "tests/core/model/model_config_test.cc": 430,
     "tests/core/runtime/weights_test.cc": 436,
 }
 

@@ -2,19 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "model/good_config.h"
+
 namespace mlc {
 namespace {
-
-Json GoodConfig() {
-  return Json()
-      .Set("model_type", "llama")
-      .Set("quantization", "q4f32_1")
-      .Set("context_window_size", 2048)
-      .Set("vocab_size", 49152)
-      .Set("temperature", 0.6)
-      .Set("eos_token_id", 2)
-      .Set("bos_token_id", 1);
-}
 
 constexpr const char* kFunctions = R"({
   "batch_prefill": {"inputs": [{"name": "positions", "shape": ["n"], "dtype": "int32"},
@@ -47,76 +38,6 @@ Json GoodMetadata() {
       .Set("functions", *Json::Parse(kFunctions))
       .Set("kv_cache", pages)
       .Set("params", Json(Json::Array{param}));
-}
-
-// One member replaced; `value` is JSON text, "absent" removes it.
-Json With(Json json, const std::string& key, const std::string& value) {
-  if (value != "absent") return json.Set(key, *Json::Parse(value));
-  Json out = Json::MakeObject();
-  for (const auto& [name, member] : json.as_object()) {
-    if (name != key) out.Set(name, member);
-  }
-  return out;
-}
-
-struct Fault {
-  const char* key;
-  const char* value;
-};
-
-TEST(ParseChatConfig, ReadsTheFieldsOfTheFolder) {
-  Result<ChatConfig> config = ParseChatConfig(GoodConfig().Dump(), "c.json");
-  ASSERT_TRUE(config.ok()) << config.status().message();
-  EXPECT_EQ(config->model_type, "llama");
-  EXPECT_EQ(config->quantization, "q4f32_1");
-  EXPECT_EQ(config->context_window_size, 2048);
-  EXPECT_EQ(config->sliding_window_size, -1);
-  EXPECT_EQ(config->vocab_size, 49152);
-  EXPECT_EQ(config->eos_token_ids, std::vector<int32_t>{2});
-  EXPECT_EQ(config->bos_token_id, 1);
-  EXPECT_TRUE(config->conv_template.is_null());
-}
-
-TEST(ParseChatConfig, TokenIdsAreOneOrAList) {
-  auto ids = [](const char* value) {
-    return ParseChatConfig(With(GoodConfig(), "eos_token_id", value).Dump(), "c")->eos_token_ids;
-  };
-  EXPECT_EQ(ids("[2, 32000]"), (std::vector<int32_t>{2, 32000}));
-  EXPECT_EQ(ids("[]"), std::vector<int32_t>());
-  EXPECT_EQ(ids("null"), std::vector<int32_t>());
-  EXPECT_EQ(ids("absent"), std::vector<int32_t>());
-}
-
-TEST(ParseChatConfig, EveryFaultNamesItsFieldAndFile) {
-  const Fault faults[] = {{"model_type", "absent"},
-                          {"model_type", "3"},
-                          {"quantization", "null"},
-                          {"context_window_size", "absent"},
-                          {"context_window_size", "-2"},
-                          {"context_window_size", "1e3"},
-                          {"context_window_size", "99999999999"},
-                          {"vocab_size", "0"},
-                          {"vocab_size", "-5"},
-                          {"vocab_size", "\"many\""},
-                          {"vocab_size", "9223372036854775807"},
-                          {"eos_token_id", "-1"},
-                          {"eos_token_id", "[1, \"x\"]"},
-                          {"eos_token_id", "4294967296"},
-                          {"bos_token_id", "{}"}};
-  for (const Fault& fault : faults) {
-    Status status =
-        ParseChatConfig(With(GoodConfig(), fault.key, fault.value).Dump(), "m/c.json").status();
-    ASSERT_EQ(status.code(), StatusCode::kCorrupt) << fault.key << " = " << fault.value;
-    EXPECT_EQ(status.param(), fault.key) << status.message();
-    EXPECT_EQ(status.message().rfind("m/c.json: ", 0), 0u) << status.message();
-    EXPECT_NE(status.message().find(fault.key), std::string::npos) << status.message();
-  }
-}
-
-TEST(ParseChatConfig, WhatIsNoObjectIsCorrupt) {
-  for (const char* text : {"", "[]", "null", "{", "\"x\""}) {
-    EXPECT_EQ(ParseChatConfig(text, "c.json").status().code(), StatusCode::kCorrupt) << text;
-  }
 }
 
 TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
