@@ -62,13 +62,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Tool:
-    """A function, and its description for the model. `arguments` reads the model's JSON."""
+    """A function, and its description for the model. `arguments` reads the model's JSON. `strict`:
+    whether the arguments are held to `parameters`; None: as the engine does by itself."""
 
     name: str
     description: str | None
     parameters: Mapping[str, Any]
     function: Callable[..., Any]
     arguments: Callable[[str], dict[str, Any]]
+    strict: bool | None = True
 
     @classmethod
     def of(cls, function: Callable[..., Any], *, name: str | None = None) -> Tool:
@@ -83,7 +85,9 @@ class Tool:
 
     def definition(self) -> ChatCompletionToolParam:
         """The tool in the form of a request."""
-        function: FunctionDefinitionParam = {"name": self.name, "strict": True}
+        function: FunctionDefinitionParam = {"name": self.name}
+        if self.strict is not None:
+            function["strict"] = self.strict
         if self.description is not None:
             function["description"] = self.description
         function["parameters"] = self.parameters

@@ -45,6 +45,11 @@ def register(subparsers: Any) -> None:
     parser.add_argument("-p", "--prompt", help="answer this and exit; piped text goes behind it")
     parser.add_argument("--lines", action="store_true", help="each piped line is a message")
     parser.add_argument("--system", help="a system message for the conversation")
+    parser.add_argument(
+        "--settings",
+        metavar="FILE",
+        help="a TOML file; the model may call the tools of its [mcp.NAME]",
+    )
     parser.add_argument("--set", default="", help="generation settings, as /set takes them")
     add_output_options(parser)
     parser.set_defaults(run=run)
@@ -56,6 +61,7 @@ def run(args: argparse.Namespace) -> None:
     settings = parse_chat_settings(args.set)
     overrides = parse_overrides(args.overrides, args.kv_cache_dtype)
     from mlc_llm.cli.chat_session import DEFAULT_MAX_TOKENS, ChatSession
+    from mlc_llm.cli.mcp import mcp_tools
     from mlc_llm.prepare.model_source import plain_model
     from mlc_llm.sdk.core_engine import CoreEngine
 
@@ -71,15 +77,17 @@ def run(args: argparse.Namespace) -> None:
         log=steps,
     )
     try:
-        session = ChatSession(
-            engine,
-            system=args.system,
-            settings=settings,
-            quiet=args.quiet,
-            max_tokens=_EMBEDDED_MAX_TOKENS if is_embedded else DEFAULT_MAX_TOKENS,
-            steps=steps,
-        )
-        _converse(session, args, steps)
+        with mcp_tools(args.settings) as tools:
+            session = ChatSession(
+                engine,
+                system=args.system,
+                settings=settings,
+                quiet=args.quiet,
+                max_tokens=_EMBEDDED_MAX_TOKENS if is_embedded else DEFAULT_MAX_TOKENS,
+                steps=steps,
+                tools=tools,
+            )
+            _converse(session, args, steps)
     finally:
         engine.close()
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlc_llm import _core
 from mlc_llm.cli.chat_screen import Screen
@@ -17,6 +17,9 @@ from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.prepare.progress import Steps
 from mlc_llm.sdk.core_engine import raise_if_error
+
+if TYPE_CHECKING:
+    from mlc_llm.sdk.mcp_servers import MCPTools
 
 Message = dict[str, str]
 
@@ -41,7 +44,7 @@ class _Answer:
 class ChatSession:
     """`engine`: a `CoreEngine`, or an object with its `stream`, `call`, `abort`, `reset` and
     `metrics`. `max_tokens` limits an answer for which the settings have no limit. `steps` shows
-    that a long prompt is read."""
+    that a long prompt is read. `tools` may be called by the model."""
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class ChatSession:
         quiet: bool = False,
         max_tokens: int = DEFAULT_MAX_TOKENS,
         steps: Steps | None = None,
+        tools: MCPTools | None = None,
     ) -> None:
         self._engine = engine
         self._system = system or None
@@ -59,6 +63,7 @@ class ChatSession:
         self._quiet = quiet
         self._max_tokens = max_tokens
         self._steps = steps or Steps()
+        self._tools = tools
         self._history: list[Message] = []
         self.done = False
         self._handlers: dict[str, Callable[[str], None]] = {
@@ -134,6 +139,33 @@ class ChatSession:
                 self._note("[the context is full: the oldest turn was dropped]")
 
     def _chunks(self, messages: list[Message]) -> Iterator[dict[str, Any]]:
+        return self._plain_chunks(messages) if self._tools is None else self._tool_chunks(messages)
+
+    def _tool_chunks(self, messages: list[Message]) -> Iterator[dict[str, Any]]:
+        """The chunks of all answers, up to the one without calls. Calls and results are notes."""
+        from mlc_llm.cli.mcp import approve_on, shown
+        from mlc_llm.sdk.engine import ChunkStream
+        from mlc_llm.sdk.tool_loop import ToolLoop, loop_events
+        from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
+        from mlc_llm.types_gen import ChatCompletionChunk
+
+        assert self._tools is not None
+
+        def ask(request: dict[str, Any]) -> ChunkStream[ChatCompletionChunk]:
+            request = {**request, "stream": True}
+            return ChunkStream(self._engine, "chat.completions", ChatCompletionChunk, request)
+
+        loop = ToolLoop(self._tools.tools, self._request(messages), MAX_TOOL_CALLS)
+        for event in loop_events(ask, loop, approve_on(self._tools)):
+            if event.type == "chunk":
+                yield json.loads(event.chunk.model_dump_json(exclude_none=True))
+            elif event.type == "call":
+                function = event.call.function
+                self._note(f"[{function.name}({shown(function.arguments)})]")
+            elif event.type == "result":
+                self._note(f"[{event.result.outcome}: {shown(event.result.content)}]")
+
+    def _plain_chunks(self, messages: list[Message]) -> Iterator[dict[str, Any]]:
         request = self._request(messages) | {"stream": True}
         request["stream_options"] = {"include_usage": True}
         request_id, events = self._engine.stream("chat.completions", request)
