@@ -34,7 +34,7 @@ def library_of(
 def _key(config: Mapping[str, Any], device: str, options: Mapping[str, Any]) -> str:
     """For a GPU it also has what tests change in the compiler itself."""
     from mlc_llm.compiler import targets
-    from mlc_llm.compiler.nn import gpu_sampling
+    from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 
     changed: list[Any] = []
     if (gpu := targets.GPUS.get(device)) is not None:

@@ -15,7 +15,7 @@ from kept_libraries import library_of
 
 from mlc_llm.compiler import compile as compiler
 from mlc_llm.compiler import targets
-from mlc_llm.compiler.nn import gpu_sampling
+from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.errors import InternalError
 
 DEVICES = ["cpu", "opencl", "cuda", "vulkan", "metal"]

@@ -13,7 +13,7 @@ from vm_runner import Runner
 
 from mlc_llm.compiler import targets
 from mlc_llm.compiler.library import build_module
-from mlc_llm.compiler.nn import gpu_sampling
+from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 
 IDS = [int(i) for i in np.random.RandomState(1).randint(0, 300, 40)]
 

@@ -22,7 +22,7 @@ from mlc_llm.compiler.compile import library_spec, read_chat_config  # noqa: E40
 from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import elementwise, linear  # noqa: E402
 from mlc_llm.compiler.library import build_module  # noqa: E402
-from mlc_llm.compiler.nn import gpu_sampling  # noqa: E402
+from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 from mlc_llm.compiler.targets import LinearSizes  # noqa: E402

@@ -18,8 +18,8 @@ from sampling_tools import Array, Task, expected, packed, random_task  # noqa: E
 from mlc_llm.compiler import quantization, targets  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import sampling  # noqa: E402
 from mlc_llm.compiler.kernels.gpu.sampling_rows import Rows  # noqa: E402
-from mlc_llm.compiler.nn import gpu_sampling  # noqa: E402
 from mlc_llm.compiler.nn.builder import Builder  # noqa: E402
+from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling  # noqa: E402
 
 COLUMNS = (99, 3000)  # one part and several, the last one not full
 FUNCTIONS = tuple(gpu_sampling.FUNCTIONS)

@@ -64,7 +64,7 @@ def compiled(
 
 def leave_samplers_out(patch: pytest.MonkeyPatch) -> None:
     """Libraries compile in a fifth of the time; tokens are then chosen on the host."""
-    from mlc_llm.compiler.nn import gpu_sampling
+    from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 
     patch.setattr(gpu_sampling, "build", lambda nn, columns: None)
     patch.setattr(gpu_sampling, "SAMPLER_VERSION", 0)

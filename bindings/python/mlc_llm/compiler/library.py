@@ -13,9 +13,9 @@ from mlc_llm.compiler import kv_cache
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
-from mlc_llm.compiler.nn import gpu_sampling
 from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
 from mlc_llm.compiler.nn.decoder import Decoder
+from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource

@@ -1,4 +1,4 @@
-// The sampling functions of a compiled library (compiler/nn/gpu_sampling.py).
+// The sampling functions of a compiled library (compiler/nn/gpu/sampling.py).
 #ifndef MLC_MODEL_RUNNER_TVM_SAMPLER_H_
 #define MLC_MODEL_RUNNER_TVM_SAMPLER_H_
 

@@ -175,7 +175,7 @@ class _DecayMix:
 
     def _scanned(self, rows: list[Any], results: Any) -> Any:
         from mlc_llm.compiler.kernels.cpu.rwkv6 import decay_mix
-        from mlc_llm.compiler.nn import gpu_rwkv
+        from mlc_llm.compiler.nn.gpu import rwkv as gpu_rwkv
 
         nn, shape = self.nn, self.states.shape
         make = nn.of(partial(scan_on_cpu, "decay_mix", decay_mix), gpu_rwkv.decay_mix)
@@ -202,7 +202,7 @@ class _RowMixes:
         )
 
     def __call__(self, x: Any, batch: Batch, memory: Memory) -> list[Any]:
-        from mlc_llm.compiler.nn import gpu_rwkv
+        from mlc_llm.compiler.nn.gpu import rwkv as gpu_rwkv
 
         nn = self.nn
         first, change = self.shift(x, batch, memory)

@@ -187,7 +187,7 @@ class _TimeMix:
 
     def _scanned(self, rows: list[Any], results: Any) -> Any:
         from mlc_llm.compiler.kernels.cpu.rwkv import time_mix
-        from mlc_llm.compiler.nn import gpu_rwkv
+        from mlc_llm.compiler.nn.gpu import rwkv as gpu_rwkv
 
         nn, shape = self.nn, self.states.shape
         make = nn.of(partial(scan_on_cpu, "time_mix", time_mix), gpu_rwkv.time_mix)

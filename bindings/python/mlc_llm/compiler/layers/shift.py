@@ -30,7 +30,7 @@ class Shift:
         self.states = Recurrence(nn, at, shape)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory) -> list[Any]:
-        from mlc_llm.compiler.nn.gpu_rwkv import shift_mix
+        from mlc_llm.compiler.nn.gpu.rwkv import shift_mix
 
         nn, shape, x = self.nn, self.states.shape, self.nn.plain(x)
         mixes = list(map(nn.param, self.mixes))
@@ -49,7 +49,7 @@ class Shift:
 def scan_on_cpu(
     name: str, make: Any, nn: Builder, shape: Any, rows: list[Any], weights: list[str], step: Any
 ) -> Any:
-    """A mixer's scan by one kernel; `nn/gpu_rwkv.py` has several."""
+    """A mixer's scan by one kernel; `nn/gpu/rwkv.py` has several."""
     kernel = nn.kernel(name, (shape,), partial(make, shape))
     (made,) = step(kernel, [*rows, *map(nn.param, weights)])
     return made

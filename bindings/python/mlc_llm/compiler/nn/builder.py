@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, make_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler import kv_cache
-from mlc_llm.compiler.kernels.cpu.linear import Tile
 from mlc_llm.compiler.layers import MoESpec
-from mlc_llm.compiler.nn import experts, gpu_experts, gpu_layers, layers
+from mlc_llm.compiler.nn import tensors
+from mlc_llm.compiler.nn.cpu.layers import CPULayers
+from mlc_llm.compiler.nn.gpu.layers import GPULayers
+from mlc_llm.compiler.nn.interface import DeviceLayers
 from mlc_llm.compiler.nn.pages import Pages, State
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
@@ -101,15 +104,12 @@ class Builder:
     ) -> None:
         self.scheme = scheme
         self.device = device
-        self._layers = gpu_layers if isinstance(device, GPU) else layers
+        self.on: DeviceLayers = (GPULayers if isinstance(device, GPU) else CPULayers)(self)
         self.activation_bits = activation_bits  # 32: floats
         self._kv_cache_dtype = kv_cache_dtype
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
-        largest = device.largest_weight if isinstance(device, GPU) else 0
-        reader = self._layers.reader_of
-        self._parts = {
-            w.name: parts_of(w, scheme, reader, largest) for w in weights if w.quantizable
-        }
+        sizes = (self.on.reader_of, self.on.largest_weight)
+        self._parts = {w.name: parts_of(w, scheme, *sizes) for w in weights if w.quantizable}
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
         self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
         self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
@@ -128,23 +128,15 @@ class Builder:
 
     @property
     def row_dtype(self) -> str:
-        """The type of rows between layers: float16 on some GPUs. The residual, the last hidden
-        states and the logits are always float32."""
-        half = self.scheme.model_dtype == "float16"
-        takes_half = isinstance(self.device, GPU) and self.device.half_rows
-        return "float16" if half and takes_half and self.activation_bits != 32 else "float32"
+        """The type of rows between layers."""
+        return self.on.row_dtype
 
     @property
     def page_dtype(self) -> str:
-        """The type of cached keys and values. Without a choice they are not less precise than the
-        inputs of linear layers."""
+        """The type of cached keys and values."""
         if self._kv_cache_dtype != kv_cache.AUTO:
             return kv_cache.page_dtype(self._kv_cache_dtype, self.device)
-        if isinstance(self.device, GPU):
-            return self.row_dtype
-        coarse = self.activation_bits == 8 and not self.scheme.exact
-        coarse = coarse and self.device.vectors.half_floats
-        return "float16" if coarse else "float32"
+        return self.on.page_dtype
 
     def codes_of(self, matrix: Any) -> Any:
         """The form of activations for a matrix on this CPU. None: floats."""
@@ -154,50 +146,54 @@ class Builder:
     # Layers
 
     def linear(self, name: str, outs: int, ins: int, *, bias: bool = False) -> Any:
-        return self._layers.Linear(self, name, (outs, ins), bias=bias)
+        return self.on.linear(self, name, (outs, ins), bias=bias)
 
     def embedding(self, name: str, entries: int, size: int, *, scale: float = 1.0) -> Any:
-        return self._layers.Embedding(self, name, (entries, size), scale)
+        return self.on.embedding(self, name, (entries, size), scale)
 
     def norm(self, name: str, size: int, spec: NormSpec, *, is_exact: bool = False) -> Any:
         """`is_exact`: the result becomes a residual."""
         if spec.kind == "layer":
-            return self._layers.LayerNorm(self, name, size, spec, is_exact=is_exact)
+            return self.on.layer_norm(self, name, size, spec, is_exact=is_exact)
         assert not is_exact, name
-        return self._layers.RMSNorm(self, name, size, spec.eps)
+        return self.on.rms_norm(self, name, size, spec.eps)
 
     def gated(self, size: int, activation: str, each: int = 1) -> Any:
         """`each`: how many results a row has, side by side."""
-        return self._layers.Gated(self, size, activation, each)
+        return self.on.gated(self, size, activation, each)
 
     def activated(self, size: int, activation: str) -> Any:
-        return self._layers.Activated(self, size, activation)
+        return self.on.activated(self, size, activation)
 
     def experts(self, spec: MoESpec, hidden: int, name: Callable[[str], str]) -> Any:
         """The experts of a layer. `name` maps a role to the name of its weight."""
-        layer = gpu_experts if isinstance(self.device, GPU) else experts
-        return layer.Experts(self, spec, hidden, name)
+        return self.on.experts(self, spec, hidden, name)
 
     def scale_and_cap(self, size: int, *, scale: float, cap: float) -> Any:
-        return self._layers.ScaleAndCap(self, size, scale=scale, cap=cap)
+        return self.on.scale_and_cap(self, size, scale=scale, cap=cap)
 
     def scaled_add(self, size: int, scale: float) -> Any:
-        return self._layers.ScaledAdd(self, size, scale)
+        return self.on.scaled_add(self, size, scale)
 
     def sigmoid_gate(self, size: int) -> Any:
-        return self._layers.SigmoidGate(self, size)
+        return self.on.sigmoid_gate(self, size)
 
     def zeros(self, like: relax.Expr) -> relax.Var:
         """int32 zeros, one for each row."""
-        return self._layers.row_numbers(self, "zeros", [like])
+        return self._row_numbers("zeros", [like])
 
     def sequence_ends(self, positions: relax.Expr, row_sequence: relax.Expr) -> relax.Var:
         """For each row the position of its sequence's last row in the batch."""
-        return self._layers.row_numbers(self, "sequence_ends", [positions, row_sequence])
+        return self._row_numbers("sequence_ends", [positions, row_sequence])
 
     def near_ends(self, positions: relax.Expr, ends: relax.Expr, ahead: int) -> relax.Var:
         """For each row the last position that it sees in a window of `ahead` on each side."""
-        return self._layers.row_numbers(self, "near_ends", [positions, ends], ahead)
+        return self._row_numbers("near_ends", [positions, ends], ahead)
+
+    def _row_numbers(self, name: str, given: list[relax.Expr], *options: int) -> relax.Var:
+        kernel = self.kernel(name, options, partial(getattr(self.on.positions, name), *options))
+        out = tensors.tensor(tensors.num_rows(given[0]), dtype="int32")
+        return self.call(kernel, given, out)
 
     def add_state(self, state: State) -> int:
         """Adds a tensor of a layer's state; returns its index."""
@@ -229,32 +225,32 @@ class Builder:
 
     def of(self, cpu: Any, gpu: Any) -> Any:
         """The one for the device."""
-        return gpu if isinstance(self.device, GPU) else cpu
+        return self.on.of(cpu, gpu)
 
     def typed(self, **rows: Any) -> dict[str, str]:
         """The types of rows (or types), for kernels of devices that have several."""
         dtypes = {k: v if isinstance(v, str) else str(v.ty.dtype) for k, v in rows.items()}
-        return self.of({}, dtypes)
+        return self.on.typed(**dtypes)
 
     def attention_sizes(self) -> dict[str, Any]:
         """The sizes of the attention kernels' inner loops on this CPU."""
-        return {} if isinstance(self.device, GPU) else self.device.vectors.attention_sizes
+        return self.on.attention_sizes()
 
     def dot_tile(self) -> dict[str, Any]:
         """The same of small matrices."""
-        return {} if isinstance(self.device, GPU) else {"tile": Tile(*self.device.vectors.dot_tile)}
+        return self.on.dot_tile()
 
     def rows(self, like: relax.Expr, *shape: int, dtype: str = "float32") -> relax.TensorType:
         """The type of a tensor with as many rows as `like`."""
-        return layers.tensor(layers.num_rows(like), *shape, dtype=dtype)
+        return tensors.tensor(tensors.num_rows(like), *shape, dtype=dtype)
 
     def plain(self, x: Any) -> relax.Expr:
         """The floats of rows that may be computed later."""
-        return layers.plain(x)
+        return tensors.plain(x)
 
     def deferred(self, x: relax.Expr) -> Any:
         """Floats of which a linear layer may want another form."""
-        return layers.Deferred.of(self, x)
+        return tensors.Deferred.of(self, x)
 
     def item(self, made: relax.Var, index: int) -> relax.Expr:
         """A tensor of a call that returns several."""
@@ -289,7 +285,7 @@ class Builder:
         return self._kernels[name, key]
 
     def call(self, kernel: relax.GlobalVar, args: list, out: Any) -> relax.Var:
-        args = [layers.plain(arg) for arg in args]
+        args = [tensors.plain(arg) for arg in args]
         return self._module.emit(relax.call_tir(kernel, args, out))
 
     def first_of(self, made: relax.Var) -> relax.Var:
@@ -327,7 +323,7 @@ class Builder:
             function = Function(arguments)
             with self._module.dataflow():
                 yield function
-                results = [layers.plain(result) for result in function.results.values()]
+                results = [tensors.plain(result) for result in function.results.values()]
                 made = self._module.emit_output(relax.Tuple(results))
             self._module.emit_func_output(made)
         self._packed = None

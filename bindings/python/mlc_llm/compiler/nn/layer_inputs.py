@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tvm import relax
 
-from mlc_llm.compiler.kernels.cpu import join, layer_inputs
-from mlc_llm.compiler.kernels.gpu import layer_inputs as gpu_layer_inputs
-from mlc_llm.compiler.nn.layers import num_rows, tensor
-from mlc_llm.compiler.targets import GPU
+from mlc_llm.compiler.kernels.cpu import layer_inputs as on_cpu
+from mlc_llm.compiler.kernels.gpu import layer_inputs as on_gpu
+from mlc_llm.compiler.nn.tensors import num_rows, tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.layers import layer_inputs as spec
@@ -21,13 +19,6 @@ if TYPE_CHECKING:
     from mlc_llm.compiler.spec.part import Place
 
 
-_ON_CPU: dict[str, Callable[..., Any]] = {
-    "join": join.join,
-    "first_columns": layer_inputs.first_columns,
-    "add_inputs": layer_inputs.add_inputs,
-    "gate_input": layer_inputs.gate_input,
-    "times": layer_inputs.times,
-}
 _TYPED = ("add_inputs", "gate_input")  # on GPUs they are also made for the type of rows
 
 
@@ -35,11 +26,9 @@ def _call(
     nn: Builder, name: str, key: tuple, args: list, width: int, dtype: str = "float32"
 ) -> relax.Var:
     """Calls a kernel of the device. The result has the rows of the first argument."""
-    make = _ON_CPU[name]
-    if isinstance(nn.device, GPU):
-        make, own = getattr(gpu_layer_inputs, name), (nn.row_dtype,)
-        key = (*key, *own) if name in _TYPED else key
-    kernel = nn.kernel(name, key, partial(make, *key))
+    own = (nn.row_dtype,) if name in _TYPED else ()
+    key = nn.of(key, (*key, *own))
+    kernel = nn.kernel(name, key, partial(getattr(nn.of(on_cpu, on_gpu), name), *key))
     return nn.call(kernel, args, tensor(num_rows(args[0]), width, dtype=dtype))
 
 

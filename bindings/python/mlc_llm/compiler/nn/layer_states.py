@@ -9,8 +9,7 @@ from tvm import relax
 
 from mlc_llm.compiler.kernels.cpu import rows as cpu_rows
 from mlc_llm.compiler.kernels.gpu import rows as gpu_rows
-from mlc_llm.compiler.nn.layers import num_rows, tensor
-from mlc_llm.compiler.targets import GPU
+from mlc_llm.compiler.nn.tensors import num_rows, tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
@@ -29,8 +28,8 @@ class LayerStates:
             return
         nn, total = self.nn, self.size * len(self.layers)
         key = (self.size, self.size * self.layers.index(layer), total)
-        kernels = gpu_rows if isinstance(nn.device, GPU) else cpu_rows
-        kernel = nn.kernel("take_rows", key, partial(kernels.take_rows, *key))
+        make = nn.of(cpu_rows, gpu_rows).take_rows
+        kernel = nn.kernel("take_rows", key, partial(make, *key))
         args, out = [x, self.wanted], tensor(num_rows(self.wanted), total)
         if self.made is None:
             self.made = nn.call(kernel, args, out)

@@ -10,6 +10,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import splat, to_float
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
+from mlc_llm.compiler.kernels.cpu.join import join as join
 from mlc_llm.compiler.kernels.cpu.vector import (
     ACTIVATIONS,
     at,

@@ -1,6 +1,6 @@
 """Chooses tokens on the GPU, as `sampling/sampler_cpu.cc` of the core does on the CPU.
 
-The kernels, in the order in which `nn/gpu_sampling.py` calls them:
+The kernels, in the order in which `nn/gpu/sampling.py` calls them:
 
     adjust, maxima      bias and penalties, then the mask; `pick` then takes the likeliest token
     weigh, whole        weights exp((x - max) / temperature), and their sum

@@ -1,4 +1,4 @@
-"""The layers of `layers.py` with GPU kernels: the same names, arguments and parameters.
+"""The layers for GPUs.
 
 Activations are tensors (rows, features) in the device's memory with the type `Builder.row_dtype`:
 16-bit floats if the scheme has them. Weights have the form in which the scheme stores them. A
@@ -16,17 +16,14 @@ from tvm import relax, tirx
 from mlc_llm.compiler.kernels.gpu import elementwise, layer_norm, linear, positions
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
-from mlc_llm.compiler.nn import layers
-from mlc_llm.compiler.nn.layers import num_rows, tensor
+from mlc_llm.compiler.nn.cpu import layers
+from mlc_llm.compiler.nn.gpu.experts import Experts
+from mlc_llm.compiler.nn.interface import DeviceLayers
+from mlc_llm.compiler.nn.tensors import num_rows, tensor
 from mlc_llm.compiler.quantization import Matrix
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
-
-
-def reader_of(matrix: Matrix) -> Packs:
-    """The reader that the GPU kernels use."""
-    return matrix.on_gpu()
 
 
 class _Weight:
@@ -97,12 +94,6 @@ class Linear:
 
     def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
         return self.matrix.multiply(x, bias=self.bias, residual=residual)
-
-
-def row_numbers(nn: Builder, name: str, given: list[relax.Expr], *options: int) -> relax.Var:
-    """The same as in `layers.py` with the GPU's kernel."""
-    kernel = nn.kernel(name, options, partial(getattr(positions, name), *options))
-    return nn.call(kernel, given, tensor(num_rows(given[0]), dtype="int32"))
 
 
 class Embedding:
@@ -217,3 +208,45 @@ class Activated:
         key = (self.size, self.activation, str(x.ty.dtype))
         kernel = self.nn.kernel("activate", key, lambda: layer_norm.activate(*key))
         return self.nn.call(kernel, [x], tensor(num_rows(x), self.size, dtype=key[2]))
+
+
+class GPULayers(DeviceLayers):
+    """The layers above, and the experts."""
+
+    linear, embedding = Linear, Embedding
+    rms_norm, layer_norm = RMSNorm, LayerNorm
+    gated, activated, sigmoid_gate = Gated, Activated, SigmoidGate
+    scale_and_cap, scaled_add = ScaleAndCap, ScaledAdd
+    experts = Experts
+    positions = positions
+
+    @property
+    def largest_weight(self) -> int:
+        return self.nn.device.largest_weight
+
+    def of(self, cpu: Any, gpu: Any) -> Any:
+        return gpu
+
+    def reader_of(self, matrix: Matrix) -> Packs:
+        return matrix.on_gpu()
+
+    @property
+    def row_dtype(self) -> str:
+        """float16 if the scheme has it. The residual, the last hidden states and the logits are
+        always float32."""
+        nn = self.nn
+        half = nn.scheme.model_dtype == "float16" and nn.device.half_rows
+        return "float16" if half and nn.activation_bits != 32 else "float32"
+
+    @property
+    def page_dtype(self) -> str:
+        return self.row_dtype
+
+    def typed(self, **dtypes: str) -> dict[str, str]:
+        return dtypes
+
+    def attention_sizes(self) -> dict[str, Any]:
+        return {}
+
+    def dot_tile(self) -> dict[str, Any]:
+        return {}

@@ -7,12 +7,11 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tvm import relax, tirx
+from tvm import relax
 
 from mlc_llm.compiler.kernels.cpu import (
     activations,
@@ -21,26 +20,16 @@ from mlc_llm.compiler.kernels.cpu import (
     layer_norm,
     positions,
 )
+from mlc_llm.compiler.kernels.cpu.linear import Tile
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
+from mlc_llm.compiler.nn.cpu.experts import Experts
+from mlc_llm.compiler.nn.interface import DeviceLayers
+from mlc_llm.compiler.nn.tensors import Deferred, num_rows, plain, quantized, tensor
 from mlc_llm.compiler.quantization import Matrix
 from mlc_llm.compiler.spec import NormSpec
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
-
-
-def tensor(rows: Any, *rest: int, dtype: str = "float32") -> relax.TensorType:
-    return relax.TensorType([rows, *rest], dtype)
-
-
-def num_rows(x: relax.Expr) -> Any:
-    """The run-time number of rows."""
-    return x.ty.shape[0]
-
-
-def reader_of(matrix: Matrix) -> CPUMatrix:
-    """The reader that the CPU kernels use."""
-    return matrix.on_cpu()
 
 
 def matrices_of(nn: Builder, name: str, shape: tuple[int, int]) -> list[CPUMatrix]:
@@ -94,65 +83,6 @@ def _options(bias, residual) -> dict[str, Any]:
 
 def _extras(nn: Builder, bias, residual) -> list[relax.Expr]:
     return [*([nn.param(bias.name)] if bias else []), *([residual] if residual is not None else [])]
-
-
-def row_numbers(nn: Builder, name: str, given: list[relax.Expr], *options: int) -> relax.Var:
-    """A kernel of `positions.py`: int32 of each row to int32 of each row."""
-    kernel = nn.kernel(name, options, partial(getattr(positions, name), *options))
-    return nn.call(kernel, given, tensor(num_rows(given[0]), dtype="int32"))
-
-
-class Deferred:
-    """A tensor that is computed when a form of it is needed: floats, or codes.
-
-    So a norm or an activation before a linear layer writes the input of that layer directly. Each
-    form is computed at most once.
-    """
-
-    def __init__(self, nn: Builder, kind: relax.TensorType, forms: Forms, each: int = 1) -> None:
-        """`each`: a row has that many rows of codes side by side."""
-        self.ty, self._nn, self._forms, self._each = kind, nn, forms, each
-        self._made: dict[Any, Any] = {}
-
-    @classmethod
-    def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
-        """For a tensor that already exists as floats: only codes are computed."""
-
-        def forms(codes: activations.Codes | None):
-            return "quantize", codes, [x], lambda: activations.quantize(codes)
-
-        deferred = cls(nn, x.ty, forms)
-        deferred._made[None] = x
-        return deferred
-
-    def plain(self) -> relax.Var:
-        """The floats."""
-        if None not in self._made:
-            name, key, args, make = self._forms(None)
-            self._made[None] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
-        return self._made[None]
-
-    def quantized(self, codes: activations.Codes) -> relax.Expr:
-        """The codes."""
-        if codes not in self._made:
-            name, key, args, make = self._forms(codes)
-            kernel = self._nn.kernel(name, key, make)
-            arg = codes.arg_of(self._each)
-            out = relax.TensorType([num_rows(self), arg.shape[1]], arg.dtype)
-            self._made[codes] = self._nn.call(kernel, args, out)
-        return self._made[codes]
-
-
-# The kernel of a form (None: floats): its name, its key, its arguments, and a function to make it.
-Forms = Callable[[activations.Codes | None], tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
-
-
-def plain(x: relax.Expr | Deferred) -> relax.Expr:
-    return x.plain() if isinstance(x, Deferred) else x
-
-
-def quantized(nn: Builder, x: relax.Expr | Deferred, codes: activations.Codes) -> relax.Expr:
-    return (x if isinstance(x, Deferred) else Deferred.of(nn, x)).quantized(codes)
 
 
 class Embedding:
@@ -330,3 +260,37 @@ class SigmoidGate:
         kernel = self.nn.kernel("sigmoid_gate", size, lambda: elementwise.sigmoid_gate(size))
         made = self.nn.call(kernel, [x, gate], tensor(num_rows(x), size))
         return Deferred.of(self.nn, made)
+
+
+class CPULayers(DeviceLayers):
+    """The layers above, and the experts."""
+
+    linear, embedding = Linear, Embedding
+    rms_norm, layer_norm = RMSNorm, LayerNorm
+    gated, activated, sigmoid_gate = Gated, Activated, SigmoidGate
+    scale_and_cap, scaled_add = ScaleAndCap, ScaledAdd
+    experts = Experts
+    positions = positions
+    row_dtype = "float32"
+
+    def of(self, cpu: Any, gpu: Any) -> Any:
+        return cpu
+
+    def reader_of(self, matrix: Matrix) -> CPUMatrix:
+        return matrix.on_cpu()
+
+    @property
+    def page_dtype(self) -> str:
+        """Not less precise than the inputs of linear layers."""
+        nn = self.nn
+        coarse = nn.activation_bits == 8 and not nn.scheme.exact
+        return "float16" if coarse and nn.device.vectors.half_floats else "float32"
+
+    def typed(self, **dtypes: str) -> dict[str, str]:
+        return {}
+
+    def attention_sizes(self) -> dict[str, Any]:
+        return self.nn.device.vectors.attention_sizes
+
+    def dot_tile(self) -> dict[str, Any]:
+        return {"tile": Tile(*self.nn.device.vectors.dot_tile)}

@@ -18,7 +18,7 @@ from mlc_llm.compiler.kernels.common.recurrent import (
     TimeMixShape,
 )
 from mlc_llm.compiler.kernels.gpu import rwkv
-from mlc_llm.compiler.nn.layers import num_rows, tensor
+from mlc_llm.compiler.nn.tensors import num_rows, tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder

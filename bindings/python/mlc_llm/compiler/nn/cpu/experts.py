@@ -13,7 +13,7 @@ from mlc_llm.compiler.kernels.common.routing import RUN, Router, Stack
 from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu import experts, routing
 from mlc_llm.compiler.layers import MoESpec, RouterSpec
-from mlc_llm.compiler.nn.layers import num_rows, plain, quantized, tensor
+from mlc_llm.compiler.nn.tensors import num_rows, plain, quantized, tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder

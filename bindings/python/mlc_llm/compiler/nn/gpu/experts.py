@@ -1,4 +1,4 @@
-"""The layer of `experts.py` with GPU kernels."""
+"""The experts of `cpu/experts.py` with GPU kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from tvm import relax
 
 from mlc_llm.compiler.kernels.gpu import experts, routing
-from mlc_llm.compiler.nn import experts as on_cpu
+from mlc_llm.compiler.nn.cpu import experts as on_cpu
 
 
 class Experts(on_cpu.Experts):

@@ -1,0 +1,126 @@
+"""What a kind of device implements: the layers that models are built of.
+
+`cpu/layers.py` and `gpu/layers.py` each have a class of it. `Builder` has one, and asks nobody else
+what kind of device it builds for. Rows are Relax tensors (n, features); those that a layer gives
+may be computed later (`tensors.Deferred`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from mlc_llm.compiler.quantization import Matrix
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.nn.builder import Builder
+
+
+class Linear(Protocol):
+    """x W^T (+ bias) (+ residual)."""
+
+    def __call__(self, x: Any, residual: Any = None) -> Any: ...
+
+
+class Embedding(Protocol):
+    """Rows of a table; `logits` multiplies by it."""
+
+    def __call__(self, ids: Any) -> Any: ...
+    def logits(self, x: Any) -> Any: ...
+
+
+class Norm(Protocol):
+    """The norm of x, of all rows or of the chosen `rows`; `add` adds it to a residual."""
+
+    def __call__(self, x: Any, rows: Any = None) -> Any: ...
+    def add(self, x: Any, residual: Any) -> Any: ...
+
+
+class EachRow(Protocol):
+    """A function of each row."""
+
+    def __call__(self, x: Any) -> Any: ...
+
+
+class Gate(Protocol):
+    """A function of each row and of its gate."""
+
+    def __call__(self, x: Any, gate: Any) -> Any: ...
+
+
+class Add(Protocol):
+    """Adds something of each row to a residual."""
+
+    def add(self, x: Any, residual: Any) -> Any: ...
+
+
+class Experts(Protocol):
+    """The weighted sum of the chosen experts' results (+ the shared one) (+ the residual)."""
+
+    def __call__(self, x: Any, logits: Any, residual: Any = None, shared: Any = None) -> Any: ...
+
+
+class DeviceLayers(ABC):
+    """The layers of one kind of device, with the weights of a `Builder`."""
+
+    def __init__(self, nn: Builder) -> None:
+        self.nn = nn
+
+    # The device
+
+    @property
+    def largest_weight(self) -> int:
+        """Bytes of a kernel's argument; 0: no limit."""
+        return 0
+
+    @abstractmethod
+    def of(self, cpu: Any, gpu: Any) -> Any:
+        """The one for the device."""
+
+    @abstractmethod
+    def reader_of(self, matrix: Matrix) -> Any:
+        """What reads a matrix of weights in its kernels."""
+
+    @property
+    @abstractmethod
+    def row_dtype(self) -> str:
+        """The type of rows between layers."""
+
+    @property
+    @abstractmethod
+    def page_dtype(self) -> str:
+        """The type of cached keys and values, without a choice."""
+
+    @abstractmethod
+    def typed(self, **dtypes: str) -> dict[str, str]:
+        """The types of rows, for kernels of devices that have several."""
+
+    @abstractmethod
+    def attention_sizes(self) -> dict[str, Any]:
+        """The sizes of the attention kernels' inner loops."""
+
+    @abstractmethod
+    def dot_tile(self) -> dict[str, Any]:
+        """The same of small matrices."""
+
+    # Its layers: classes, whose first argument is the Builder
+
+    linear: ClassVar[Callable[..., Linear]]  # (nn, name, (outs, ins), bias)
+    embedding: ClassVar[Callable[..., Embedding]]  # (nn, name, (entries, size), scale)
+    rms_norm: ClassVar[Callable[..., Norm]]  # (nn, name, size, eps)
+    # (nn, name, size, spec, is_exact): the result becomes a residual
+    layer_norm: ClassVar[Callable[..., Norm]]
+    gated: ClassVar[Callable[..., EachRow]]  # (nn, size, activation, each): results in a row
+    activated: ClassVar[Callable[..., EachRow]]  # (nn, size, activation)
+    experts: ClassVar[Callable[..., Experts]]  # (nn, spec, hidden, name): of a role's weight
+    scale_and_cap: ClassVar[Callable[..., EachRow]]  # (nn, size, scale, cap)
+    scaled_add: ClassVar[Callable[..., Add]]  # (nn, size, scale)
+    sigmoid_gate: ClassVar[Callable[..., Gate]]  # (nn, size)
+    # the module of its kernels from int32 of each row to int32 of each row
+    positions: ClassVar[ModuleType]
+
+    def __init_subclass__(cls) -> None:
+        missing = [name for name in DeviceLayers.__annotations__ if name not in vars(cls)]
+        assert not missing, f"{cls.__name__} has no {missing}"
