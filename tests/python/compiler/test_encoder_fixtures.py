@@ -25,7 +25,7 @@ from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
 from mlc_llm.compiler.convert.weights import as_in_files
-from mlc_llm.compiler.layers import AttentionSpec, MLPSpec
+from mlc_llm.compiler.layers import Ahead, AttentionSpec, MLPSpec
 from mlc_llm.compiler.spec import DecoderSpec, RopeSpec
 from mlc_llm.errors import UnsupportedError
 
@@ -152,7 +152,7 @@ def test_an_encoder_sees_half_of_its_window_on_each_side(
     typed: Any = models.config_from_hf({**load("embeddinggemma")["config"], **fields})
     for config in (typed, models.config_from_hf(typed.to_dict(), "gemma3_text")):
         spec = models.get("gemma3_text").decoder(config)
-        assert [a.ahead for a in spec_switches.parts_of(spec, AttentionSpec)] == ahead
+        assert [a.ahead.near for a in spec_switches.parts_of(spec, AttentionSpec)] == ahead
         assert config.sliding_window_size == -1, "an encoder frees no pages"
 
 
@@ -188,10 +188,10 @@ def switched_off(spec: DecoderSpec) -> Iterator[tuple[str, DecoderSpec]]:
     def every(**changes: Any) -> DecoderSpec:
         return spec_switches.with_fields(spec, AttentionSpec, **changes)
 
-    yield "sees far", every(ahead=1)
+    yield "sees far", every(ahead=Ahead(near=1))
     attentions = spec_switches.parts_of(spec, AttentionSpec)
-    if any(a.ahead for a in attentions):
-        yield "windows", every(ahead=0)
+    if any(a.ahead.near for a in attentions):
+        yield "windows", every(ahead=Ahead())
     ropes: list[RopeSpec] = [a.rope for a in attentions if a.rope]
     if len({rope.theta for rope in ropes}) > 1:
         yield "two thetas", every(rope=ropes[0])

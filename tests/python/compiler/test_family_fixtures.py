@@ -32,17 +32,16 @@ def test_a_config_and_its_tensors_mean_what_the_references_compute(name):
     assert apart(made, fixture.logits) < TOLERANCE
 
 
-# Fields without a switch. Of all but the last two, the other value needs other weights.
+# Fields without a switch. Of all but the last, the other value needs other weights.
 STRUCTURE = {
     "tied_head",
     *(f"layers.parts.AttentionSpec.{name}"
-      for name in ("norms_all_heads", "pages_of", "values_are_keys")),
+      for name in ("head_norms.all_heads", "pages_of", "values.are_keys")),
     "layers.parts.LatentSpec.queries",
     "layers.parts.MLPSpec.gated",
     *(f"layers.parts.MoESpec.{name}" for name in ("apart", "shared_width")),
     *(f"layers.parts.DecayMixSpec.{name}" for name in ("decay", "mixes")),
     "layers.places",  # `off=["post_norm"]`
-    "layers.parts.AttentionSpec.growth_length",  # with `growth`
 }  # fmt: skip
 
 

@@ -311,7 +311,7 @@ def test_layers_may_have_different_windows():
     window = {"use_sliding_window": True, "sliding_window": 64, "max_window_layers": 1}
     config = models.config_from_hf({**TINY, **window, "model_type": "qwen2"})
     layers = models.get("qwen2").decoder(config).layers
-    assert [layer.parts[0].window for layer in layers] == [-1, 64]
+    assert [layer.parts[0].look_back for layer in layers] == [-1, 64]
     assert config.sliding_window_size == -1
 
 

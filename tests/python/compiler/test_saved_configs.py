@@ -14,7 +14,7 @@ import tiny_families
 from family_fixtures import load
 
 from mlc_llm.compiler import models
-from mlc_llm.compiler.layers import AttentionSpec
+from mlc_llm.compiler.layers import AttentionSpec, Growth
 from mlc_llm.compiler.models.text_part import text_part
 from mlc_llm.compiler.spec import DecoderSpec
 from mlc_llm.errors import MLCError
@@ -64,7 +64,7 @@ def test_layer_types_count_beside_the_field_they_were_made_from(name: str) -> No
     plain = changed(name, **window, max_window_layers=2)
     kinds = [FULL, FULL, SLIDING, SLIDING]
     assert changed(name, **window, max_window_layers=2, layer_types=kinds) == plain
-    assert [layer.parts[0].window for layer in plain.layers] == [-1, -1, 8, 8]
+    assert [layer.parts[0].look_back for layer in plain.layers] == [-1, -1, 8, 8]
     whole = {"use_sliding_window": False, "max_window_layers": 28, "layer_types": [FULL] * 4}
     assert changed(name, **whole) == changed(name)
 
@@ -73,7 +73,7 @@ def test_every_layer_of_qwen3_moe_has_its_window() -> None:
     window = {"use_sliding_window": True, "sliding_window": 8}
     for more in ({}, {"max_window_layers": 28}):
         made = changed("qwen3_moe", **window, **more)
-        assert [layer.parts[0].window for layer in made.layers] == [8] * 4
+        assert [layer.parts[0].look_back for layer in made.layers] == [8] * 4
 
 
 @pytest.mark.parametrize("name", ["deepseek_v2", "deepseek_v3", "minicpm3"])
@@ -109,13 +109,13 @@ def test_ministral3_grows_with_the_usual_rotation_too() -> None:
     usual = {"rope_type": "default", "rope_theta": 1e4, "llama_4_scaling_beta": 0.4}
     made = changed("ministral3", rope_parameters={**usual, "original_max_position_embeddings": 6})
     first = made.layers[0].parts[0]
-    assert (first.growth, first.growth_length) == (0.4, 6)
+    assert first.growth == Growth(0.4, 6)
     inside = {**usual, "original_max_position_embeddings": 6}
     made = changed("ministral3", rope_parameters=inside, original_max_position_embeddings=9)
-    assert made.layers[0].parts[0].growth_length == 6  # as the rotation has it
+    assert made.layers[0].parts[0].growth.length == 6  # as the rotation has it
     nothing = {**usual, "original_max_position_embeddings": None}
     made = changed("ministral3", rope_parameters=nothing, original_max_position_embeddings=9)
-    assert made.layers[0].parts[0].growth_length == 9
+    assert made.layers[0].parts[0].growth.length == 9
     with pytest.raises(MLCError) as caught:
         changed("ministral3", rope_parameters=usual)
     assert caught.value.param == "rope_parameters"

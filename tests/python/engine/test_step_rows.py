@@ -23,7 +23,7 @@ from toy_family import FAMILY, MLP, NORM, ToyConfig  # noqa: E402
 from vm_runner import Runner  # noqa: E402
 
 from mlc_llm.compiler import reference  # noqa: E402
-from mlc_llm.compiler.layers import AttentionSpec  # noqa: E402
+from mlc_llm.compiler.layers import Ahead, AttentionSpec, Window  # noqa: E402
 from mlc_llm.compiler.library import build_module  # noqa: E402
 from mlc_llm.compiler.spec import LayerSpec, Parameter, Place, RopeSpec, Tensor  # noqa: E402
 from mlc_llm.compiler.spec.part import LayerPart  # noqa: E402
@@ -116,8 +116,8 @@ OWN_LAYERS = {
     ),
     "rows that see later ones": (
         toy(
-            attention(None, window=7, rows_ahead=True, pinned=2),
-            attention(RopeSpec(dim=16, theta=50.0), rows_ahead=True),
+            attention(None, window=Window(7, pinned=2), ahead=Ahead(told=True)),
+            attention(RopeSpec(dim=16, theta=50.0), ahead=Ahead(told=True)),
         ),
         {"last_seen": last_seen()},
     ),
@@ -158,7 +158,11 @@ def floats(raw: bytes, shape: tuple[int, ...]) -> Array:
 def test_rows_ahead_are_the_same_in_every_part_of_a_long_history(tmp_path: Path) -> None:
     """Few rows at the end of a history of several parts, whose window is cut by their own place."""
     config = ToyConfig(
-        layers=(LayerSpec((attention(None, window=900, rows_ahead=True), MLP), norm=NORM),),
+        layers=(
+            LayerSpec(
+                (attention(None, window=Window(900), ahead=Ahead(told=True)), MLP), norm=NORM
+            ),
+        ),
         context_window_size=4096,
     )
     ids = [int(i) for i in RNG.randint(3, 300, 1300)]

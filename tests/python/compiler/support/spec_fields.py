@@ -19,6 +19,8 @@ def _leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[Leaf]:
                 kind = (type(one).__name__,) if own.name == "parts" else ()
                 yield from _leaves(one, (*here, str(number), *kind))
         elif is_dataclass(value):
+            if own.default is None:
+                yield here, value, False
             yield from _leaves(value, here)
         else:
             yield here, value, _is_usual(own, value)

@@ -29,17 +29,17 @@ Kind = TypeVar("Kind", bound=LayerPart)
 _ATTENTION = {
     "qkv_bias": False,
     "output_bias": False,
-    "qk_norm": None,
-    "norms_rotated": False,
-    "value_norm": None,
-    "chunked": False,
-    "alibi": False,
-    "growth_from": 0,
-    "window": -1,
-    "softcap": 0.0,
-    "growth": 0.0,
-    "sinks": False,
     "gated": False,
+    "head_norms": None,
+    "head_norms.rotated": False,
+    "values.norm": None,
+    "window": None,
+    "window.chunked": False,
+    "scores.alibi": False,
+    "scores.sinks": False,
+    "scores.softcap": 0.0,
+    "growth": None,
+    "growth.offset": 0,
 }
 _DECODER = {
     "head_bias": False,
@@ -120,8 +120,18 @@ def _all(spec: DecoderSpec) -> Iterator[Switch]:
     yield from _of_latents(spec)
     yield from _of_routers(spec)
     for name, usual in _ATTENTION.items():
-        yield name, with_fields(spec, AttentionSpec, **{name: usual})
+        path = name.split(".")
+        yield name, changed(spec, AttentionSpec, lambda a, p=path, u=usual: _at(a, p, u))
     yield from _of_attention(spec)
+
+
+def _at(part: Any, path: list[str], usual: Any) -> Any:
+    """With another value at the end of a path of fields, where the parts on the way are there."""
+    name, *rest = path
+    own = getattr(part, name)
+    if rest and own is None:
+        return part
+    return replace(part, **{name: _at(own, rest, usual) if rest else usual})
 
 
 def _of_norms(spec: DecoderSpec) -> Iterator[Switch]:

@@ -8,19 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlc_llm.compiler.layers import AttentionSpec, DeltaRuleSpec, MLPSpec
+from mlc_llm.compiler.layers import (
+    AttentionSpec,
+    DeltaRuleSpec,
+    HeadNorms,
+    MLPSpec,
+    Scores,
+    Window,
+)
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec, RopeSpec
 
 NORM, ROPE = NormSpec(eps=1e-5), RopeSpec(dim=8, theta=100.0)
 MLP = MLPSpec(width=80)
-NEAR = AttentionSpec(heads=4, kv_heads=2, dim=16, scale=0.3, rope=ROPE, window=6)
+NEAR = AttentionSpec(heads=4, kv_heads=2, dim=16, scale=0.3, rope=ROPE, window=Window(6))
 RULE = DeltaRuleSpec(heads=4, key_heads=2, key_dim=16, value_dim=32, taps=4, norm=NORM)
+NORMED, CAPPED, SINKS = HeadNorms(NORM), Scores(softcap=2.0), Scores(sinks=True)
 OTHER = AttentionSpec(
-    heads=2, kv_heads=1, dim=32, scale=0.2, rope=None, qk_norm=NORM, softcap=2.0, gated=True
+    heads=2, kv_heads=1, dim=32, scale=0.2, rope=None, head_norms=NORMED, scores=CAPPED, gated=True
 )
 READER = AttentionSpec(
-    heads=6, kv_heads=2, dim=16, scale=0.25, rope=ROPE, qk_norm=NORM, pages_of=0, sinks=True
+    heads=6, kv_heads=2, dim=16, scale=0.25, rope=ROPE, head_norms=NORMED, pages_of=0, scores=SINKS
 )
 LAYERS = (
     LayerSpec((NEAR, MLP), norm=NORM),

@@ -135,16 +135,17 @@ def _attend(a: Any, own: dict[str, Array], x: Array, kept: dict[int, Any]) -> tu
     n = len(x)
     heads = (x @ own["self_attn.qkv_proj.weight"].T).reshape(n, -1, a.dim)
     q, k, v = np.split(heads, [a.heads, a.heads + a.kv_heads], axis=1)
-    if a.qk_norm:
+    if a.head_norms:
         q = _norm(q, own["self_attn.q_norm.weight"])
         k = _norm(k, own["self_attn.k_norm.weight"]) if k.size else k
     q, k = (_turned(t, n) if a.rope else t for t in (q, k))
     pair = kept[a.pages_of] if a.pages_of is not None else (k, v)
     k, v = (np.repeat(t, a.heads // a.kv_heads, axis=1) for t in pair)
     scores = np.einsum("nhd,mhd->hnm", q, k) * a.scale
-    scores = a.softcap * np.tanh(scores / a.softcap) if a.softcap else scores
+    cap = a.scores.softcap
+    scores = cap * np.tanh(scores / cap) if cap else scores
     row, column = np.indices((n, n))
-    allowed = (column <= row) & ((a.window < 0) | (column > row - a.window))
+    allowed = (column <= row) & ((a.look_back < 0) | (column > row - a.look_back))
     weights = np.exp(np.where(allowed, scores, -np.inf))
     sinks = (
         np.exp(own["self_attn.sinks.weight"]) if "self_attn.sinks.weight" in own else np.zeros(1)

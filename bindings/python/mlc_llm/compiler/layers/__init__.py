@@ -5,7 +5,15 @@ is built from a device's layers and kernels, the memory that it keeps, and the s
 imports TVM only while it builds, because the converter needs no compiler.
 """
 
-from mlc_llm.compiler.layers.attention import AttentionSpec
+from mlc_llm.compiler.layers.attention import (
+    Ahead,
+    AttentionSpec,
+    Growth,
+    HeadNorms,
+    Scores,
+    Values,
+    Window,
+)
 from mlc_llm.compiler.layers.beside import BesideSpec
 from mlc_llm.compiler.layers.channel_delta import ChannelDeltaSpec
 from mlc_llm.compiler.layers.delta_rule import DeltaRuleSpec
@@ -21,6 +29,7 @@ from mlc_llm.compiler.layers.state_space import StateSpaceSpec
 from mlc_llm.compiler.layers.xielu import XIELUSpec
 
 __all__ = [
+    "Ahead",
     "AttentionSpec",
     "BesideSpec",
     "ChannelDeltaSpec",
@@ -28,6 +37,8 @@ __all__ = [
     "DecayMixSpec",
     "DeltaRuleSpec",
     "GatedMixSpec",
+    "Growth",
+    "HeadNorms",
     "LatentSpec",
     "LayerInput",
     "LayerInputSpec",
@@ -35,9 +46,12 @@ __all__ = [
     "MLPSpec",
     "MoESpec",
     "RouterSpec",
+    "Scores",
     "SelectiveSpec",
     "ShortConvSpec",
     "StateSpaceSpec",
     "TimeMixSpec",
+    "Values",
+    "Window",
     "XIELUSpec",
 ]

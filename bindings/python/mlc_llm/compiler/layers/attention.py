@@ -22,6 +22,59 @@ if TYPE_CHECKING:
 VECTOR = 16  # the kernels' vectors have so many numbers
 
 
+@dataclass(frozen=True)
+class HeadNorms:
+    """The norms of queries and of keys."""
+
+    norm: NormSpec
+    all_heads: bool = False  # one norm for the queries of all heads, one for all keys
+    rotated: bool = False  # the norms come after the rotation
+
+
+@dataclass(frozen=True)
+class Values:
+    """Values that are not simply a third of the layer's input projection."""
+
+    norm: NormSpec | None = None  # of each head's value, without a weight
+    are_keys: bool = False  # they are the keys before their norm and their rotation
+
+
+@dataclass(frozen=True)
+class Window:
+    """A row does not see all positions before it."""
+
+    size: int  # positions that a row looks back, itself included
+    chunked: bool = False  # the window begins at a multiple of its size: a row sees its own chunk
+    pinned: int = 0  # first positions that every row still sees
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A row sees later rows too: those of its whole text, so a step must have all of them (an
+    encoder), or as far as the step says."""
+
+    near: int = 0  # in an encoder: how many positions a row sees on each side; 0: all
+    told: bool = False  # as far as the step says (`last_seen`)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What happens to scores before the softmax."""
+
+    alibi: bool = False  # they fall with the distance, for each head by its own slope
+    sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
+    softcap: float = 0.0  # they become cap * tanh(score / cap); 0: no change
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Queries are multiplied by 1 + factor * ln(1 + (position + offset) // length)."""
+
+    factor: float
+    length: int
+    offset: int = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttentionSpec(Mixer):
     heads: int
@@ -31,26 +84,14 @@ class AttentionSpec(Mixer):
     rope: RopeSpec | None  # None: no rotary positions
     qkv_bias: bool = False
     output_bias: bool = False
-    qk_norm: NormSpec | None = None  # norm of each head's query and key
-    value_norm: NormSpec | None = None  # norm of each head's value, without a weight
-    values_are_keys: bool = False  # values are the keys before their norm and their rotation
-    norms_all_heads: bool = False  # one norm for the queries of all heads, one for all keys
-    norms_rotated: bool = False  # the norms come after the rotation
-    window: int = -1  # positions that a row looks back, itself included; -1: all
-    alibi: bool = False  # scores fall with the distance, for each head by its own slope
-    chunked: bool = False  # the window begins at a multiple of its size: a row sees its own chunk
-    pinned: int = 0  # first positions that every row still sees with a window
-    sinks: bool = False  # each head has a learned score that only enlarges the softmax's sum
-    softcap: float = 0.0  # scores become cap * tanh(score / cap); 0: no change
-    # queries are multiplied by 1 + growth * ln(1 + (position + growth_from) // growth_length)
-    growth: float = 0.0
-    growth_length: int = 0
-    growth_from: int = 0
-    pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
     gated: bool = False  # the result is multiplied by sigmoid(a linear layer of the same width)
-    causal: bool = True  # False: a row sees later rows too, so a step must have all rows of a text
-    ahead: int = 0  # if not causal: how many positions a row sees on each side; 0: all
-    rows_ahead: bool = False  # a row may see later rows: as far as the step says
+    pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+    head_norms: HeadNorms | None = None
+    values: Values = Values()
+    window: Window | None = None
+    ahead: Ahead | None = None
+    scores: Scores = Scores()
+    growth: Growth | None = None
 
     tensors = {
         "qkv": Tensor(
@@ -68,16 +109,32 @@ class AttentionSpec(Mixer):
     }
 
     def __post_init__(self) -> None:
-        plain = self.window < 0 and self.pages_of is None
-        assert self.causal or plain, f"an encoder has no windows and no shared pages: {self}"
-        assert not (self.norms_all_heads and self.norms_rotated), self
-        assert not (self.causal and self.ahead), self
-        assert not (self.rows_ahead and (self.alibi or not self.causal)), self
-        assert self.value_norm is None or not self.value_norm.weight, self
+        plain = self.window is None and self.pages_of is None
+        assert not self.is_encoder or plain, f"an encoder has no windows, no shared pages: {self}"
+        assert self.head_norms is None or not (
+            self.head_norms.all_heads and self.head_norms.rotated
+        ), self
+        assert self.ahead is None or not (self.ahead.told and self.ahead.near), self
+        assert not (self.is_told and self.scores.alibi), self
+        assert self.values.norm is None or not self.values.norm.weight, self
+
+    @property
+    def is_encoder(self) -> bool:
+        return self.ahead is not None and not self.ahead.told
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the step says how far rows see."""
+        return self.ahead is not None and self.ahead.told
 
     @property
     def sees(self) -> Literal["before", "all"]:
-        return "before" if self.causal else "all"
+        return "all" if self.is_encoder else "before"
+
+    @property
+    def look_back(self) -> int:
+        """Positions that a row looks back, itself included; -1: all."""
+        return self.window.size if self.window else -1
 
     @property
     def wide(self) -> int:
@@ -87,25 +144,25 @@ class AttentionSpec(Mixer):
     @property
     def pieces(self) -> tuple[int, ...]:
         """The widths of the queries and, if it has pages of its own, of keys and values."""
-        count = 0 if self.pages_of is not None else 1 if self.values_are_keys else 2
+        count = 0 if self.pages_of is not None else 1 if self.values.are_keys else 2
         return (self.wide, *[self.kv_heads * self.dim] * count)
 
     @property
     def norm_sizes(self) -> dict[str, int]:
         """The learned norms, and how many elements each takes at a time."""
-        if self.qk_norm is None or not self.qk_norm.weight:
+        if self.head_norms is None or not self.head_norms.norm.weight:
             return {}
         counts = {"q_norm": self.heads}
         if self.pages_of is None:
             counts["k_norm"] = self.kv_heads
-        return {r: self.dim * (n if self.norms_all_heads else 1) for r, n in counts.items()}
+        return {r: self.dim * (n if self.head_norms.all_heads else 1) for r, n in counts.items()}
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         yield from at.linear("qkv", self.pieces, at.hidden, self.qkv_bias)
         if self.gated:
             yield from at.linear("attention_gate", (self.wide,), at.hidden, self.qkv_bias)
         yield from at.linear("output", (at.hidden,), self.wide, self.output_bias)
-        if self.sinks:
+        if self.scores.sinks:
             yield at.vector("sinks", self.heads)
         for role, size in self.norm_sizes.items():
             yield at.vector(role, size)
@@ -117,26 +174,26 @@ class AttentionSpec(Mixer):
         n = len(x)
         heads = at.linear("qkv", x, self.qkv_bias).reshape(n, -1, self.dim)
         q, k, v = np.split(heads, [self.heads, self.heads + self.kv_heads], axis=1)
-        v = k if self.values_are_keys else v
-        if self.value_norm is not None:
-            v = at.normed("", v, self.value_norm)
+        v = k if self.values.are_keys else v
+        if self.values.norm is not None:
+            v = at.normed("", v, self.values.norm)
         rotary = at.step.get("rotary", np.repeat(np.arange(n)[:, None], 3, axis=1))
         q, k = (self._positioned(at, f"{r}_norm", t, rotary) for r, t in (("q", q), ("k", k)))
-        if self.growth_length:
-            steps = (np.arange(n)[:, None, None] + self.growth_from) // self.growth_length
-            q = q * (1 + self.growth * np.log1p(steps))
+        if grown := self.growth:
+            steps = (np.arange(n)[:, None, None] + grown.offset) // grown.length
+            q = q * (1 + grown.factor * np.log1p(steps))
         own = self.pages_of is None
         k, v = at.kept[at.index] = (k, v) if own else at.kept[self.pages_of]
         k, v = (np.repeat(t, self.heads // self.kv_heads, axis=1) for t in (k, v))
-        scores = at.capped(np.einsum("nhd,mhd->hnm", q, k) * self.scale, self.softcap)
+        scores = at.capped(np.einsum("nhd,mhd->hnm", q, k) * self.scale, self.scores.softcap)
         row, column = np.indices((n, n))
-        if self.alibi:
+        if self.scores.alibi:
             scores = scores + _slopes(self.heads)[:, None, None] * (column - row)
-        last = at.step["last_seen"][:, None] if self.rows_ahead else row
+        last = at.step["last_seen"][:, None] if self.is_told else row
         scores = np.where(self._seen(row, column, last), scores, -np.inf)
         weights = np.exp(scores)
         total = weights.sum(-1, keepdims=True)
-        if self.sinks:
+        if self.scores.sinks:
             total = total + np.exp(at.weight("sinks"))[:, None, None]
         made = np.einsum("hnm,mhd->nhd", weights / total, v).reshape(n, -1)
         if self.gated:
@@ -144,22 +201,24 @@ class AttentionSpec(Mixer):
         return at.linear("output", made, self.output_bias)
 
     def _seen(self, row: Array, column: Array, last: Array) -> Array:
-        if not self.causal:
-            return np.asarray(abs(row - column) <= (self.ahead or len(row)))
-        first = row - row % self.window if self.chunked else row - self.window + 1
-        near = (self.window < 0) | (column >= first) | (column < self.pinned)
-        return np.asarray(near & (column <= last))
+        if self.ahead and self.is_encoder:
+            return np.asarray(abs(row - column) <= (self.ahead.near or len(row)))
+        seen = column <= last
+        if window := self.window:
+            first = row - row % window.size if window.chunked else row - window.size + 1
+            seen &= (column >= first) | (column < window.pinned)
+        return np.asarray(seen)
 
     def _positioned(self, at: Reference, role: str, x: Array, rotary: Array) -> Array:
         """Queries or keys (n, heads, dim), after their norm and their rotation."""
         if not x.size:
             return x
-        if self.qk_norm is None:
+        if self.head_norms is None:
             return self._rotated(x, rotary)
-        if self.norms_rotated:
-            return at.normed(role, self._rotated(x, rotary), self.qk_norm)
-        flat = x.reshape(len(x), -1) if self.norms_all_heads else x
-        return self._rotated(at.normed(role, flat, self.qk_norm).reshape(x.shape), rotary)
+        if self.head_norms.rotated:
+            return at.normed(role, self._rotated(x, rotary), self.head_norms.norm)
+        flat = x.reshape(len(x), -1) if self.head_norms.all_heads else x
+        return self._rotated(at.normed(role, flat, self.head_norms.norm).reshape(x.shape), rotary)
 
     def _rotated(self, x: Array, rotary: Array) -> Array:
         if self.rope is None:
@@ -204,15 +263,15 @@ class _Attention:
             self.gated = nn.sigmoid_gate(a.wide)
         self.output = nn.linear(at.name("output"), at.hidden, a.wide, bias=a.output_bias)
         self.norms = [f"{at.name(role)}.weight" for role in a.norm_sizes]
-        self.sinks = f"{at.name('sinks')}.weight" if a.sinks else None
+        self.sinks = f"{at.name('sinks')}.weight" if a.scores.sinks else None
         shared = None if a.pages_of is None else at.pages[a.pages_of]
-        if not a.causal:
+        if a.is_encoder:
             shared = at.pages.get(0)  # nothing reads them once the layer has attended
         self.shape = self._shape(has_pages=shared is None)
         assert at.index is not None
         self.pages = at.pages[at.index] = self._pages(shared)
         self._add_tables()
-        if a.rows_ahead:
+        if a.is_told:
             nn.needs("rows_ahead")
         if self.shape.axes:
             nn.needs("axes")
@@ -222,38 +281,39 @@ class _Attention:
 
         nn, a = self.nn, self.spec
         rotated = a.rope.dim if a.rope else a.dim
+        near = a.ahead.near if a.ahead else 0
         return AttentionShape(
             heads=a.heads,
             kv_heads=a.kv_heads,
             dim=self.dim,
-            sliding_window=2 * a.ahead + 1 if a.ahead else a.window,
-            ahead=a.ahead,
-            rows_ahead=a.rows_ahead and a.window >= 0,
-            sinks=a.pinned,
+            sliding_window=2 * near + 1 if near else a.look_back,
+            ahead=near,
+            rows_ahead=a.is_told and a.window is not None,
+            sinks=a.window.pinned if a.window else 0,
             page_dtype=nn.page_dtype,
             row_dtype=nn.row_dtype,
             rotated=0 if rotated == self.dim else rotated,
             axes=a.rope.axes if a.rope else (),
-            qk_norm=a.qk_norm.eps if a.qk_norm else None,
+            qk_norm=a.head_norms.norm.eps if a.head_norms else None,
             norm_dtype=nn.stored(self.norms[0]).dtype if self.norms else None,
-            value_norm=a.value_norm.eps if a.value_norm else None,
-            values_are_keys=a.values_are_keys and has_pages,
-            norms_all_heads=a.norms_all_heads,
-            norms_rotated=a.norms_rotated,
-            softcap=a.softcap,
+            value_norm=a.values.norm.eps if a.values.norm else None,
+            values_are_keys=a.values.are_keys and has_pages,
+            norms_all_heads=a.head_norms is not None and a.head_norms.all_heads,
+            norms_rotated=a.head_norms is not None and a.head_norms.rotated,
+            softcap=a.scores.softcap,
             learned_sinks=nn.stored(self.sinks).dtype if self.sinks else None,
-            growth_length=a.growth_length,
-            growth_from=a.growth_from,
-            chunked=a.chunked,
-            alibi=a.alibi,
-            appends=has_pages or not a.causal,
+            growth_length=a.growth.length if a.growth else 0,
+            growth_from=a.growth.offset if a.growth else 0,
+            chunked=a.window is not None and a.window.chunked,
+            alibi=a.scores.alibi,
+            appends=has_pages or a.is_encoder,
         )
 
     def _pages(self, shared: int | None) -> int:
         """The index of its pages; `shared`: that of an earlier layer's, if it has none itself."""
         from mlc_llm.compiler.nn.pages import Pages
 
-        nn, window = self.nn, self.spec.window
+        nn, window = self.nn, self.spec.look_back
         if shared is None:
             return nn.add_pages(Pages(self.shape, self.kernels, window))
         nn.pages[shared].widen(window)
@@ -267,9 +327,9 @@ class _Attention:
         rope = a.rope or RopeSpec(dim=a.dim, theta=1.0)
         frequencies = rope.frequencies if a.rope else [0.0] * (rope.dim // 2)
         self.table = nn.constant(tables.rope_table(frequencies, rope.scaling.magnitude))
-        grows = [tables.growth_table(a.growth)] if a.growth_length else []
+        grows = [tables.growth_table(a.growth.factor)] if a.growth else []
         self.growth = [nn.constant(table) for table in grows]
-        self.slopes = [nn.constant(tables.alibi_slopes(a.heads))] if a.alibi else []
+        self.slopes = [nn.constant(tables.alibi_slopes(a.heads))] if a.scores.alibi else []
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         a = self.spec
@@ -301,7 +361,7 @@ class _Attention:
         make = partial(self.attention, shape, self.spec.scale, **options)
         kernel = nn.kernel("paged_attention", (shape, self.spec.scale), make)
         seen = batch.positions if batch.attended is None else batch.attended
-        if self.spec.rows_ahead:
+        if self.spec.is_told:
             seen = batch.last_seen
         if shape.ahead:
             seen = nn.near_ends(batch.positions, batch.attended, shape.ahead)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import XIELUSpec
+from mlc_llm.compiler.layers import HeadNorms, XIELUSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
@@ -47,7 +47,7 @@ class ApertusConfig(DecoderConfig):
 
 def decoder(c: ApertusConfig) -> DecoderSpec:
     mlp, bias = XIELUSpec(width=c.intermediate_size), c.attention_bias
-    own = {"qk_norm": c.rms, "qkv_bias": bias, "output_bias": bias}
+    own = {"head_norms": HeadNorms(c.rms), "qkv_bias": bias, "output_bias": bias}
     return c.decoder(
         LayerSpec((c.attention(i, **own), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     )

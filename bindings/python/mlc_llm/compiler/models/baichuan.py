@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import MLPSpec, Scores
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
@@ -51,7 +51,7 @@ class BaichuanConfig(DecoderConfig):
 
 def decoder(c: BaichuanConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    place = {"rope": None, "alibi": True} if c.alibi else {}
+    place = {"rope": None, "scores": Scores(alibi=True)} if c.alibi else {}
     layers = [
         LayerSpec((c.attention(i, **place), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import Ahead
 from mlc_llm.compiler.models.classifier import classifier_labels
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -99,7 +100,7 @@ def decoder(c: BertConfig) -> DecoderSpec:
     bias = {"qkv_bias": True, "output_bias": True}
     layers = [
         LayerSpec(
-            (c.attention(i, rope=None, causal=False, **bias), c.mlp(bias=True)),
+            (c.attention(i, rope=None, ahead=Ahead(), **bias), c.mlp(bias=True)),
             norm=c.norm(),
             places="after_add",
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import Scores
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
@@ -32,7 +33,7 @@ class BloomConfig(GPT2FieldsConfig):
 
 
 def decoder(c: BloomConfig) -> DecoderSpec:
-    own = {"rope": None, "alibi": True, "qkv_bias": True, "output_bias": True}
+    own = {"rope": None, "scores": Scores(alibi=True), "qkv_bias": True, "output_bias": True}
     layers = [
         LayerSpec((c.attention(i, **own), c.mlp(bias=True)), norm=c.norm())
         for i in range(c.num_hidden_layers)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mlc_llm.compiler.layers import AttentionSpec
+from mlc_llm.compiler.layers import AttentionSpec, Window
 from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
@@ -193,21 +193,23 @@ class DecoderConfig:
     def is_sliding(self, layer: int) -> bool:
         return bool(self.layer_types) and self.layer_types[layer] == SLIDING
 
-    def attention(self, layer: int, **changes: Any) -> AttentionSpec:
-        """Llama's attention with `changes`."""
+    def window(self, layer: int) -> Window | None:
         own = self.sliding_window if self.is_sliding(layer) else _NO_WINDOW
         windows = [window for window in (own, self.sliding_window_size) if window > 0]
+        return Window(min(windows), pinned=self.attention_sink_size) if windows else None
+
+    def attention(self, layer: int, **changes: Any) -> AttentionSpec:
+        """Llama's attention with `changes`."""
         fields: dict[str, Any] = {
             "heads": self.num_attention_heads,
             "kv_heads": self.num_key_value_heads,
             "dim": self.head_dim,
             "scale": self.head_dim**-0.5,
             "rope": self.rope,
-            "window": min(windows, default=_NO_WINDOW),
-            "pinned": self.attention_sink_size,
+            "window": self.window(layer),
         }
         made = AttentionSpec(**{**fields, **changes})
-        normed = made.qk_norm is not None or made.value_norm is not None
+        normed = made.norms is not None or made.values.norm is not None
         if normed and made.dim % VECTOR:
             raise UnsupportedError(
                 f"config: head_dim {made.dim} is not a multiple of {VECTOR}, which the norm of "

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
@@ -54,7 +54,7 @@ def decoder(c: Exaone4Config) -> DecoderSpec:
     turned = [not c.layer_types or c.is_sliding(i) for i in range(c.num_hidden_layers)]
     return c.decoder(
         LayerSpec(
-            (c.attention(i, rope=c.rope if turned[i] else None, qk_norm=c.rms), mlp),
+            (c.attention(i, rope=c.rope if turned[i] else None, head_norms=HeadNorms(c.rms)), mlp),
             norm=c.rms,
             places="post",
         )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import MLPSpec, Scores
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gemma import GemmaConfig
@@ -44,7 +44,8 @@ class Gemma2Config(GemmaConfig):
 
 def decoder(c: Gemma2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
-    options = {"scale": c.query_pre_attn_scalar**-0.5, "softcap": c.attn_logit_softcapping}
+    scores = Scores(softcap=c.attn_logit_softcapping)
+    options = {"scale": c.query_pre_attn_scalar**-0.5, "scores": scores}
     layers = [
         LayerSpec((c.attention(i, **options), mlp), norm=c.rms, places="sandwich")
         for i in range(c.num_hidden_layers)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mlc_llm.compiler.layers import AttentionSpec, MLPSpec
+from mlc_llm.compiler.layers import Ahead, AttentionSpec, HeadNorms, MLPSpec
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, local_theta
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
@@ -85,10 +85,10 @@ class Gemma3Config(GemmaConfig):
         scale = self.query_pre_attn_scalar**-0.5
         local = RopeSpec(dim=self.head_dim, theta=self.rope_local_base_freq)
         rope = local if self.is_sliding(layer) else self.rope
-        own: dict[str, Any] = {"scale": scale, "rope": rope, "qk_norm": self.rms}
+        own: dict[str, Any] = {"scale": scale, "rope": rope, "head_norms": HeadNorms(self.rms)}
         if self.use_bidirectional_attention:
-            ahead = max(self.sliding_window, 0) // 2 if self.is_sliding(layer) else 0
-            own |= {"causal": False, "ahead": ahead, "window": -1}
+            near = max(self.sliding_window, 0) // 2 if self.is_sliding(layer) else 0
+            own |= {"ahead": Ahead(near=near), "window": None}
         return self.attention(layer, **own)
 
     @property

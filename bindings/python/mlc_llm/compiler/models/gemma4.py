@@ -14,12 +14,14 @@ from typing import Any
 
 from mlc_llm.compiler.layers import (
     AttentionSpec,
+    HeadNorms,
     LayerInput,
     LayerInputSpec,
     LayerScale,
     MLPSpec,
     MoESpec,
     RouterSpec,
+    Values,
 )
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
@@ -162,9 +164,11 @@ class Gemma4Config(GemmaConfig):
             rope=local if slides else rope,
             qkv_bias=bias,
             output_bias=bias,
-            qk_norm=self.rms,
-            value_norm=NormSpec(eps=self.rms_norm_eps, weight=False),
-            values_are_keys=self.attention_k_eq_v and not slides,
+            head_norms=HeadNorms(self.rms),
+            values=Values(
+                norm=NormSpec(eps=self.rms_norm_eps, weight=False),
+                are_keys=self.attention_k_eq_v and not slides,
+            ),
             pages_of=pages,
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import RouterSpec
+from mlc_llm.compiler.layers import HeadNorms, RouterSpec
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import (
     SIGMOID,
@@ -57,9 +57,11 @@ class Glm4MoEConfig(GroupedExpertsConfig):
 
 
 def decoder(c: Glm4MoEConfig) -> DecoderSpec:
-    norm = c.rms if c.use_qk_norm else None
+    norms = HeadNorms(c.rms) if c.use_qk_norm else None
     layers = [
-        LayerSpec((c.attention(i, qkv_bias=c.attention_bias, qk_norm=norm), c.mlp(i)), norm=c.rms)
+        LayerSpec(
+            (c.attention(i, qkv_bias=c.attention_bias, head_norms=norms), c.mlp(i)), norm=c.rms
+        )
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=GLM_NAMES)

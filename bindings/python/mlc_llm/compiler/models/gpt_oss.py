@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import Scores
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.experts import SOFTMAX_OF_CHOSEN, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -67,7 +68,7 @@ def decoder(c: GptOssConfig) -> DecoderSpec:
     router = c.router(scores="chosen", bias=True, normalize=False)
     mlp = c.experts(router, bias=True, activation="clipped_swish")
     layers = [
-        LayerSpec((c.attention(i, sinks=True, **bias), mlp), norm=c.rms)
+        LayerSpec((c.attention(i, scores=Scores(sinks=True), **bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=GPT_OSS_NAMES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
@@ -41,7 +41,7 @@ def decoder(c: HunyuanConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     options: dict[str, Any] = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     if c.use_qk_norm:
-        options |= {"qk_norm": c.rms, "norms_rotated": True}
+        options["head_norms"] = HeadNorms(c.rms, rotated=True)
     layers = [
         LayerSpec((c.attention(i, **options), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     ]

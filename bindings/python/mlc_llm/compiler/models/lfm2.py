@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec, ShortConvSpec
+from mlc_llm.compiler.layers import HeadNorms, MLPSpec, ShortConvSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig, with_one_rope
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
@@ -103,7 +103,7 @@ def decoder(c: Lfm2Config) -> DecoderSpec:
     layers = [
         LayerSpec((conv, mlp), norm=c.rms)
         if kind == CONV_LAYER
-        else LayerSpec((c.attention(i, qk_norm=c.rms), mlp), norm=c.rms)
+        else LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms)), mlp), norm=c.rms)
         for i, kind in enumerate(c.layer_types)
     ]
     return c.decoder(layers, names=_NAMES)

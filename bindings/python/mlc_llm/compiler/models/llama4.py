@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import AttentionSpec, MLPSpec, MoESpec
+from mlc_llm.compiler.layers import AttentionSpec, Growth, HeadNorms, MLPSpec, MoESpec, Window
 from mlc_llm.compiler.models.config import FULL, ConfigReader
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
@@ -105,18 +105,16 @@ class Llama4Config(MoEConfig):
         turns, chunk = self.no_rope_layers[layer], self.attention_chunk_size
         grows = self.attn_temperature_tuning and not turns
         in_chunks = self.layer_types[layer] == CHUNKED and chunk > 0
+        pinned = self.attention_sink_size
         norm = NormSpec(eps=self.rms_norm_eps, weight=False)
         return self.attention(
             layer,
             rope=self.rope if turns else None,
             qkv_bias=self.attention_bias,
             output_bias=self.attention_bias,
-            qk_norm=norm if self.use_qk_norm and turns else None,
-            window=chunk if in_chunks else -1,
-            chunked=in_chunks,
-            growth=self.attn_scale if grows else 0.0,
-            growth_length=self.floor_scale if grows else 0,
-            growth_from=1 if grows else 0,
+            head_norms=HeadNorms(norm) if self.use_qk_norm and turns else None,
+            window=Window(chunk, chunked=True, pinned=pinned) if in_chunks else None,
+            growth=Growth(self.attn_scale, self.floor_scale, offset=1) if grows else None,
         )
 
     def mlp(self, layer: int) -> MLPSpec | MoESpec:

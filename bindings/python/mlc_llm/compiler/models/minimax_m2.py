@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -48,9 +49,10 @@ class MiniMaxM2Config(MoEConfig):
 
 def decoder(c: MiniMaxM2Config) -> DecoderSpec:
     mlp = c.experts(c.router(scores="sigmoid", correction=True))
-    norms = {"qk_norm": c.rms, "norms_all_heads": True}
+    norms = HeadNorms(c.rms, all_heads=True)
     return c.decoder(
-        LayerSpec((c.attention(i, **norms), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, head_norms=norms), mlp), norm=c.rms)
+        for i in range(c.num_hidden_layers)
     )
 
 

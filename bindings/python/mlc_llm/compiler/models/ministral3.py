@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import Growth, MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -57,12 +57,11 @@ class Ministral3Config(DecoderConfig):
 
 def decoder(c: Ministral3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    growth = {
-        "growth": c.llama_4_scaling_beta,
-        "growth_length": c.llama_4_scaling_length,
-    }
+    beta, length = c.llama_4_scaling_beta, c.llama_4_scaling_length
+    growth = Growth(beta, length) if length else None
     return c.decoder(
-        LayerSpec((c.attention(i, **growth), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, growth=growth), mlp), norm=c.rms)
+        for i in range(c.num_hidden_layers)
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import Ahead, MLPSpec
 from mlc_llm.compiler.models.classifier import classifier_labels
 from mlc_llm.compiler.models.config import (
     FULL,
@@ -111,11 +111,11 @@ class ModernBertConfig(DecoderConfig):
     def layer(self, index: int) -> LayerSpec:
         near = self.is_sliding(index)
         rope = RopeSpec(dim=self.head_dim, theta=self.rope_local_base_freq) if near else self.rope
-        ahead = self.local_attention // 2 if near else 0
+        ahead = Ahead(near=self.local_attention // 2 if near else 0)
         bias = {"qkv_bias": self.attention_bias, "output_bias": self.attention_bias}
         return LayerSpec(
             (
-                self.attention(index, rope=rope, causal=False, ahead=ahead, window=-1, **bias),
+                self.attention(index, rope=rope, ahead=ahead, window=None, **bias),
                 MLPSpec(width=self.intermediate_size, activation="gelu", bias=self.mlp_bias),
             ),
             norm=self.norm,

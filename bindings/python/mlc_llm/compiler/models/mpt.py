@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import Scores
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
@@ -65,7 +66,9 @@ def _check_attention(read: ConfigReader) -> None:
 def decoder(c: MPTConfig) -> DecoderSpec:
     norm = c.norm(bias=False)
     layers = [
-        LayerSpec((c.attention(i, rope=None, alibi=True), c.mlp(bias=False)), norm=norm)
+        LayerSpec(
+            (c.attention(i, rope=None, scores=Scores(alibi=True)), c.mlp(bias=False)), norm=norm
+        )
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=norm)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import Ahead, MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
@@ -94,7 +94,7 @@ def decoder(c: NomicBertConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
     layers = [
         LayerSpec(
-            (c.attention(i, causal=False), MLPSpec(width=c.intermediate_size)),
+            (c.attention(i, ahead=Ahead()), MLPSpec(width=c.intermediate_size)),
             norm=norm,
             places="after_add",
         )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import AttentionSpec, MLPSpec
+from mlc_llm.compiler.layers import AttentionSpec, HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import (
     FULL,
     SLIDING,
@@ -54,8 +54,7 @@ class Olmo2Config(DecoderConfig):
         return self.attention(
             layer,
             rope=plain if self.is_sliding(layer) else self.rope,
-            qk_norm=self.rms,
-            norms_all_heads=True,
+            head_norms=HeadNorms(self.rms, all_heads=True),
             qkv_bias=self.attention_bias,
             output_bias=self.attention_bias,
         )

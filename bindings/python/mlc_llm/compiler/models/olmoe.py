@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -29,9 +30,9 @@ class OlmoeConfig(MoEConfig):
 def decoder(c: OlmoeConfig) -> DecoderSpec:
     mlp = c.experts()
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
-    norms = {"qk_norm": c.rms, "norms_all_heads": True}
+    norms = HeadNorms(c.rms, all_heads=True)
     return c.decoder(
-        LayerSpec((c.attention(i, **norms, **bias), mlp), norm=c.rms)
+        LayerSpec((c.attention(i, head_norms=norms, **bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec
+from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES, Qwen2Config
@@ -32,7 +32,7 @@ def decoder(c: Qwen3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec((c.attention(i, qk_norm=c.rms, **bias), mlp), norm=c.rms)
+        LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms), **bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import DeltaRuleSpec, MLPSpec, MoESpec
+from mlc_llm.compiler.layers import DeltaRuleSpec, HeadNorms, MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -84,7 +84,9 @@ def decoder_with(c: Qwen35Config, mlps: Sequence[MLPSpec | MoESpec]) -> DecoderS
     layers = [
         LayerSpec((recurrent, mlp), norm=c.rms)
         if kind == LINEAR
-        else LayerSpec((c.attention(i, qk_norm=c.rms, gated=True, **bias), mlp), norm=c.rms)
+        else LayerSpec(
+            (c.attention(i, head_norms=HeadNorms(c.rms), gated=True, **bias), mlp), norm=c.rms
+        )
         for i, (kind, mlp) in enumerate(zip(c.layer_types, mlps, strict=True))
     ]
     return c.decoder(layers)

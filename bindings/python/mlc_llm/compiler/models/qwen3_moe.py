@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.config import SLIDING, ConfigReader
 from mlc_llm.compiler.models.experts import gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -36,7 +37,7 @@ class Qwen3MoEConfig(QwenMoEConfig):
 def decoder(c: Qwen3MoEConfig) -> DecoderSpec:
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec((c.attention(i, qk_norm=c.rms, **bias), c.mlp(i)), norm=c.rms)
+        LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms), **bias), c.mlp(i)), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)
