@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-from codegen.schema.base import Model, field
+from codegen.schema.base import Model, OpenEnum, field
+
+
+class ModelStatus(OpenEnum):
+    """Whether a server has a model in memory."""
+
+    UNLOADED = "unloaded", "It is known, and a request loads it."
+    LOADING = "loading", "It is being loaded."
+    LOADED = "loaded", "It answers at once."
+    SLEEPING = "sleeping", "It is loaded, and gave back what can be computed or read again."
+    LEAVING = "leaving", "It ends its last requests, and leaves."
+    FAILED = "failed", "Its last load failed; it is tried again after some time."
 
 
 class ModelObject(Model):
@@ -16,6 +27,8 @@ class ModelObject(Model):
     object: Literal["model"] = field(..., "The kind of object.")
     created: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
     owned_by: str = field(..., "Who offers it.")
+    status: ModelStatus | None = field(None, "Whether it is in memory. Absent: nobody says.")
+    progress: float | None = field(None, "How far its load is.", ge=0, le=1)
 
 
 class ModelList(Model):

@@ -13,11 +13,23 @@ class HealthStatus(Model):
     status: Literal["ok"] = field(..., "Always this word.")
 
 
+class LoadingModel(Model):
+    """How far the load of a model is."""
+
+    status: Literal["loading"] = field(..., "Always this word.")
+    model: str = field(..., "The model's name.")
+    stage: str = field(..., "What is done now, such as `weights`.")
+    progress: float = field(..., "The part that is done.", ge=0, le=1)
+
+
 class ReadyStatus(Model):
     """A model is loaded."""
 
     status: Literal["ready"] = field(..., "Always this word.")
     model: str = field(..., "The model that answers a request which names none.")
+    loading: list[LoadingModel] | None = field(
+        None, "The models that are being loaded now. Absent: none."
+    )
 
 
 class ServerLoadRequest(Model):

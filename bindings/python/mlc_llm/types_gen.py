@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 1204e92109146aae
+# Schema hash: d61856f38c91cb70
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -121,6 +121,7 @@ __all__ = [
     "TrimResponse",
     "PrewarmResponse",
     "ThermalLimits",
+    "ModelStatus",
     "Model",
     "ModelList",
     "DeviceProbe",
@@ -134,7 +135,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "1204e92109146aae"
+SCHEMA_HASH = "d61856f38c91cb70"
 
 
 class _Model(BaseModel):
@@ -1861,6 +1862,12 @@ class ThermalLimits(_Model):
     """Tokens of one step. Range: at least 1. Unit: tokens."""
 
 
+ModelStatus: TypeAlias = (
+    Literal["unloaded", "loading", "loaded", "sleeping", "leaving", "failed"] | str
+)
+"""Whether a server has a model in memory."""
+
+
 class Model(_Model):
     """A model that can answer."""
 
@@ -1875,6 +1882,12 @@ class Model(_Model):
 
     owned_by: str
     """Who offers it."""
+
+    status: ModelStatus | None = None
+    """Whether it is in memory. Absent: nobody says."""
+
+    progress: float | None = None
+    """How far its load is. Range: at least 0 and at most 1."""
 
 
 class ModelList(_Model):

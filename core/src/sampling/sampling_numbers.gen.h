@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 #ifndef MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 #define MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 

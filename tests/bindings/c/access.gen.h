@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -525,6 +525,8 @@ void VisitMembers(const ModelObject& object, Visit&& visit) {
   visit("object", object.kObject);
   visit("created", object.created);
   visit("owned_by", object.owned_by);
+  visit("status", object.status);
+  visit("progress", object.progress);
 }
 template <typename Visit>
 void VisitMembers(const ModelList& object, Visit&& visit) {

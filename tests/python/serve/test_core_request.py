@@ -9,9 +9,11 @@ from typing import Any
 
 from mlc_llm import _core
 from mlc_llm.serve.body_room import Body, BodyRoom
+from mlc_llm.serve.catalogue import ModelSpec
 from mlc_llm.serve.core_request import MAX_WAITING, CoreRequest, Event
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.slot import Lease, ServedModel, Slot
 
 
 class Engine:
@@ -34,8 +36,21 @@ class Engine:
         self.pauses.append(paused)
 
 
-def request_of(engine: Engine) -> CoreRequest:
-    return CoreRequest(engine)  # type: ignore[arg-type]
+class Submitted(CoreRequest):
+    """A request that goes to `engine`."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self.engine: Any = engine
+
+    async def submit_here(self) -> None:
+        await self.submit(self.engine, "chat.completions", b"")
+
+
+def lease_of(engine: Any) -> Lease:
+    lease = Lease(Slot(ModelSpec(model="x", names=("x",))), lambda _: None)
+    lease.future.set_result(ServedModel(("x",), "x", engine, 0))
+    return lease
 
 
 def test_every_event_comes_once_in_order() -> None:
@@ -47,8 +62,8 @@ def test_every_event_comes_once_in_order() -> None:
         callback(_core.EVENT_DONE, "")
 
     async def run() -> list[Event]:
-        request = request_of(Engine(act))
-        await request.submit("chat.completions", b"")
+        request = Submitted(Engine(act))
+        await request.submit_here()
         got: list[Event] = []
         while not got or got[-1][0] == _core.EVENT_CHUNK:
             events = await request.next_events(120)
@@ -62,8 +77,8 @@ def test_every_event_comes_once_in_order() -> None:
 
 def test_no_event_in_time_is_none() -> None:
     async def run() -> list[Event]:
-        request = request_of(Engine(lambda callback: None))
-        await request.submit("chat.completions", b"")
+        request = Submitted(Engine(lambda callback: None))
+        await request.submit_here()
         return await request.next_events(0.01)
 
     assert asyncio.run(run()) == []
@@ -73,7 +88,7 @@ def test_a_client_that_leaves_before_the_first_byte_ends_its_request() -> None:
     engine = Engine(lambda callback: callback(_core.EVENT_CHUNK, "{}"))
 
     async def run() -> None:
-        handler = RequestHandler(engine, AnswerFormat(), ServeOptions())  # type: ignore[arg-type]
+        handler = RequestHandler(lease_of(engine), AnswerFormat(), ServeOptions())
         body = Body(BodyRoom(0))
         response = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
 
@@ -101,7 +116,7 @@ def test_a_request_whose_submission_is_cancelled_is_aborted() -> None:
     engine = Slow(lambda callback: None)
 
     async def run() -> None:
-        task = asyncio.create_task(request_of(engine).submit("chat.completions", b""))
+        task = asyncio.create_task(Submitted(engine).submit_here())
         await asyncio.to_thread(began.wait, 120)
         task.cancel()
         await asyncio.wait([task])
@@ -123,8 +138,8 @@ def test_a_request_whose_events_wait_is_paused_until_they_are_taken() -> None:
     engine = Engine(lambda callback: (flood(callback), flooded.set()) and None)
 
     async def run() -> None:
-        request = request_of(engine)
-        await request.submit("chat.completions", b"")
+        request = Submitted(engine)
+        await request.submit_here()
         await asyncio.to_thread(flooded.wait, 120)
         await asyncio.sleep(0)
         assert engine.pauses == [True]
@@ -145,7 +160,7 @@ def test_events_that_come_before_the_id_is_known_count() -> None:
     engine = Early(lambda callback: None)
 
     async def run() -> None:
-        await request_of(engine).submit("chat.completions", b"")
+        await Submitted(engine).submit_here()
 
     asyncio.run(asyncio.wait_for(run(), 120))
     assert engine.pauses == [True]
@@ -157,7 +172,7 @@ def test_a_stream_that_nobody_reads_ends_after_its_time() -> None:
 
     async def run() -> None:
         options = ServeOptions(stalled_timeout=0.01)
-        handler = RequestHandler(engine, AnswerFormat(), options)  # type: ignore[arg-type]
+        handler = RequestHandler(lease_of(engine), AnswerFormat(), options)
         body = Body(BodyRoom(0))
         response = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
 

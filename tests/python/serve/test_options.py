@@ -214,6 +214,7 @@ def test_draft_models_are_no_models_of_their_own() -> None:
         additional_models, model, model_lib = ["draft,lib"], "big", None
         served_model_name = ["a", "b", "a"]
         device, mode, quantization, kv_cache_dtype = "cpu", "local", None, None
+        idle_timeout, when_idle = None, "leave"
 
     (spec,) = model_specs(Args())  # type: ignore[arg-type]
     assert spec.model == "big" and spec.engine_config["additional_models"] == ["draft,lib"]

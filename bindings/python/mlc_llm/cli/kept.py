@@ -7,8 +7,9 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mlc_llm.errors import NotFoundError
 from mlc_llm.prepare.embedded_model import NAME
@@ -20,6 +21,8 @@ from mlc_llm.prepare.temporary_files import locked
 
 _CONVERTED = re.compile(r"(?P<name>.+)-(?P<quantization>[^-]+)-[0-9a-f]{12}-MLC")
 
+_Kind = Literal["converted", "downloaded", "embedded", "library"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class KeptModel:
@@ -28,8 +31,13 @@ class KeptModel:
     name: str
     quantization: str  # "-": as downloaded
     paths: tuple[Path, ...]
-    size: int  # bytes
     last_use: float  # seconds since 1970
+    kind: _Kind
+
+    @cached_property
+    def size(self) -> int:
+        """In bytes."""
+        return sum(_size(path) for path in self.paths)
 
     def answers_to(self, name: str) -> bool:
         """Whether `name` is its name, with or without the quantization, or its folder's name."""
@@ -41,7 +49,8 @@ def kept_models() -> list[KeptModel]:
     """All kept models, the last used one first."""
     weights = home() / "model_weights"
     found = [*_converted(weights / "converted"), *_downloads(weights / "hf")]
-    found += [_entry(path, NAME, "-") for path in sorted((weights / "embedded").glob("*.gguf"))]
+    embedded = sorted((weights / "embedded").glob("*.gguf"))
+    found += [_entry(path, NAME, "-", "embedded") for path in embedded]
     found = _with_libraries(found)
     return sorted(found, key=lambda model: -model.last_use)
 
@@ -77,7 +86,7 @@ def _converted(folder: Path) -> Iterator[KeptModel]:
             quantization = _read(path / "mlc-chat-config.json").get("quantization")
             origin = str(_read(path / LAST_USE).get("model", ""))
             name = origin if origin.startswith(PREFIX) else match["name"]
-            yield _entry(path, name, str(quantization or match["quantization"]))
+            yield _entry(path, name, str(quantization or match["quantization"]), "converted")
 
 
 def _downloads(folder: Path) -> Iterator[KeptModel]:
@@ -86,14 +95,12 @@ def _downloads(folder: Path) -> Iterator[KeptModel]:
         repo, _, revision = path.name.partition("@")
         name = f"{PREFIX}{path.parent.name}/{repo}" + (f":{revision}" if revision else "")
         config = _read(path / "mlc-chat-config.json")
-        yield _entry(path, name, str(config.get("quantization", "-")))
+        yield _entry(path, name, str(config.get("quantization", "-")), "downloaded")
 
 
-def _entry(path: Path, name: str, quantization: str) -> KeptModel:
+def _entry(path: Path, name: str, quantization: str, kind: _Kind) -> KeptModel:
     used = _time(path / LAST_USE) or _time(path)
-    return KeptModel(
-        name=name, quantization=quantization, paths=(path,), size=_size(path), last_use=used
-    )
+    return KeptModel(name=name, quantization=quantization, paths=(path,), last_use=used, kind=kind)
 
 
 def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
@@ -104,21 +111,24 @@ def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
     for library in sorted((home() / "model_lib").glob("*.so")):
         mark = library.with_suffix(".json")
         folder = str(_read(mark).get("folder", "?"))
-        size, used = _size(library), max(_time(library), _time(mark))
+        used = max(_time(library), _time(mark))
         if (index := by_folder.get(folder)) is not None:
             model = models[index]
             models[index] = replace(
                 model,
                 paths=(*model.paths, library, mark),
-                size=model.size + size,
                 last_use=max(model.last_use, used),
             )
         else:
             name = f"library of {folder}"
             models.append(
                 KeptModel(
-                    name=name, quantization="-", paths=(library, mark), size=size, last_use=used
-                )
+                    name=name,
+                    quantization="-",
+                    paths=(library, mark),
+                    last_use=used,
+                    kind="library",
+                )  # fmt: skip
             )
     return models
 

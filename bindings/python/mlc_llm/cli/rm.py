@@ -25,5 +25,6 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.cli.list import megabytes
 
     for model in find_kept(args.models):
+        size = megabytes(model.size)
         remove(model)
-        print(f"Removed {model.name} ({model.quantization}), {megabytes(model.size)}")
+        print(f"Removed {model.name} ({model.quantization}), {size}")

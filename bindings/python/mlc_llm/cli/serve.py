@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
+from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
+    from mlc_llm.serve.catalogue import Catalogue, ModelSpec
     from mlc_llm.serve.loading import Load
     from mlc_llm.serve.registry import ModelRegistry
+    from mlc_llm.serve.room import ModelLimits
 
 
 def register(subparsers: Any) -> None:
@@ -29,6 +32,7 @@ def register(subparsers: Any) -> None:
         help="HF://org/repo, a model folder, or a .gguf file (default: the embedded model)",
     )
     _add_engine_options(parser)
+    _add_model_options(parser)
     _add_server_options(parser)
     add_output_options(parser)
     take_environment(parser, "MLC_LLM_SERVE")
@@ -69,6 +73,31 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
     add_kv_cache_option(parser)
     parser.add_argument("--enable-tracing", action="store_true", help="record an event trace")
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Models that a request loads by its name."""
+    parser.add_argument(
+        "--models-dir", nargs="+", default=[], metavar="DIR",
+        help="folders of models, which requests load by their names",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kept-models", action="store_true", help="the same for the models of `mlc_llm list`"
+    )
+    parser.add_argument("--settings", metavar="FILE", help="models with their settings (TOML)")
+    parser.add_argument(
+        "--memory-limit", type=size_in_bytes, metavar="SIZE",
+        help="of all models together on a device, such as 6GB (default: what is free)",
+    )  # fmt: skip
+    parser.add_argument("--max-loaded", type=int, metavar="N", help="models in memory at a time")
+    parser.add_argument(
+        "--idle-timeout", type=float, metavar="SECONDS",
+        help="until a model without requests leaves the memory (default: it stays)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--when-idle", choices=("leave", "sleep"), default="leave",
+        help="leave: unload it; sleep: give back what can be computed or read again",
+    )  # fmt: skip
 
 
 def _add_server_options(parser: argparse.ArgumentParser) -> None:
@@ -189,8 +218,11 @@ def run(args: argparse.Namespace) -> None:
     return_large_buffers()
     drain = Drain()
     steps = LoadingSteps(steps_for(args))
-    models = ModelRegistry(steps, any_name=args.any_model_name)
-    models.loading = Loading(_jobs(args, models), steps)
+    known = known_models(args)
+    models = ModelRegistry(
+        steps, any_name=args.any_model_name, catalogue=known.catalogue, limits=_limits(args)
+    )
+    models.loading = Loading(_jobs(args, models, known), steps)
     config = listen_config(
         create_app(models, options, drain),
         options,
@@ -228,10 +260,59 @@ def _api_keys(args: argparse.Namespace) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _jobs(args: argparse.Namespace, models: ModelRegistry) -> list[tuple[str, Load]]:
+def _limits(args: argparse.Namespace) -> ModelLimits:
+    from mlc_llm.serve.room import ModelLimits
+
+    if args.max_loaded is not None and args.max_loaded < 1:
+        raise InvalidRequestError("--max-loaded must be at least 1", param="max_loaded")
+    if args.idle_timeout is not None and not 0 <= args.idle_timeout < math.inf:
+        raise InvalidRequestError("--idle-timeout must be at least 0", param="idle_timeout")
+    return ModelLimits(memory_bytes=args.memory_limit, max_loaded=args.max_loaded)
+
+
+@dataclass(frozen=True)
+class KnownModels:
+    """The models that requests load, and those of them that are loaded at the start."""
+
+    catalogue: Catalogue | None = None
+    at_start: tuple[ModelSpec, ...] = ()
+
+
+def known_models(args: argparse.Namespace) -> KnownModels:
+    """The models of the settings file, of folders, and those kept here."""
+    from mlc_llm.serve import catalogue
+    from mlc_llm.serve.models_file import ModelSettings, read_models
+    from mlc_llm.serve.settings_file import read_settings
+
+    if not (args.models_dir or args.kept_models or args.settings):
+        return KnownModels()
+    template = _spec(args, None)
+    settings = ModelSettings(template, (), ())
+    if args.settings:
+        table = read_settings(args.settings)
+        settings = read_models(table, template)
+        table.end()
+    sources = []
+    for folder in map(Path, args.models_dir):
+        if not folder.is_dir():
+            raise InvalidRequestError(f"--models-dir: '{folder}' is no folder", param="models_dir")
+        sources.append(catalogue.models_in(folder.absolute(), settings.defaults))
+    if args.kept_models:
+        sources.append(catalogue.kept_here(settings.defaults))
+    at_start = tuple(spec for spec in settings.models if spec.names[0] in settings.at_start)
+    return KnownModels(catalogue.Catalogue(settings.models, sources), at_start)
+
+
+def _jobs(
+    args: argparse.Namespace, models: ModelRegistry, known: KnownModels
+) -> list[tuple[str, Load]]:
     """The models to load: each with the name from its argument, and a function that loads it."""
+    specs = model_specs(args)
+    if known.catalogue is not None and args.model is None:
+        specs = specs[1:]  # no default model beside those that requests choose
     jobs: list[tuple[str, Load]] = [
-        (str(spec.model or "default"), partial(models.load, spec)) for spec in model_specs(args)
+        (str(spec.model or "default"), partial(models.load, spec))
+        for spec in (*specs, *known.at_start)
     ]
     if args.embedding_model is not None:
         spec = _spec(args, args.embedding_model)
@@ -259,7 +340,7 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
 
 def _spec(args: argparse.Namespace, model: str | None) -> Any:
     """Combines `MODEL[,LIB]` with the options for all models."""
-    from mlc_llm.serve.registry import ModelSpec
+    from mlc_llm.serve.catalogue import ModelSpec
 
     path, _, lib = (model or "").partition(",")
     return ModelSpec(
@@ -268,4 +349,6 @@ def _spec(args: argparse.Namespace, model: str | None) -> Any:
         device=args.device,
         mode=args.mode,
         quantization=args.quantization,
+        idle_timeout=args.idle_timeout,
+        when_idle=args.when_idle,
     )

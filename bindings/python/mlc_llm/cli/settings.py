@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -136,6 +138,21 @@ def parse_overrides(text: str, kv_cache_dtype: str | None = None) -> dict[str, A
     """MLC-LLM's `--overrides` as an engine config, with `--kv-cache-dtype` if it is given."""
     config = dict(_parse(text, _ENGINE))
     return config if kv_cache_dtype is None else {**config, "kv_cache_dtype": kv_cache_dtype}
+
+
+_UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20,
+          "gib": 1 << 30}  # fmt: skip
+
+
+def size_in_bytes(text: str) -> int:
+    """A size such as `6GB`, `512MiB` or `1000000`, for argparse."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    if found is None or found[2] not in _UNITS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size; write 6GB, 512MiB or bytes")
+    size = int(float(found[1]) * _UNITS[found[2]])
+    if not 0 < size < 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size that a machine can have")
+    return size
 
 
 def add_kv_cache_option(parser: Any) -> None:

@@ -110,7 +110,7 @@ def resolve_model(
     if device != FAKE_DEVICE and not library.is_file():
         raise NotFoundError(f"{library}: no such model library", param="model_lib")
     config = read_chat_config(folder)
-    return ResolvedModel(folder=folder, model_lib=library, config=config, name=_name(model))
+    return ResolvedModel(folder=folder, model_lib=library, config=config, name=model_name(model))
 
 
 def _converted_and_compiled(
@@ -122,7 +122,7 @@ def _converted_and_compiled(
 ) -> ResolvedModel:
     """The folder and the library. What is missing of both is made at the same time: the library
     needs the config, but not the weights."""
-    name, kind = _name(model), _device(device)
+    name, kind = model_name(model), _device(device)
 
     def library_for(folder: Path, config: Mapping[str, Any]) -> Path:
         return model_library(folder, config, name=name, device=kind, options=options, rules=rules)
@@ -200,7 +200,7 @@ def _folder(
     def converted(chosen: str) -> Path:
         return converted_folder(
             path,
-            name=_name(model),
+            name=model_name(model),
             origin=str(model or embedded_model.NAME),
             identity=identity,
             quantization=chosen,
@@ -308,7 +308,7 @@ def _identity(path: Path, steps: Steps) -> Any:
     return content_hash.hashes_of(path, hub_download.ORDINARY_FILES, memory, steps)
 
 
-def _name(model: str | Path | None) -> str:
+def model_name(model: str | Path | None) -> str:
     """A short name for folders and answers."""
     model = plain_model(model)
     if model is None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without 
 EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
 Progress = Callable[[float, str], bool | None]
+Admit = Callable[[Callable[[], dict[str, Any]]], object]
 
 # The open engines. Their threads must stop before the interpreter ends.
 _open_engines: weakref.WeakSet[CoreEngine] = weakref.WeakSet()
@@ -142,9 +143,12 @@ class CoreEngine:
         log: StepListener = None,
         name: str | None = None,
         progress: Progress | None = None,
+        admit: Admit | None = None,
     ) -> None:
         """`name`: the model's name in its answers. `progress` is called while weights are loaded,
-        on the loading thread. If it returns False, the load is cancelled."""
+        on the loading thread. If it returns False, the load is cancelled. `admit` is called when
+        all files are there, before memory is taken, with a function that gives the plan; it may
+        wait, or raise an error."""
         chosen = ModelChoice(model, model_lib).with_settings(engine_config)
         config = core_config(mode, engine_config)
         if enable_tracing:
@@ -153,12 +157,15 @@ class CoreEngine:
         self._handle = call_core(_core.Engine, json.dumps(config))
         _open_engines.add(self)
         try:
-            self._load(chosen, device, quantization, config, log, name, progress)
+            self._resolve(chosen, device, quantization, config, log, name)
+            if admit is not None:
+                admit(self.plan)
+            self._load(log, progress)
         except BaseException:  # the exception may live on and keep this object alive
             self.close()
             raise
 
-    def _load(
+    def _resolve(
         self,
         chosen: ModelChoice,
         device: str,
@@ -166,8 +173,8 @@ class CoreEngine:
         config: Mapping[str, Any],
         log: StepListener,
         name: str | None,
-        progress: Progress | None,
     ) -> None:
+        """Finds the model's files. Makes those that are missing."""
         steps = steps_of(log)
         self._argument = chosen.model or DEFAULT_MODEL
         self.device = choose_device(device, steps)
@@ -183,9 +190,12 @@ class CoreEngine:
         if name is not None:
             self.model = replace(self.model, name=name)
         draft = resolve_draft(config, device=self.device, progress=steps)
-        paths = self._paths = json.dumps(self.model.core_json(self.device, draft))
+        self._paths = json.dumps(self.model.core_json(self.device, draft))
+
+    def _load(self, log: StepListener, progress: Progress | None) -> None:
+        steps = steps_of(log)
         if steps.wants_details:
-            for line in json.loads(call_core(self._handle.plan, paths))["summary"]:
+            for line in json.loads(call_core(self._handle.plan, self._paths))["summary"]:
                 steps.detail(line)
         with steps.step(f"Loading {self.model.name}") as update:
 
@@ -194,7 +204,7 @@ class CoreEngine:
                 return None if progress is None else progress(fraction, what)
 
             # The core checks for Ctrl-C at each progress report.
-            call_core(self._handle.load, paths, report)
+            call_core(self._handle.load, self._paths, report)
 
     def stream(
         self, route: str, request: Mapping[str, Any], name: str | None = None

@@ -13,8 +13,9 @@ from starlette.responses import Response
 
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve.body import model_name, parse_object, require_json
+from mlc_llm.serve.catalogue import ModelSpec
 from mlc_llm.serve.openapi import gives, takes
-from mlc_llm.serve.registry import ModelSpec, ServedModel
+from mlc_llm.serve.slot import ServedModel
 from mlc_llm.serve.state import models_of
 from mlc_llm.serve.validation import check
 
@@ -35,7 +36,7 @@ async def load(request: Request) -> Response:
     """Loads a model. The answer comes when the model can be used."""
     spec = ModelSpec(**await _read(request, "ServerLoadRequest"))
     served = await asyncio.to_thread(models_of(request).load, spec)
-    return JSONResponse(served.describe())
+    return JSONResponse(models_of(request).look_up(served.name).describe())
 
 
 @admin.post(

@@ -23,8 +23,8 @@ class CoreRequest:
     requests may then take its pages. It continues when next_events has taken the waiting events.
     """
 
-    def __init__(self, engine: CoreEngine) -> None:
-        self._engine = engine
+    def __init__(self) -> None:
+        self._engine: CoreEngine | None = None  # once it is submitted
         self._loop = asyncio.get_running_loop()
         self._events: deque[Event] = deque()
         self._waking = False  # the loop was woken, but has not looked yet
@@ -39,11 +39,10 @@ class CoreRequest:
         self._stalled_timer: asyncio.TimerHandle | None = None
         self.stalled = False  # the client did not read for too long
 
-    async def submit(self, route: str, body: bytes) -> None:
+    async def submit(self, engine: CoreEngine, route: str, body: bytes) -> None:
         """Submits on another thread, because rendering and tokenizing a long prompt takes time."""
-        submitted = self._loop.run_in_executor(
-            None, self._engine.submit_json, route, body, self._take
-        )
+        self._engine = engine
+        submitted = self._loop.run_in_executor(None, engine.submit_json, route, body, self._take)
         try:
             self._id = await asyncio.shield(submitted)
             self._count(0)  # events may have come before the id was known
@@ -72,7 +71,7 @@ class CoreRequest:
         """Aborts the request if it has not ended. Its pages become free within a step."""
         self._patience = 0.0
         self._stop_timer()
-        if self._id is not None and not self._ended:
+        if self._engine is not None and self._id is not None and not self._ended:
             self._ended = True
             self._engine.abort(self._id)
 
@@ -113,7 +112,7 @@ class CoreRequest:
         with self._lock:
             self._num_waiting += characters
             paused = self._num_waiting > (0 if self._paused else MAX_WAITING)
-            if paused == self._paused or self._id is None:
+            if paused == self._paused or self._id is None or self._engine is None:
                 return
             self._paused = paused
             self._engine.pause_request(self._id, paused)  # with the lock, to keep the order
@@ -137,5 +136,5 @@ class CoreRequest:
             self._on_stalled()
 
     def _abort_submitted(self, done: asyncio.Future[int]) -> None:
-        if not done.cancelled() and done.exception() is None:
+        if self._engine is not None and not done.cancelled() and done.exception() is None:
             self._engine.abort(done.result())

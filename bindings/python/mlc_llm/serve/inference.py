@@ -13,21 +13,23 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from mlc_llm import _core
 from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.sdk.core_engine import CoreEngine
 from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest, Event
 from mlc_llm.serve.errors import error_body, error_response
 from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.slot import Lease
 
 _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+_QUICK_LOAD = 0.5  # seconds; streams that wait longer for their model begin with its progress
+_PROGRESS = 1.0  # seconds between two reports of it
 
 
 class AnswerFormat:
@@ -40,6 +42,12 @@ class AnswerFormat:
     def begin(self) -> bytes:
         """The first bytes of a stream."""
         return b""
+
+    def waiting(self, progress: Mapping[str, Any]) -> bytes:
+        """A sign of life while the model is loaded, before `begin`; for streams of events a
+        comment. `progress`: as `/ready` has it."""
+        is_events = self.media_type == AnswerFormat.media_type
+        return f": {json.dumps(progress)}\n\n".encode() if is_events else self.keep_alive
 
     def chunk(self, text: str) -> bytes:
         return b"data: " + text.encode() + b"\n\n"
@@ -60,12 +68,13 @@ class AnswerFormat:
 
 
 class RequestHandler:
-    """Handles one request: runs it in the core, formats the answer, and applies the time limits."""
+    """Handles one request: waits for its model, runs it in the core, formats the answer, and
+    applies the time limits."""
 
-    def __init__(
-        self, engine: CoreEngine, answer_format: AnswerFormat, options: ServeOptions
-    ) -> None:
-        self._core = CoreRequest(engine)
+    def __init__(self, lease: Lease, answer_format: AnswerFormat, options: ServeOptions) -> None:
+        """`lease`: whoever took it releases it when the request has ended."""
+        self._lease = lease
+        self._core = CoreRequest()
         self._format = answer_format
         self._options = options
         self._times = RequestTimes()
@@ -75,9 +84,10 @@ class RequestHandler:
     async def run(self, request: Request, route: str, body: Body, *, stream: bool) -> Response:
         """Runs the request to its end, or to the beginning of its stream. Releases its body."""
         try:
-            async with body.parsing():
-                await self._core.submit(route, body.data)
-            body.release()
+            if stream and not await self._lease.ready(self._at_most(_QUICK_LOAD)):
+                return self._stream(self._load_and_stream(route, body))
+            await self._wait_for_model(request)
+            await self._submit(route, body)
             return await (self._begin_stream() if stream else self._whole(request))
         except MLCError as error:
             self._core.end()
@@ -85,6 +95,29 @@ class RequestHandler:
         except BaseException:
             self._core.end()
             raise
+
+    async def _wait_for_model(self, request: Request) -> None:
+        """Waits for the load. Raises ClientDisconnect if the client leaves."""
+        if await self._lease.ready(0):
+            return
+        loaded = asyncio.ensure_future(self._lease.ready())
+        left = asyncio.ensure_future(_disconnected(request))
+        try:
+            await asyncio.wait(
+                {loaded, left}, timeout=self._remaining(), return_when=asyncio.FIRST_COMPLETED
+            )
+            if not loaded.done():
+                raise ClientDisconnect if left.done() else self._timeout_error()
+        finally:
+            loaded.cancel()
+            left.cancel()
+
+    async def _submit(self, route: str, body: Body) -> None:
+        """Gives the request to its model, which is loaded."""
+        engine = (await self._lease.model()).engine
+        async with body.parsing():
+            await self._core.submit(engine, route, body.data)
+        body.release()
 
     async def _whole(self, request: Request) -> Response:
         """Waits until the answer comes, the client leaves, or the deadline is over."""
@@ -120,9 +153,29 @@ class RequestHandler:
         events = await self._core.next_events(self._options.keep_alive)
         if events and events[0][0] == _core.EVENT_ERROR:
             return self._refuse(json.loads(events[0][1])["error"])
-        stream = self._server_sent_events(events)
+        return self._stream(self._server_sent_events(events))
+
+    def _stream(self, events: AsyncIterator[bytes]) -> Response:
         timeout = self._options.stalled_timeout
-        return _EventStream(stream, self._core, timeout, self._format.media_type)
+        return _EventStream(events, self._core, timeout, self._format.media_type)
+
+    async def _load_and_stream(self, route: str, body: Body) -> AsyncIterator[bytes]:
+        """A stream that begins before its model is loaded. So each error is an event."""
+        yield self._format.waiting(self._lease.progress())
+        while not await self._lease.ready(self._at_most(_PROGRESS)):
+            if self._remaining() == 0.0:
+                yield self._format.error(json.dumps(self._timeout_error().to_dict()))
+                return
+            yield self._format.waiting(self._lease.progress())
+        try:
+            await self._submit(route, body)
+        except MLCError as error:
+            translated = self._format.translate_error(error.to_dict()["error"])
+            yield self._format.error(json.dumps({"error": translated}))
+            return
+        events = await self._core.next_events(self._at_most(self._options.keep_alive))
+        async for part in self._server_sent_events(events):
+            yield part
 
     async def _server_sent_events(self, events: Sequence[Event]) -> AsyncIterator[bytes]:
         """Sends events when they come, and comments when no event comes for some time."""
@@ -132,14 +185,10 @@ class RequestHandler:
             head = b""
             if events and events[-1][0] != _core.EVENT_CHUNK:
                 return
-            remaining = self._remaining()
-            if remaining == 0.0:
+            if self._remaining() == 0.0:
                 yield self._format.error(json.dumps(self._timeout_error().to_dict()))
                 return
-            wait = self._options.keep_alive
-            events = await self._core.next_events(
-                wait if remaining is None else min(wait, remaining)
-            )
+            events = await self._core.next_events(self._at_most(self._options.keep_alive))
 
     def _write(self, events: Sequence[Event]) -> bytes:
         return b"".join(self._write_event(kind, text) for kind, text in events)
@@ -155,6 +204,11 @@ class RequestHandler:
 
     def _remaining(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+
+    def _at_most(self, seconds: float) -> float:
+        """These seconds, or those until the deadline."""
+        remaining = self._remaining()
+        return seconds if remaining is None else min(seconds, remaining)
 
     def _timeout_error(self) -> MLCError:
         limit = self._options.request_timeout

@@ -29,6 +29,7 @@ from mlc_llm.serve.connections import Connection, ConnectionLimits, ConnectionTa
 from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.slot import Lease
 
 _log = logging.getLogger("uvicorn.error")
 CLOSING_SECONDS = 5  # time for answers and connections to end
@@ -80,7 +81,8 @@ class Drain:
 
 
 class DrainMiddleware:
-    """Counts the running requests. Refuses new ones when draining has begun."""
+    """Counts the running requests, and releases their models at their end. Refuses new ones when
+    draining has begun."""
 
     def __init__(self, app: ASGIApp, *, drain: Drain) -> None:
         self._app = app
@@ -94,10 +96,13 @@ class DrainMiddleware:
             response.headers["Connection"] = "close"
             return await response(scope, receive, send)
         self._drain.running += 1
+        scope["leases"] = leases = list[Lease]()
         try:
             await self._app(scope, receive, send)
         finally:
             self._drain.running -= 1
+            for lease in leases:
+                lease.release()
 
 
 def listen_config(app: ASGIApp, options: ServeOptions, **places: Any) -> uvicorn.Config:
@@ -174,7 +179,9 @@ class Server(uvicorn.Server):
         """After the server has ended, waits for a load that was cancelled."""
         if self._loader.is_alive():
             self._loader.join(_CANCEL_SECONDS)
-        if self._loader.is_alive():  # it downloads or compiles; no file is left half written
+        self._models.close()
+        loads = self._loader.is_alive() or not self._models.wait_for_loads(_CANCEL_SECONDS)
+        if loads:  # a thread downloads or compiles; no file is left half written
             os._exit(0)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

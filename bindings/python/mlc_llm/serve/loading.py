@@ -106,6 +106,10 @@ class Loading:
             load(self.report)
             self._done += 1
 
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled
+
     def cancel(self) -> None:
         """Ends the load at its next report."""
         self._cancelled = True

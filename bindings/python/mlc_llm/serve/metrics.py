@@ -16,8 +16,10 @@ from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from mlc_llm.errors import UnavailableError
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.schemas import all_schemas
+from mlc_llm.serve.slot import ServedModel
 
 _PREFIX = "mlc_llm_"
 # Of the engine's names: what counts from the engine's start, whose end gives way to `_total`.
@@ -85,7 +87,7 @@ class _EngineCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         families: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
         for model in self._models.all():
-            for name, labels, value in _numbers(model.engine.metrics()):
+            for name, labels, value in _numbers(_metrics_of(model)):
                 if name not in families:
                     families[name] = _family(name, ["model", *labels])
                 families[name].add_metric([model.name, *labels.values()], value)
@@ -123,4 +125,12 @@ def _numbers(
 
 
 def to_json(models: ModelRegistry) -> str:
-    return json.dumps({model.name: model.engine.metrics() for model in models.all()})
+    return json.dumps({model.name: _metrics_of(model) for model in models.all()})
+
+
+def _metrics_of(model: ServedModel) -> dict[str, Any]:
+    """Empty if the model is being unloaded."""
+    try:
+        return model.engine.metrics()
+    except UnavailableError:
+        return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,9 +23,11 @@ from mlc_llm.serve.loading import LoadingSteps
 from mlc_llm.serve.model_names import require_path
 from mlc_llm.serve.ollama_answer import line
 from mlc_llm.serve.ollama_request import plain_name
-from mlc_llm.serve.registry import ModelRegistry, ServedModel
+from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.slot import ServedModel, Slot
 
 _NEVER = "2318-01-01T00:00:00Z"  # as Ollama writes that a model stays
+_LAST_TIME = 1e10  # seconds since 1970 that a date can have
 _HUBS = ("hf.co/", "huggingface.co/")
 _LOOK_SECONDS = 0.2  # between two looks at the progress of a download
 # A conversation, texts and a gap that are wrong: a model that cannot do it says so first.
@@ -43,28 +46,62 @@ _SIZES = {
 }
 
 
-def tag(model: ServedModel, name: str) -> dict[str, Any]:
-    """An entry of `/api/tags`."""
+def tag(slot: Slot, name: str) -> dict[str, Any]:
+    """An entry of `/api/tags`. Of a model that is not loaded only names are known."""
+    if slot.served is not None:
+        return _loaded_tag(slot.served, name)
+    is_file = slot.spec.argument.endswith(".gguf")
+    return {
+        "name": f"{name}:latest",
+        "model": f"{name}:latest",
+        "modified_at": _time(slot.created),
+        "size": _size(Path(slot.spec.argument)),
+        "digest": hashlib.sha256(slot.spec.argument.encode()).hexdigest(),
+        "details": _no_details("gguf" if is_file else "mlc"),
+    }
+
+
+def _size(path: Path) -> int:
+    """Of a file, or of the files in a folder; 0 if it is not here."""
+    try:
+        files = [path] if path.is_file() else list(path.iterdir())
+        return sum(file.stat().st_size for file in files if file.is_file())
+    except (OSError, ValueError):
+        return 0
+
+
+def _no_details(kind: str) -> dict[str, Any]:
+    return {
+        "parent_model": "",
+        "format": kind,
+        "family": "",
+        "families": [],
+        "parameter_size": "",
+        "quantization_level": "",
+    }
+
+
+def _loaded_tag(model: ServedModel, name: str) -> dict[str, Any]:
     folder = Path(model.engine.model.folder)
     config = (folder / "mlc-chat-config.json").read_bytes()
     return {
         "name": f"{name}:latest",
         "model": f"{name}:latest",
         "modified_at": _time(model.created),
-        "size": sum(file.stat().st_size for file in folder.iterdir() if file.is_file()),
+        "size": _size(folder),
         "digest": hashlib.sha256(config).hexdigest(),
         "details": _details(model),
     }
 
 
-def running(model: ServedModel) -> dict[str, Any]:
+def running(slot: Slot, model: ServedModel) -> dict[str, Any]:
     """An entry of `/api/ps`."""
-    plan = model.engine.plan()
-    size = plan["total_bytes"]
+    size, at = model.num_bytes, slot.idle_at()
+    stays = slot.idle_timeout if at is None else max(0.0, at - time.monotonic())
     return {
-        **tag(model, model.name),
+        **_loaded_tag(model, model.name),
         "size": size,
-        "expires_at": _NEVER,
+        "expires_at": _NEVER if stays is None else _expiry(stays),
         "size_vram": 0 if model.engine.device.startswith(("cpu", "fake")) else size,
         "context_length": model.abilities.context_window_size,
     }
@@ -94,9 +131,9 @@ def show(model: ServedModel) -> dict[str, Any]:
 
 def _details(model: ServedModel) -> dict[str, Any]:
     size = re.search(r"(?<![\d.])(\d+(?:\.\d+)?)\s?([mb])(?![a-z])", model.name.lower())
+    kind = "gguf" if model.argument.endswith(".gguf") else "mlc"
     return {
-        "parent_model": "",
-        "format": "gguf" if model.argument.endswith(".gguf") else "mlc",
+        **_no_details(kind),
         "family": _family(model),
         "families": [_family(model)],
         "parameter_size": "".join(size.groups()).upper() if size else "",
@@ -125,6 +162,12 @@ def _can(engine: CoreEngine, route: str, request: dict[str, Any]) -> bool:
     except MLCError:
         return True
     raise AssertionError(f"the core took an empty request for {route}")
+
+
+def _expiry(seconds: float) -> str:
+    """The time in so many seconds."""
+    at = time.time() + seconds
+    return _time(at) if at < _LAST_TIME else _NEVER
 
 
 def _time(seconds: float) -> str:
@@ -176,9 +219,9 @@ def _make(name: str, steps: LoadingSteps) -> None:
 def delete(models: ModelRegistry, name: str) -> None:
     """Removes a kept model; one that is loaded is unloaded first. Raises MLCError if it is not
     kept."""
-    served = next((model for model in models.all() if model.answers_to(name)), None)
-    kept = find_kept([name if served is None else served.argument])
-    if served is not None:
-        models.unload(served.name)
+    slot = next((slot for slot in models.known() if slot.spec.answers_to(name)), None)
+    kept = find_kept([name if slot is None or not slot.given else slot.spec.argument])
+    if slot is not None:
+        models.unload(slot.name)
     for model in kept:
         remove(model)

@@ -32,7 +32,7 @@ from mlc_llm.serve.ollama_request import (
     streams,
 )
 from mlc_llm.serve.openapi import gives, takes
-from mlc_llm.serve.state import models_of
+from mlc_llm.serve.state import lease_model, models_of
 from mlc_llm.serve.translated import Translation
 from mlc_llm.serve.validation import check
 
@@ -44,11 +44,15 @@ class _Generation(Translation):
     """A request for a text, or one that only loads the model."""
 
     async def run(self, request: Request) -> Response:
-        asked, model = await self.read(request)
-        keep_alive(asked)
+        asked, lease = await self.read(request)
+        lease.keep_alive = keep_alive(asked)
         if not asks_nothing(asked):
-            return await self.submit(request, asked, model)
-        answer = self.answer(asked, model.name).loaded("load")  # type: ignore[attr-defined]
+            return await self.submit(request, asked, lease)
+        leaves = lease.keep_alive == 0
+        if not leaves:
+            await lease.model()
+        reason = "unload" if leaves else "load"
+        answer = self.answer(asked, lease.name).loaded(reason)  # type: ignore[attr-defined]
         if streams(asked):
             return Response(line(answer), media_type=NDJSON)
         return JSONResponse(answer)
@@ -123,10 +127,12 @@ async def embeddings(request: Request) -> Response:
 
 @router.get("/tags", responses=gives("OllamaModels"))
 async def tags(request: Request) -> Response:
-    """The models that can answer."""
-    models = models_of(request).all()
+    """The models that can answer, loaded or not."""
+    models = models_of(request)
     entries = await asyncio.to_thread(
-        lambda: [ollama_models.tag(model, name) for model in models for name in model.names]
+        lambda: [
+            ollama_models.tag(slot, name) for slot in models.known() for name in slot.spec.names
+        ]
     )
     return JSONResponse({"models": entries})
 
@@ -134,8 +140,10 @@ async def tags(request: Request) -> Response:
 @router.get("/ps", responses=gives("OllamaModels"))
 async def ps(request: Request) -> Response:
     """The models that are loaded."""
-    models = models_of(request).all()
-    entries = await asyncio.to_thread(lambda: [ollama_models.running(model) for model in models])
+    slots = models_of(request).known
+    entries = await asyncio.to_thread(
+        lambda: [ollama_models.running(slot, slot.served) for slot in slots() if slot.served]
+    )
     return JSONResponse({"models": entries})
 
 
@@ -151,7 +159,7 @@ async def version() -> Response:
 async def show(request: Request) -> Response:
     """Everything about a model."""
     asked = await _read(request, "OllamaShowRequest")
-    model = models_of(request).find(ollama_models.named(asked))
+    model = await (await lease_model(request, ollama_models.named(asked))).model()
     return JSONResponse(await asyncio.to_thread(ollama_models.show, model))
 
 

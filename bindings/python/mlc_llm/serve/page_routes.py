@@ -7,7 +7,9 @@ The browser lets the page run only its own scripts and styles and reach only thi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mimetypes
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from mlc_llm.errors import MLCError
-from mlc_llm.serve.registry import ServedModel
+from mlc_llm.serve.slot import Slot
 from mlc_llm.serve.state import models_of, options_of
 
 FOLDER = Path(__file__).parent / "page"
@@ -73,22 +75,18 @@ async def page_info(request: Request) -> Response:
     loading = models.loading
     described = await asyncio.to_thread(lambda: [_describe(one) for one in models.chat_models()])
     content = {
-        "models": [one for one in described if one is not None],
+        "models": described,
         "can_load": options_of(request).enable_admin,
         "loading": None if loading.ended else loading.progress()["progress"],
     }
     return JSONResponse(content)
 
 
-def _describe(model: ServedModel) -> dict[str, Any] | None:
-    """None if the model is being unloaded."""
-    try:
-        abilities = model.abilities
-    except MLCError:
-        return None
-    return {
-        "id": model.name,
-        "context_window_size": abilities.context_window_size,
-        "takes_pictures": abilities.takes_pictures,
-        "defaults": dict(abilities.defaults),
-    }
+def _describe(slot: Slot) -> dict[str, Any]:
+    """What a model can do is known once it is loaded."""
+    found: dict[str, Any] = {"context_window_size": None, "takes_pictures": None, "defaults": {}}
+    if slot.served is not None:
+        with contextlib.suppress(MLCError):  # it is being unloaded
+            abilities = slot.served.abilities
+            found = {**asdict(abilities), "defaults": dict(abilities.defaults)}
+    return {"id": slot.name, **found}

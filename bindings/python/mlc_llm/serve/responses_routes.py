@@ -18,7 +18,7 @@ from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import to_chat
 from mlc_llm.serve.responses_state import own_items
-from mlc_llm.serve.state import responses_of
+from mlc_llm.serve.state import keep_lease, responses_of
 from mlc_llm.serve.translated import Translation, dump
 
 router = APIRouter(prefix="/v1/responses", tags=["inference"])
@@ -29,7 +29,7 @@ class _Responses(Translation):
     """A response after those that it follows."""
 
     async def run(self, request: Request) -> Response:
-        asked, model = await self.read(request)
+        asked, lease = await self.read(request)
         state = responses_of(request)
         own = {**asked, "input": own_items(asked)}
         before = await state.conversation(asked)
@@ -37,24 +37,26 @@ class _Responses(Translation):
         if asked.get("store") is False:
             if asked.get("background"):
                 raise _refused("background", "needs 'store'")
-            answer = ResponsesAnswerFormat(asked, model.name)
+            answer = ResponsesAnswerFormat(asked, lease.name)
         else:
-            answer = ResponsesAnswerFormat(asked, model.name, partial(state.keep, own))
+            answer = ResponsesAnswerFormat(asked, lease.name, partial(state.keep, own))
         if not asked.get("background"):
-            return await self.submit(request, whole, model, answer)
+            return await self.submit(request, whole, lease, answer)
         if asked.get("stream"):
             raise _refused("stream", "does not go with 'background'; ask for the response later")
-        return JSONResponse(state.begin(own, answer, model.engine, dump(to_chat(whole))))
+        queued = state.begin(own, answer, lease, dump(to_chat(whole)))
+        keep_lease(request, lease)
+        return JSONResponse(queued)
 
 
 class _Counts(Translation):
     """The same, of which only the prompt is counted."""
 
     async def run(self, request: Request) -> Response:
-        asked, model = await self.read(request)
+        asked, lease = await self.read(request)
         before = await responses_of(request).conversation(asked)
         whole = {**asked, "input": [*before, *own_items(asked)]} if before else asked
-        return await self.submit(request, whole, model, InputTokens())
+        return await self.submit(request, whole, lease, InputTokens())
 
 
 # Fields that need services that this server does not have.

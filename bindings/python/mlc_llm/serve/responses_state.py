@@ -13,11 +13,11 @@ from typing import Any
 from mlc_llm import _core
 from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.sdk.core_engine import CoreEngine
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
+from mlc_llm.serve.slot import Lease
 
 _MAX_IN_BACKGROUND = 256
 _ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
@@ -26,6 +26,7 @@ _ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning
 @dataclass
 class _Running:
     core: CoreRequest
+    lease: Lease
     kept: KeptResponse
     task: asyncio.Task[None] | None = None
 
@@ -57,10 +58,11 @@ class ResponseState:
         self,
         asked: Mapping[str, Any],
         answer: ResponsesAnswerFormat,
-        engine: CoreEngine,
+        lease: Lease,
         body: bytes,
     ) -> dict[str, Any]:
-        """Begins a response in the background. Returns it as it is now."""
+        """Begins a response in the background. Returns it as it is now. Releases the lease at its
+        end."""
         if len(self._running) >= _MAX_IN_BACKGROUND:
             raise error_of(
                 reasons.SERVER_BUSY, f"{_MAX_IN_BACKGROUND} responses are made in the background"
@@ -68,8 +70,9 @@ class ResponseState:
         queued = answer.describe("queued")
         kept = KeptResponse(queued["id"], queued["previous_response_id"], asked["input"], queued)
         self.store.put(kept)
-        running = self._running[kept.id] = _Running(CoreRequest(engine), kept)
+        running = self._running[kept.id] = _Running(CoreRequest(), lease, kept)
         running.task = asyncio.ensure_future(self._run(running, answer, body))
+        running.task.add_done_callback(lambda _: lease.release())
         return queued
 
     async def cancel(self, response_id: str) -> dict[str, Any]:
@@ -122,7 +125,8 @@ class ResponseState:
 
     async def _ask(self, running: _Running, answer: ResponsesAnswerFormat, body: bytes) -> None:
         try:
-            await running.core.submit("chat.completions", body)
+            engine = (await running.lease.model()).engine
+            await running.core.submit(engine, "chat.completions", body)
         except MLCError as error:
             answer.failed(error.to_dict()["error"])
             return

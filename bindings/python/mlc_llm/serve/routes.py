@@ -19,7 +19,7 @@ from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.infill import INFILL
 from mlc_llm.serve.openapi import gives, gives_text, takes
 from mlc_llm.serve.responses import InputTokens
-from mlc_llm.serve.state import drain_of, models_of, options_of
+from mlc_llm.serve.state import drain_of, lease_model, models_of, options_of
 
 inference = APIRouter(tags=["inference"])
 service = APIRouter(tags=["service"])
@@ -29,9 +29,8 @@ async def _answer(request: Request, route: str, form: AnswerFormat | None = None
     require_json(request)
     body = body_of(request)
     fields = await peek(body)
-    models = models_of(request)
-    find = models.find_for_embeddings if route == "embeddings" else models.find
-    model = find(model_name(fields))
+    name = model_name(fields)
+    lease = await lease_model(request, name, embeddings=route == "embeddings")
     options = options_of(request)
     if fields.get("debug_config") is not None and not options.enable_debug:
         raise error_of(
@@ -40,7 +39,7 @@ async def _answer(request: Request, route: str, form: AnswerFormat | None = None
             param="debug_config",
         )
     stream = fields.get("stream") is True and form is None
-    return await RequestHandler(model.engine, form or AnswerFormat(), options).run(
+    return await RequestHandler(lease, form or AnswerFormat(), options).run(
         request, route, body, stream=stream
     )
 
@@ -128,8 +127,9 @@ async def count_message_tokens(request: Request) -> Response:
 
 @service.get("/v1/models", responses=gives("ModelList"))
 async def list_models(request: Request) -> Response:
-    """The models that can answer."""
-    data = [model.describe(name) for model in models_of(request).all() for name in model.names]
+    """The models that can answer, loaded or not. `status` says which."""
+    known = await asyncio.to_thread(models_of(request).known)
+    data = [slot.describe(name) for slot in known for name in slot.spec.names]
     return JSONResponse({"object": "list", "data": data})
 
 
@@ -137,8 +137,8 @@ async def list_models(request: Request) -> Response:
 async def retrieve_model(request: Request, model: str) -> Response:
     """One model."""
     require_name(model)
-    found = models_of(request).find(model)
-    return JSONResponse(found.describe(model if model in found.names else None))
+    slot = await asyncio.to_thread(models_of(request).look_up, model)
+    return JSONResponse(slot.describe(model if model in slot.spec.names else None))
 
 
 @service.get("/health", responses=gives("HealthStatus"))
@@ -156,7 +156,14 @@ async def ready(request: Request) -> Response:
     loading = models_of(request).loading
     if not loading.ended:
         return error_response(loading.refusal().to_dict(), beside=loading.progress())
-    return JSONResponse({"status": "ready", "model": models_of(request).find(None).name})
+    models = models_of(request)
+    slots = await asyncio.to_thread(models.known)
+    if not slots:
+        raise models.unknown(None)
+    first = next((slot for slot in slots if slot.given), slots[0])
+    loads = [slot.loading.progress() for slot in slots if slot.phase == "loading"]
+    ready = {"status": "ready", "model": first.name}
+    return JSONResponse({**ready, "loading": loads} if loads else ready)
 
 
 @service.get("/metrics", responses=gives_text("text/plain"))

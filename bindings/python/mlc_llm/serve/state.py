@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 
 from mlc_llm.serve.lifecycle import Drain
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.responses_state import ResponseState
+from mlc_llm.serve.slot import Lease
 
 
 def models_of(request: Request) -> ModelRegistry:
@@ -28,3 +31,19 @@ def drain_of(request: Request) -> Drain:
 def responses_of(request: Request) -> ResponseState:
     state: ResponseState = request.app.state.responses
     return state
+
+
+async def lease_model(request: Request, name: str | None, *, embeddings: bool = False) -> Lease:
+    """Holds the model that a request names until the request has ended; loads it if need be."""
+    models = models_of(request)
+    if not models.is_at_hand(name):
+        await asyncio.to_thread(models.look_up, name)
+    lease = models.lease_for_embeddings(name) if embeddings else models.lease(name)
+    request.scope["leases"].append(lease)
+    return lease
+
+
+def keep_lease(request: Request, lease: Lease) -> Lease:
+    """Takes a lease over from its request: whoever calls this releases it."""
+    request.scope["leases"].remove(lease)
+    return lease

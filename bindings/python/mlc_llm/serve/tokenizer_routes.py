@@ -19,8 +19,8 @@ from starlette.responses import Response
 from mlc_llm.serve.body import body_of, model_name, parse_object, peek, require_json
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.openapi import gives, takes
-from mlc_llm.serve.registry import ServedModel
-from mlc_llm.serve.state import models_of, options_of
+from mlc_llm.serve.slot import ServedModel
+from mlc_llm.serve.state import lease_model, options_of
 
 router = APIRouter(tags=["inference"])
 _TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token")
@@ -36,8 +36,8 @@ class _TextAnswer(AnswerFormat):
 
 async def _answer(request: Request, route: str, form: AnswerFormat) -> Response:
     body = body_of(request)
-    model = models_of(request).find(model_name(await peek(body)))
-    handler = RequestHandler(model.engine, form, options_of(request))
+    lease = await lease_model(request, model_name(await peek(body)))
+    handler = RequestHandler(lease, form, options_of(request))
     return await handler.run(request, route, body, stream=False)
 
 
@@ -67,7 +67,8 @@ async def detokenize(request: Request) -> Response:
 @router.get("/tokenizer_info", include_in_schema=False)
 async def tokenizer_info(request: Request, model: str | None = None) -> Response:
     """The first model's tokenizer_config.json, with its special tokens as texts."""
-    return JSONResponse(await asyncio.to_thread(_describe, models_of(request).find(model)))
+    lease = await lease_model(request, model)
+    return JSONResponse(await asyncio.to_thread(_describe, await lease.model()))
 
 
 def _describe(model: ServedModel) -> dict[str, Any]:

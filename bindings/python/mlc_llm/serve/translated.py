@@ -16,8 +16,8 @@ from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
-from mlc_llm.serve.registry import ServedModel
-from mlc_llm.serve.state import models_of, options_of
+from mlc_llm.serve.slot import Lease
+from mlc_llm.serve.state import lease_model, options_of
 from mlc_llm.serve.validation import check
 
 Asked = Mapping[str, Any]
@@ -56,21 +56,20 @@ class Translation:
         """Answers a request."""
         return await self.submit(request, *await self.read(request))
 
-    async def read(self, request: Request) -> tuple[dict[str, Any], ServedModel]:
+    async def read(self, request: Request) -> tuple[dict[str, Any], Lease]:
         """What a request asks, and of which model."""
         require_json(request)
         body = body_of(request)
         async with body.parsing():
             asked = await asyncio.to_thread(self.parse, body.data)
-        models = models_of(request)
-        find = models.find_for_embeddings if self.embeds else models.find
-        return asked, find(self.name(model_name(asked)))
+        name = self.name(model_name(asked))
+        return asked, await lease_model(request, name, embeddings=self.embeds)
 
     async def submit(
         self,
         request: Request,
         asked: Asked,
-        model: ServedModel,
+        lease: Lease,
         answer: AnswerFormat | None = None,
     ) -> Response:
         """Runs what was asked in the core. `answer`: another form of the answer."""
@@ -78,7 +77,7 @@ class Translation:
         body = body_of(request)
         body.data = dump(fields)
         handler = RequestHandler(
-            model.engine, answer or self.answer(asked, model.name), options_of(request)
+            lease, answer or self.answer(asked, lease.name), options_of(request)
         )
         return await handler.run(request, route, body, stream=self.streams(asked))
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -701,11 +701,22 @@ export const ThermalLimits: Codec<types.ThermalLimits> = struct([
   required("prefill_chunk_size", whole),
 ]);
 
+export const ModelStatus: Codec<types.ModelStatus> = words([
+  "unloaded",
+  "loading",
+  "loaded",
+  "sleeping",
+  "leaving",
+  "failed",
+]);
+
 export const ModelObject: Codec<types.ModelObject> = struct([
   required("id", text),
   required("object", constant("model")),
   required("created", whole),
   required("owned_by", text),
+  optional("status", ModelStatus),
+  optional("progress", float),
 ]);
 
 export const ModelList: Codec<types.ModelList> = struct([

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "1204e92109146aae";
+export const SCHEMA_HASH = "d61856f38c91cb70";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1396,6 +1396,25 @@ export interface ThermalLimits {
   prefill_chunk_size: number;
 }
 
+/**
+ * Whether a server has a model in memory.
+ *
+ * "unloaded": It is known, and a request loads it.
+ * "loading": It is being loaded.
+ * "loaded": It answers at once.
+ * "sleeping": It is loaded, and gave back what can be computed or read again.
+ * "leaving": It ends its last requests, and leaves.
+ * "failed": Its last load failed; it is tried again after some time.
+ */
+export type ModelStatus =
+  | "unloaded"
+  | "loading"
+  | "loaded"
+  | "sleeping"
+  | "leaving"
+  | "failed"
+  | (string & {});
+
 /** A model that can answer. */
 export interface ModelObject {
   /** The model's name, as requests give it in `model`. */
@@ -1406,6 +1425,10 @@ export interface ModelObject {
   created: number;
   /** Who offers it. */
   owned_by: string;
+  /** Whether it is in memory. Absent: nobody says. */
+  status?: ModelStatus;
+  /** How far its load is. Range: at least 0 and at most 1. */
+  progress?: number;
 }
 
 /** The models that can answer. */

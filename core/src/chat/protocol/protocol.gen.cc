@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1782,6 +1782,13 @@ Json ThermalLimits::ToJson() const {
       .Finish();
 }
 
+wire::Words WireWords(ModelStatus) {
+  static constexpr const char* kWords[] = {
+      "unloaded", "loading", "loaded", "sleeping", "leaving", "failed",
+  };
+  return {kWords, std::size(kWords)};
+}
+
 Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path) {
   ModelObject out;
   wire::ObjectReader reader(json, path);
@@ -1789,6 +1796,8 @@ Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path)
   reader.Constant("object", "model");
   reader.Required("created", &out.created, wire::Limits().AtLeast(0));
   reader.Required("owned_by", &out.owned_by);
+  reader.Optional("status", &out.status);
+  reader.Optional("progress", &out.progress, wire::Limits().AtLeast(0).AtMost(1));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1799,6 +1808,8 @@ Json ModelObject::ToJson() const {
       .Constant("object", "model")
       .Required("created", created)
       .Required("owned_by", owned_by)
+      .Optional("status", status)
+      .Optional("progress", progress)
       .Finish();
 }
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "1204e92109146aae";
+inline constexpr char kSchemaHash[] = "d61856f38c91cb70";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1505,6 +1505,23 @@ struct ThermalLimits {
   Json ToJson() const;
 };
 
+// Whether a server has a model in memory.
+enum class ModelStatus {
+  // It is known, and a request loads it.
+  kUnloaded,
+  // It is being loaded.
+  kLoading,
+  // It answers at once.
+  kLoaded,
+  // It is loaded, and gave back what can be computed or read again.
+  kSleeping,
+  // It ends its last requests, and leaves.
+  kLeaving,
+  // Its last load failed; it is tried again after some time.
+  kFailed,
+};
+wire::Words WireWords(ModelStatus);
+
 // A model that can answer.
 struct ModelObject {
   // The model's name, as requests give it in `model`.
@@ -1515,6 +1532,10 @@ struct ModelObject {
   int64_t created = 0;
   // Who offers it.
   std::string owned_by;
+  // Whether it is in memory. Absent: nobody says.
+  std::optional<wire::OpenEnum<ModelStatus>> status;
+  // How far its load is. Range: at least 0 and at most 1.
+  std::optional<double> progress;
 
   static Result<ModelObject> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;

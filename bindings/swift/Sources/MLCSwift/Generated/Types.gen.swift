@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "1204e92109146aae"
+let schemaHash = "d61856f38c91cb70"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -4068,6 +4068,57 @@ public struct ThermalLimits: WireObject {
     }
 }
 
+/// Whether a server has a model in memory.
+public enum ModelStatus: WireEnum {
+    /// It is known, and a request loads it.
+    case unloaded
+    /// It is being loaded.
+    case loading
+    /// It answers at once.
+    case loaded
+    /// It is loaded, and gave back what can be computed or read again.
+    case sleeping
+    /// It ends its last requests, and leaves.
+    case leaving
+    /// Its last load failed; it is tried again after some time.
+    case failed
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .unloaded,
+        .loading,
+        .loaded,
+        .sleeping,
+        .leaving,
+        .failed,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "unloaded": self = .unloaded
+        case "loading": self = .loading
+        case "loaded": self = .loaded
+        case "sleeping": self = .sleeping
+        case "leaving": self = .leaving
+        case "failed": self = .failed
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .unloaded: "unloaded"
+        case .loading: "loading"
+        case .loaded: "loaded"
+        case .sleeping: "sleeping"
+        case .leaving: "leaving"
+        case .failed: "failed"
+        case .unknown(let word): word
+        }
+    }
+}
+
 /// A model that can answer.
 public struct ModelObject: WireObject {
     /// The model's name, as requests give it in `model`.
@@ -4078,15 +4129,23 @@ public struct ModelObject: WireObject {
     public var created: Int
     /// Who offers it.
     public var owned_by: String
+    /// Whether it is in memory. Absent: nobody says.
+    public var status: ModelStatus?
+    /// How far its load is. Range: at least 0 and at most 1.
+    public var progress: Double?
 
     public init(
         id: String,
         created: Int,
-        owned_by: String
+        owned_by: String,
+        status: ModelStatus? = nil,
+        progress: Double? = nil
     ) {
         self.id = id
         self.created = created
         self.owned_by = owned_by
+        self.status = status
+        self.progress = progress
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -4095,6 +4154,8 @@ public struct ModelObject: WireObject {
         try reader.constant("object", "model")
         self.created = try reader.required("created")
         self.owned_by = try reader.required("owned_by")
+        self.status = try reader.optional("status")
+        self.progress = try reader.optional("progress")
     }
 
     public var jsonValue: JSONValue {
@@ -4103,6 +4164,8 @@ public struct ModelObject: WireObject {
         writer.constant("object", "model")
         writer.required("created", self.created)
         writer.required("owned_by", self.owned_by)
+        writer.optional("status", self.status)
+        writer.optional("progress", self.progress)
         return writer.jsonValue
     }
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1204e92109146aae
+// Schema hash: d61856f38c91cb70
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "1204e92109146aae"
+internal const val SCHEMA_HASH = "d61856f38c91cb70"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2720,6 +2720,50 @@ data class ThermalLimits(
     val prefill_chunk_size: Long,
 )
 
+/** Whether a server has a model in memory. */
+@Serializable(with = ModelStatusSerializer::class)
+class ModelStatus private constructor(word: String, isKnown: Boolean) :
+    Word(word, isKnown) {
+    companion object {
+        /** It is known, and a request loads it. */
+        @JvmField
+        val unloaded: ModelStatus = ModelStatus("unloaded", true)
+
+        /** It is being loaded. */
+        @JvmField
+        val loading: ModelStatus = ModelStatus("loading", true)
+
+        /** It answers at once. */
+        @JvmField
+        val loaded: ModelStatus = ModelStatus("loaded", true)
+
+        /** It is loaded, and gave back what can be computed or read again. */
+        @JvmField
+        val sleeping: ModelStatus = ModelStatus("sleeping", true)
+
+        /** It ends its last requests, and leaves. */
+        @JvmField
+        val leaving: ModelStatus = ModelStatus("leaving", true)
+
+        /** Its last load failed; it is tried again after some time. */
+        @JvmField
+        val failed: ModelStatus = ModelStatus("failed", true)
+
+        private val knownWords = listOf(unloaded, loading, loaded, sleeping, leaving, failed).associateBy { it.word }
+
+        /** The word on the wire as a value, known or not. */
+        @JvmStatic
+        fun of(word: String): ModelStatus = knownWords[word] ?: unknown(word)
+
+        /** A word that this version does not know. */
+        @JvmStatic
+        fun unknown(word: String): ModelStatus = ModelStatus(word, false)
+    }
+}
+
+internal object ModelStatusSerializer :
+    WordSerializer<ModelStatus>("ModelStatus", ModelStatus::of)
+
 /** A model that can answer. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -2730,10 +2774,17 @@ data class ModelObject @JvmOverloads constructor(
     val created: Long,
     /** Who offers it. */
     val owned_by: String,
+    /** Whether it is in memory. Absent: nobody says. */
+    val status: String? = null,
+    /** How far its load is. Range: at least 0 and at most 1. */
+    val progress: Double? = null,
     /** The kind of object. */
     @EncodeDefault
     val `object`: String = "model",
-)
+) {
+    /** `status` as a value that tells known words from unknown ones. */
+    val statusEnum: ModelStatus? get() = status?.let(ModelStatus::of)
+}
 
 /** The models that can answer. */
 @Serializable

@@ -1,0 +1,273 @@
+"""Models that requests load: who is loaded, who leaves, who waits."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mlc_llm.errors import MLCError
+from mlc_llm.serve.catalogue import Catalogue, ModelSpec, models_in
+from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.room import ModelLimits
+from mlc_llm.serve.slot import Lease
+
+from .conftest import FAKE, PATIENCE, started_server
+from .test_loading import wait_until
+
+CHAT = "/v1/chat/completions"
+HELLO = [{"role": "user", "content": "Hello"}]
+PLAN_BYTES = 32768  # of the fake model
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three models, and one whose tokenizer is damaged."""
+    folder = tmp_path_factory.mktemp("models")
+    for name in ("a", "b", "c", "damaged"):
+        shutil.copytree(FAKE, folder / name)
+    (folder / "damaged" / "tokenizer.json").write_text("{")
+    return folder
+
+
+@pytest.fixture
+def models(folder: Path) -> Iterator[ModelRegistry]:
+    """Memory for two."""
+    with registry(folder, ModelLimits(memory_bytes=2 * PLAN_BYTES)) as models:
+        yield models
+
+
+@contextmanager
+def registry(folder: Path, limits: ModelLimits, **settings: Any) -> Iterator[ModelRegistry]:
+    template = ModelSpec(model=None, device="fake", **settings)
+    models = ModelRegistry(
+        catalogue=Catalogue(sources=[models_in(folder, template)]), limits=limits
+    )
+    yield models
+    models.close()
+    assert models.wait_for_loads(PATIENCE)
+
+
+def loaded(models: ModelRegistry) -> set[str]:
+    return {one.name for one in models.all()}
+
+
+def use(models: ModelRegistry, name: str) -> Lease:
+    """A lease on a model that is loaded."""
+    lease = models.lease(name)
+    lease.future.result(PATIENCE)
+    return lease
+
+
+def test_a_lease_loads_and_the_least_used_leaves(models: ModelRegistry) -> None:
+    assert loaded(models) == set()
+    for name, there in (("a", "a"), ("b", "ab"), ("a", "ab"), ("c", "ac"), ("b", "bc")):
+        lease = use(models, name)
+        assert lease.future.result().engine.model.name == name
+        assert loaded(models) == set(there)
+        lease.release()
+
+
+def test_a_model_in_use_ends_its_requests_first(models: ModelRegistry) -> None:
+    first, second = use(models, "a"), use(models, "b")
+    third = models.lease("c")
+    wait_until(lambda: "leaving" in {slot.phase for slot in models.known()})
+    late = models.lease("a")  # a is leaving: its next load answers
+    assert not third.future.done() and not late.future.done()
+    first.release()
+    assert third.future.result(PATIENCE).name == "c"
+    second.release()
+    assert late.future.result(PATIENCE).name == "a"
+    assert loaded(models) == {"a", "c"}
+
+
+def test_a_lease_that_nobody_wants_any_more(models: ModelRegistry) -> None:
+    holders = [use(models, "a"), use(models, "b")]
+    waiting = models.lease("c")
+    waiting.release()
+    for lease in holders:
+        lease.release()
+    wait_until(lambda: "c" in loaded(models))
+    assert all(slot.users == 0 for slot in models.known())
+
+
+def test_pinned_models_stay(folder: Path) -> None:
+    pinned = ModelSpec(model=str(folder / "a"), device="fake", names=("a",), pinned=True)
+    other = ModelSpec(model=str(folder / "b"), device="fake", names=("b",))
+    models = ModelRegistry(catalogue=Catalogue([pinned, other]), limits=ModelLimits(max_loaded=1))
+    use(models, "a").release()
+    with pytest.raises(MLCError, match="--max-loaded 1") as error:
+        use(models, "b")
+    assert error.value.code == "out_of_resources" and loaded(models) == {"a"}
+    models.close()
+
+
+def test_a_load_that_fails(models: ModelRegistry) -> None:
+    held = use(models, "a")
+    leases = [models.lease("damaged") for _ in range(3)]
+    errors = [lease.future.exception(PATIENCE) for lease in leases]
+    assert {type(error).__name__ for error in errors} == {"CorruptFileError"}
+    with pytest.raises(MLCError, match="tokenizer.json"):  # it is not tried again at once
+        models.lease("damaged")
+    assert held.future.result().engine.plan()["fits"]
+    held.release()
+
+
+def test_a_slow_load_does_not_hold_up_others(
+    models: ModelRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, resolve = threading.Event(), models_core().resolve_model
+
+    def slow(model: Any, **options: Any) -> Any:
+        if str(model).endswith("/b"):
+            go_on.wait(PATIENCE)
+        return resolve(model, **options)
+
+    monkeypatch.setattr("mlc_llm.sdk.core_engine.resolve_model", slow)
+    waiting = models.lease("b")
+    for name in ("a", "c"):
+        use(models, name).release()
+    assert not waiting.future.done()
+    state = {slot.name: slot.describe()["status"] for slot in models.known()}
+    assert state == {"a": "loaded", "b": "loading", "c": "loaded", "damaged": "unloaded"}
+    go_on.set()
+    assert waiting.future.result(PATIENCE).name == "b"
+
+
+def models_core() -> Any:
+    from mlc_llm.sdk import core_engine
+
+    return core_engine
+
+
+def test_unknown_names(models: ModelRegistry) -> None:
+    with pytest.raises(MLCError, match="near names: damaged") as error:
+        models.lease("damagd")
+    assert error.value.code == "model_not_found"
+
+
+def test_idle_models_leave(folder: Path) -> None:
+    with registry(folder, ModelLimits(), idle_timeout=0.2) as models:
+        held = use(models, "a")
+        use(models, "b").release()
+        wait_until(lambda: loaded(models) == {"a"})
+        held.release()
+        wait_until(lambda: loaded(models) == set())
+        use(models, "a").release()
+        assert loaded(models) == {"a"}
+
+
+def test_idle_models_sleep(folder: Path) -> None:
+    def state(models: ModelRegistry) -> str:
+        return str(models.look_up("a").describe()["status"])
+
+    with registry(folder, ModelLimits(), idle_timeout=0.1, when_idle="sleep") as models:
+        use(models, "a").release()
+        wait_until(lambda: state(models) == "sleeping")
+        lease = use(models, "a")
+        assert state(models) == "loaded"
+        assert lease.future.result().engine.call("tokenize", {"text": "x"})
+        lease.release()
+
+
+def test_a_request_says_how_long_its_model_stays(models: ModelRegistry) -> None:
+    lease = use(models, "a")
+    lease.keep_alive = 0
+    lease.release()
+    wait_until(lambda: loaded(models) == set())
+    lease = use(models, "a")
+    assert lease.slot.idle_timeout is None  # of the model again
+
+
+def test_a_server_that_ends_tells_those_who_wait(folder: Path) -> None:
+    with registry(folder, ModelLimits(max_loaded=1)) as models:
+        use(models, "a")
+        waiting = models.lease("b")
+        wait_until(lambda: "leaving" in {slot.phase for slot in models.known()})
+        models.close()
+        assert isinstance(waiting.future.exception(PATIENCE), MLCError)
+        with pytest.raises(MLCError) as error:
+            models.lease("a")
+        assert error.value.code == "shutting_down"
+
+
+def test_a_hundred_switches_lose_nothing(folder: Path) -> None:
+    """Three clients, three models, memory for two; streams, whole answers, clients that leave."""
+    options = ("--models-dir", str(folder), "--memory-limit", str(2 * PLAN_BYTES))
+    with started_server("--device", "fake", *options) as server:
+
+        def client(number: int) -> Counter[str]:
+            seen: Counter[str] = Counter()
+            with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
+                for turn in range(100):
+                    name = "abc"[(number + turn) % 3]
+                    body = {"model": name, "messages": HELLO, "max_tokens": 3}
+                    if (number + turn) % 4 == 0:
+                        answer = http.post(CHAT, json={**body, "stream": True})
+                        ok = f'"model":"{name}"' in answer.text and "[DONE]" in answer.text
+                        seen["streamed" if ok else answer.text] += 1
+                    elif (number + turn) % 7 == 0:
+                        with http.stream("POST", CHAT, json={**body, "stream": True}):
+                            seen["left"] += 1
+                    else:
+                        answer = http.post(CHAT, json=body)
+                        ok = answer.is_success and answer.json()["model"] == name
+                        seen["whole" if ok else answer.text] += 1
+            return seen
+
+        with ThreadPoolExecutor(3) as pool:
+            seen = sum(pool.map(client, range(3)), Counter[str]())
+        assert set(seen) == {"streamed", "left", "whole"} and sum(seen.values()) == 300, seen
+        assert server.errors.count("Unloaded") >= 100
+        states = httpx.get(f"{server.url}/v1/models", timeout=PATIENCE).json()["data"]
+        assert sum(one["status"] == "loaded" for one in states) <= 2
+        assert server.stop() == 0 and "Traceback" not in server.errors
+
+
+def test_a_stream_tells_how_far_the_load_is(models: ModelRegistry) -> None:
+    from mlc_llm.serve.body_room import Body, BodyRoom
+    from mlc_llm.serve.inference import AnswerFormat, RequestHandler
+    from mlc_llm.serve.options import ServeOptions
+
+    async def text_of() -> str:
+        holders = [use(models, "a"), use(models, "b")]
+        body = Body(BodyRoom(1 << 20))
+        body.data = b'{"messages": [{"role": "user", "content": "x"}], "stream": true}'
+        with models.lease("c") as lease:
+            handler = RequestHandler(lease, AnswerFormat(), ServeOptions())
+            answer: Any = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
+            parts = answer.body_iterator
+            text = await anext(parts)
+            for holder in holders:
+                holder.release()
+            return (text + b"".join([part async for part in parts])).decode()
+
+    text = asyncio.run(text_of())
+    assert text.startswith(': {"status": "loading", "model": "c", "stage": "files"')
+    assert text.endswith("data: [DONE]\n\n")
+
+
+def test_fifty_known_models_cost_nothing_at_the_start(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"m{number}").mkdir()
+        (tmp_path / f"m{number}" / "config.json").write_text("{}")
+    looked = []
+
+    def source() -> list[ModelSpec]:
+        looked.append(time.monotonic())
+        return list(models_in(tmp_path, ModelSpec(model=None))())
+
+    catalogue = Catalogue(sources=[source])
+    assert not looked
+    assert catalogue.find("m7") is not None and catalogue.find("m8") is not None
+    assert len(looked) == 1 and len(catalogue.all()) == 50
