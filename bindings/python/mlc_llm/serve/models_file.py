@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from mlc_llm.errors import MLCError
 from mlc_llm.prepare.hub_download import PREFIX
-from mlc_llm.prepare.model_source import DEFAULT_MODEL
+from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.serve.catalogue import ModelSpec, WhenIdle
 from mlc_llm.serve.settings_file import Table
 from mlc_llm.serve.validation import check
