@@ -22,6 +22,7 @@ from mlc_llm.errors import MLCError
 COMMANDS = {
     "chat": "chat with a model",
     "serve": "serve models over HTTP",
+    "launch": "start a coding tool with a model of this machine",
     "list": "list the models that are kept here",
     "pull": "download and prepare a model",
     "show": "show a model's config, template and memory plan",

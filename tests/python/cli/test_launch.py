@@ -1,0 +1,74 @@
+"""`mlc_llm launch`: what it runs, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlc_llm.cli.launch import prepare
+from mlc_llm.cli.launch_tools import TOOLS
+
+URL = "http://127.0.0.1:1"  # nobody answers there
+HOSTILE = "a 'b' \"c\" $(touch x) `id`; {url}\n"
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_is_told_the_server_the_key_and_the_model(name: str) -> None:
+    launch = prepare(TOOLS[name], "http://host:8000", "sk-1", "org/coder", "/file", ["more"])
+    said = json.dumps([launch.command, launch.variables, launch.file])
+    assert launch.command[0] == TOOLS[name].program and launch.command[-1] == "more"
+    assert "http://host:8000" in said and "sk-1" in said and "org/coder" in said
+    assert not any(f"{{{word}}}" in said for word in ("url", "key", "model", "file"))
+    if launch.file is not None:
+        assert json.loads(launch.file) and "/file" in json.dumps([launch.command, launch.variables])
+    assert TOOLS[name].get
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_shell_reads_what_is_printed(name: str) -> None:
+    """Values of strangers stay values."""
+    launch = prepare(TOOLS[name], URL, HOSTILE, HOSTILE, "/dev/null", [HOSTILE])
+    text = launch.describe().rpartition(shlex.join(launch.command))[0]
+    shown = subprocess.run(
+        ["bash", "-c", f"{text}\nenv -0; printf '%s\\0' {shlex.join(launch.command)}"],
+        capture_output=True, check=True, env={"PATH": os.environ["PATH"]},
+    ).stdout.decode()  # fmt: skip
+    items = shown.split("\0")
+    assert items[-len(launch.command) - 1 : -1] == list(launch.command)
+    for variable, value in launch.variables.items():
+        assert f"{variable}={value}" in items
+
+
+def test_print_starts_nothing(mlc_llm: Callable[..., Any]) -> None:
+    done = mlc_llm("launch", "claude", "--print", "--url", f"{URL}/v1/", "--model", "coder")
+    assert done.returncode == 0, done.stderr
+    assert f"export ANTHROPIC_BASE_URL={URL}\n" in done.stdout
+    assert "export ANTHROPIC_MODEL=coder\n" in done.stdout
+    assert done.stdout.splitlines()[-1] == "claude"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("claude",), "'claude' is not installed; to get it: npm install"),
+        (("nothing",), "invalid choice"),
+        (("claude", "--print", "--url", "localhost:8000"), "is no address such as http://"),
+        (("claude", "--print", "--url", "http://x y"), "is no address"),
+        (("claude", "--print", "--url", "http://[::1"), "is no address"),
+        (("claude", "--print", "--url", "file:///etc/passwd"), "is no address"),
+    ],
+)
+def test_what_cannot_be_launched(
+    mlc_llm: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    arguments: tuple[str, ...], words: str,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = mlc_llm("launch", *arguments)
+    assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
