@@ -110,11 +110,11 @@ def run(args: argparse.Namespace) -> None:
                 f"the server at {url} has no model; `mlc_llm pull HF://org/repo` gets one, and "
                 "`mlc_llm list --suggested` says which fit here"
             )
-        path = Path(folder) / "config.json"
-        launch = prepare(tool, url, key, model, str(path), args.rest)
+        file = Path(folder) / "config.json"
+        launch = prepare(tool, url, key, model, str(file), args.rest)
         if launch.file is not None:
-            path.touch(mode=0o600)  # it has the key
-            path.write_text(launch.file, encoding="utf-8")
+            file.touch(mode=0o600)  # it has the key
+            file.write_text(launch.file, encoding="utf-8")
         status = subprocess.call(launch.command, env={**os.environ, **launch.variables})
     sys.exit(status)
 
