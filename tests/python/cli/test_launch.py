@@ -21,10 +21,10 @@ HOSTILE = "a 'b' \"c\" $(touch x) `id`; {url}\n"
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_every_tool_is_told_the_server_the_key_and_the_model(name: str) -> None:
-    launch = prepare(TOOLS[name], "http://host:8000", "sk-1", "org/coder", "/file", ["more"])
+    launch = prepare(TOOLS[name], "http://host.test:8000", "sk-1", "org/coder", "/file", ["more"])
     said = json.dumps([launch.command, launch.variables, launch.file])
     assert launch.command[0] == TOOLS[name].program and launch.command[-1] == "more"
-    assert "http://host:8000" in said and "sk-1" in said and "org/coder" in said
+    assert "http://host.test:8000" in said and "sk-1" in said and "org/coder" in said
     assert not any(f"{{{word}}}" in said for word in ("url", "key", "model", "file"))
     if launch.file is not None:
         assert json.loads(launch.file) and "/file" in json.dumps([launch.command, launch.variables])
@@ -59,9 +59,9 @@ def test_print_starts_nothing(mlc_llm: Callable[..., Any]) -> None:
     [
         (("claude",), "'claude' is not installed; to get it: npm install"),
         (("nothing",), "invalid choice"),
-        (("claude", "--print", "--url", "localhost:8000"), "is no address such as http://"),
-        (("claude", "--print", "--url", "http://x y"), "is no address"),
-        (("claude", "--print", "--url", "http://[::1"), "is no address"),
+        (("claude", "--print", "--url", "localhost:8000"), "is no address such as http:"),
+        (("claude", "--print", "--url", "http://localhost x"), "is no address"),
+        (("claude", "--print", "--url", "http:" + "//[::1"), "is no address"),
         (("claude", "--print", "--url", "file:///etc/passwd"), "is no address"),
     ],
 )

@@ -55,7 +55,6 @@ TOOLS: Mapping[str, Tool] = {
         variables={},
         file_variable="OPENCODE_CONFIG",
         file={
-            "$schema": "https://opencode.ai/config.json",
             "model": "mlc_llm/{model}",
             "provider": {
                 "mlc_llm": {
@@ -75,7 +74,7 @@ TOOLS: Mapping[str, Tool] = {
     ),
     "goose": Tool(
         program="goose",
-        get="see https://block.github.io/goose/docs/getting-started/installation",
+        get="brew install block-goose-cli",
         variables={
             "GOOSE_PROVIDER": "openai",
             "GOOSE_MODEL": "{model}",
