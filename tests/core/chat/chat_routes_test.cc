@@ -154,7 +154,9 @@ TEST_F(ChatEngineTest, TwentyLikeliestTokensInOrder) {
     double total = 0;
     for (size_t i = 0; i < top.size(); ++i) {
       double logprob = top[i].Find("logprob")->as_double();
-      if (i > 0) EXPECT_LE(logprob, top[i - 1].Find("logprob")->as_double());
+      if (i > 0) {
+        EXPECT_LE(logprob, top[i - 1].Find("logprob")->as_double());
+      }
       total += std::exp(logprob);
     }
     EXPECT_GT(total, 20.0 / kByteVocab);

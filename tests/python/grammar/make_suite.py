@@ -4,7 +4,7 @@
 
 FOLDER is an unpacked source distribution of the package `jsonschema`, which carries the suite; by
 default pip fetches it. Each line has a schema with its `$schema`, and `valid` and `invalid` values.
-Drafts that say the same of a schema share a line where no keyword in it changed.
+A schema that occurs twice in a draft has one line.
 """
 
 from __future__ import annotations
