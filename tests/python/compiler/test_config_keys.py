@@ -73,11 +73,6 @@ _NO_HEAD = "an encoder has no head"
 _LENGTH = "a state has no length"
 _DRAFTS = "layers that predict a second token, which are not used"
 _INDEXER = "of the indexer, which is not used: a note says so"
-_EXPERTS = (
-    "moe_intermediate_size moe_latent_size moe_shared_expert_intermediate_size n_group "
-    "moe_shared_expert_overlap n_routed_experts n_shared_experts norm_topk_prob "
-    "num_experts_per_tok routed_scaling_factor topk_group"
-).split()
 _RESCALED = "for activations of 16 bits; these are float32"
 # And those that change nothing in one family.
 IN_FAMILY = {
@@ -97,7 +92,7 @@ IN_FAMILY = {
     ("nemotron_h", "mtp_layers_block_type"): _DRAFTS,
     ("nemotron_h", "num_nextn_predict_layers"): _DRAFTS,
     ("nemotron_h", "expand"): "mamba_num_heads and mamba_head_dim say it",
-    **{("nemotron_h", name): "no layer has experts, or the model is refused" for name in _EXPERTS},
+    ("nemotron_h", "moe_shared_expert_overlap"): _SPEED,
     ("minicpm3", "head_dim"): "transformers sets it to qk_rope_head_dim",
     ("bloom", "slow_but_exact"): _SPEED,
     ("ernie4_5_moe", "moe_norm_min"): "against a division by zero alone",
@@ -124,7 +119,12 @@ IN_FAMILY = {
     ("rwkv7", "num_heads"): "hidden_size and head_dim say it",
 }
 # Values that mean what is there already.
-SAME = {("deepseek_v2", "q_lora_rank"): [0], ("granitemoehybrid", "num_experts_per_tok"): [3]}
+SAME = {
+    ("deepseek_v2", "q_lora_rank"): [0],
+    ("granitemoehybrid", "num_experts_per_tok"): [3],
+    ("nemotron_h", "num_experts_per_tok"): [3],
+    ("nemotron_h", "topk_group"): [2],
+}
 # Other configs of a family: fields that count only beside others.
 _WINDOWS = {"use_sliding_window": True, "sliding_window": 8, "max_window_layers": 1}
 MORE: dict[str, list[dict[str, Any]]] = {

@@ -39,7 +39,7 @@ STRUCTURE = {
       for name in ("head_norms.all_heads", "pages_of", "values.are_keys")),
     "layers.parts.LatentSpec.queries",
     "layers.parts.MLPSpec.gated",
-    *(f"layers.parts.MoESpec.{name}" for name in ("apart", "shared_width")),
+    *(f"layers.parts.MoESpec.{name}" for name in ("apart", "gated", "shared_width")),
     *(f"layers.parts.DecayMixSpec.{name}" for name in ("decay", "mixes")),
     "layers.places",  # `off=["post_norm"]`
 }  # fmt: skip

@@ -23,6 +23,7 @@ CANNOT_SAY = (
     "gemma3_text",
     "gpt_oss",
     "gpt_oss_ramp",
+    "nemotron_h_experts",  # another architecture, which is not read
     "qwen2_window",
     "qwen3_moe_window",
     "qwen3_window",

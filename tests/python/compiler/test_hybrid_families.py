@@ -27,8 +27,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "more positions": ("opt", {"context_window_size": 65}, "context_window_size"),
     "Apertus without norms": ("apertus", {"qk_norm": False}, "qk_norm"),
     "another activation": ("apertus", {"hidden_act": "silu"}, "hidden_act"),
-    "Nemotron 3's experts": (
-        "nemotron_h", {"hybrid_override_pattern": "ME*E-M"}, "hybrid_override_pattern",
+    "experts of another width": (
+        "nemotron_h_experts", {"moe_latent_size": 32}, "moe_latent_size",
+    ),
+    "an unknown layer": (
+        "nemotron_h", {"hybrid_override_pattern": "MX*--M"}, "hybrid_override_pattern",
     ),
     "limits of time steps": ("nemotron_h", {"time_step_limit": [0.1, 1.0]}, "time_step_limit"),
     "too many experts chosen": ("jamba", {"num_experts_per_tok": 5}, "num_experts_per_tok"),

@@ -61,7 +61,7 @@ class RouterSpec:
 @dataclass(frozen=True, kw_only=True)
 class MoESpec(FeedForward):
     """The sum of the chosen experts' results, each times its weight. An expert is
-    down(activation(gate(x)) * up(x)).
+    down(activation(gate(x)) * up(x)), or without a gate down(activation(up(x))).
 
     `shared_width`: the width of an MLP that every row goes through as well; 0: none. With
     `shared_gate` its result is multiplied by sigmoid(a linear layer with one output). `apart`: the
@@ -73,6 +73,7 @@ class MoESpec(FeedForward):
     router: RouterSpec
     width: int
     activation: Activation = "silu"
+    gated: bool = True  # each expert, and the MLP that every row goes through
     bias: bool = False  # of each expert's linear layers
     shared_width: int = 0
     shared_gate: bool = False
@@ -86,12 +87,14 @@ class MoESpec(FeedForward):
             "mlp.experts.{}.gate_proj mlp.experts.{}.up_proj",
             "ffn_gate_exps ffn_up_exps",
         ),
+        "experts_up": Tensor("mlp.moe_up_proj", "mlp.experts.{}.up_proj", "ffn_up_exps"),
         "experts_down": Tensor("mlp.moe_down_proj", "mlp.experts.{}.down_proj", "ffn_down_exps"),
         "shared_gate_up": Tensor(
             "mlp.shared_expert.gate_up_proj",
             "mlp.shared_expert.gate_proj mlp.shared_expert.up_proj",
             "ffn_gate_shexp ffn_up_shexp",
         ),
+        "shared_up": Tensor("mlp.shared_expert.up_proj", gguf="ffn_up_shexp"),
         "shared_down": Tensor("mlp.shared_expert.down_proj", gguf="ffn_down_shexp"),
         "shared_gate": Tensor("mlp.shared_expert_gate", gguf="ffn_gate_inp_shexp"),
         "expert_scale": Tensor("router.per_expert_scale"),
@@ -104,6 +107,7 @@ class MoESpec(FeedForward):
 
     def __post_init__(self) -> None:
         assert not self.apart or (self.shared_width and not self.shared_gate), self
+        assert self.gated or not self.router.scales_input, self
 
     @property
     def has_own_norm(self) -> bool:
@@ -113,18 +117,26 @@ class MoESpec(FeedForward):
     def shared(self) -> MLPSpec | None:
         """The MLP that every row goes through as well."""
         wide = self.shared_width
-        return MLPSpec(width=wide, activation=self.activation) if wide else None
+        if not wide:
+            return None
+        return MLPSpec(width=wide, activation=self.activation, gated=self.gated)
+
+    @property
+    def first(self) -> tuple[str, tuple[int, ...]]:
+        """The role of the experts' first linear layer, and its pieces."""
+        if self.gated:
+            return "experts_gate_up", (self.width, self.width)
+        return "experts_up", (self.width,)
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         router, wide, count = self.router, self.width, self.router.experts
         yield from at.linear("router", (count,), at.hidden, router.bias, use="router")
         if router.correction:
             yield at.plain("correction", count)
-        up, down = (
-            ("experts_gate_up", (wide, wide), at.hidden),
+        for role, pieces, ins in (
+            (*self.first, at.hidden),
             ("experts_down", (at.hidden,), wide),
-        )
-        for role, pieces, ins in (up, down):
+        ):
             yield from at.linear(role, pieces, ins, self.bias, use="experts", experts=count)
         if self.shared is not None:
             yield from self.shared.parameters(at, "shared_")
@@ -175,7 +187,9 @@ class MoESpec(FeedForward):
             made = x @ at.weight(role)[i].T
             return made + at.bias(role)[i] if self.bias else made
 
-        return linear("experts_down", at.gated(self.activation, linear("experts_gate_up", x)))
+        made = linear(self.first[0], x)
+        made = (at.gated if self.gated else at.activated)(self.activation, made)
+        return linear("experts_down", made)
 
 
 _APART = ("mlp_norm", "router_norm", "experts_norm", "post_shared_norm", "post_experts_norm")

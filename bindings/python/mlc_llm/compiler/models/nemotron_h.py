@@ -1,8 +1,8 @@
 """Nemotron-H: a layer is one part, a mixer of Mamba 2, an attention without positions, or an MLP
-whose activation is the square of relu.
+whose activation is the square of relu. In Nemotron 3 experts without a gate, chosen as DeepSeek V3
+does, take the place of MLPs.
 
-transformers' `models/nemotron_h/modeling_nemotron_h.py`. Models with experts (Nemotron 3) are
-refused by name.
+transformers' `models/nemotron_h/modeling_nemotron_h.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.layers import MLPSpec, StateSpaceSpec
+from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec, StateSpaceSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mamba2 import (
@@ -20,13 +20,18 @@ from mlc_llm.compiler.models.mamba2 import (
     mixer_sources,
     refuse_limits,
 )
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-LINEAR, MLP = "linear_attention", "mlp"  # Hugging Face's words in `layers_block_type`
+LINEAR, MLP, EXPERTS = (
+    "linear_attention",
+    "mlp",
+    "moe",
+)  # Hugging Face's words in `layers_block_type`
 # Older words, and the letters of `hybrid_override_pattern`.
 _KINDS = {LINEAR: LINEAR, "mamba": LINEAR, FULL: FULL, "attention": FULL, MLP: MLP}
-_LETTERS = {"M": LINEAR, "*": FULL, "-": MLP, "E": "moe"}
+_KINDS[EXPERTS] = EXPERTS
+_LETTERS = {"M": LINEAR, "*": FULL, "-": MLP, "E": EXPERTS}
 _NAMES = {  # other names of our fields, of the mixer
     "n_groups": "mamba_n_groups",
     "conv_kernel": "mamba_d_conv",
@@ -47,6 +52,15 @@ class NemotronHConfig(DecoderConfig):
     mamba_proj_bias: bool
     attention_bias: bool
     mlp_bias: bool
+    n_routed_experts: int  # 0: no layer has any, and the others mean nothing
+    num_experts_per_tok: int
+    n_shared_experts: int
+    moe_intermediate_size: int
+    moe_shared_expert_intermediate_size: int
+    n_group: int
+    topk_group: int
+    norm_topk_prob: bool
+    routed_scaling_factor: float
     hidden_act = "relu2"
     activations = {"relu2": "relu2"}
     default_eps = 1e-5
@@ -55,6 +69,7 @@ class NemotronHConfig(DecoderConfig):
         "rms_norm_eps": ("layer_norm_epsilon", "norm_eps"),
         "hidden_act": ("mlp_hidden_act",),
         "head_dim": ("attention_head_dim",),
+        "n_routed_experts": ("num_local_experts",),
     }
 
     @classmethod
@@ -75,9 +90,9 @@ class NemotronHConfig(DecoderConfig):
         refuse_limits(read)
         read.always("use_bias", False)
         read.choice("mamba_hidden_act", of={"silu": "", "swish": ""}, default="silu")
-        # the first three: layers for drafts; then those of experts, which no layer has
+        # layers for drafts
         read.seen.update(("num_nextn_predict_layers", "mtp_layers_block_type"))
-        read.seen.update(("mtp_hybrid_override_pattern", *_EXPERTS))
+        read.seen.update(("mtp_hybrid_override_pattern", "moe_shared_expert_overlap"))
         read.seen.update(("residual_in_fp32", "rescale_prenorm_residual"))
         read.seen.update(("mamba_ssm_cache_dtype", "use_mamba_kernels"))  # how it is computed
         return {
@@ -91,6 +106,7 @@ class NemotronHConfig(DecoderConfig):
             "mamba_proj_bias": read.flag("mamba_proj_bias", default=False),
             "attention_bias": read.flag("attention_bias", default=False),
             "mlp_bias": read.flag("mlp_bias", default=False),
+            **_expert_fields(read, has_some=EXPERTS in kinds),
         }
 
     @classmethod
@@ -105,6 +121,25 @@ class NemotronHConfig(DecoderConfig):
             mixer = self.mixer()
             check_heads(mixer, mixer.values, "mamba_head_dim", "n_groups")
 
+    def experts(self) -> MoESpec:
+        router = RouterSpec(
+            experts=self.n_routed_experts,
+            chosen=self.num_experts_per_tok,
+            scores="sigmoid",
+            correction=True,
+            groups=self.n_group,
+            chosen_groups=self.topk_group,
+            normalize=self.norm_topk_prob,
+            factor=self.routed_scaling_factor,
+        )
+        return MoESpec(
+            router=router,
+            width=self.moe_intermediate_size,
+            activation="relu2",
+            gated=False,
+            shared_width=self.n_shared_experts * self.moe_shared_expert_intermediate_size,
+        )
+
     def mixer(self) -> StateSpaceSpec:
         return StateSpaceSpec(
             heads=self.mamba_num_heads,
@@ -118,11 +153,45 @@ class NemotronHConfig(DecoderConfig):
         )
 
 
-_EXPERTS = (
-    "moe_intermediate_size moe_latent_size moe_shared_expert_intermediate_size n_group "
-    "moe_shared_expert_overlap n_routed_experts n_shared_experts norm_topk_prob "
-    "num_experts_per_tok routed_scaling_factor topk_group num_local_experts"
-).split()
+# transformers' defaults.
+_EXPERT_SIZES = {
+    "n_routed_experts": 8,
+    "num_experts_per_tok": 2,
+    "n_shared_experts": 1,
+    "moe_intermediate_size": 7688,
+    "moe_shared_expert_intermediate_size": 7688,
+    "n_group": 1,
+    "topk_group": 1,
+}
+
+
+def _expert_fields(read: ConfigReader, *, has_some: bool) -> dict[str, Any]:
+    read.seen.update((*_EXPERT_SIZES, "moe_latent_size", "norm_topk_prob", "routed_scaling_factor"))
+    if not has_some:
+        nothing = {"norm_topk_prob": False, "routed_scaling_factor": 1.0}
+        return {**dict.fromkeys(_EXPERT_SIZES, 0), **nothing}
+    if read.config.get("moe_latent_size") is not None:
+        raise UnsupportedError(
+            "config: moe_latent_size, experts between linear layers of another width, is not "
+            "supported in this family",
+            param="moe_latent_size",
+        )
+    read.always("mlp_bias", False)
+    sizes = {name: read.integer(name, default=usual) for name, usual in _EXPERT_SIZES.items()}
+    if sizes["num_experts_per_tok"] > sizes["n_routed_experts"]:
+        raise CorruptFileError(
+            "config: num_experts_per_tok is more than n_routed_experts", param="num_experts_per_tok"
+        )
+    if sizes["n_routed_experts"] % sizes["n_group"] or sizes["topk_group"] > sizes["n_group"]:
+        raise CorruptFileError(
+            "config: n_group must divide n_routed_experts, and topk_group must not be more",
+            param="n_group",
+        )
+    return {
+        **sizes,
+        "norm_topk_prob": read.flag("norm_topk_prob", default=True),
+        "routed_scaling_factor": read.number("routed_scaling_factor", default=1.0),
+    }
 
 
 def _kinds(read: ConfigReader) -> tuple[str, ...]:
@@ -152,7 +221,8 @@ def decoder(c: NemotronHConfig) -> DecoderSpec:
     def part(layer: int, kind: str) -> Any:
         if kind == FULL:
             return c.attention(layer, rope=None, **bias)
-        return mlp if kind == MLP else c.mixer()
+        parts = {MLP: lambda: mlp, EXPERTS: c.experts, LINEAR: c.mixer}
+        return parts[kind]()
 
     layers = [LayerSpec((part(i, kind),), norm=c.rms) for i, kind in enumerate(c.layer_types)]
     return c.decoder(layers)
@@ -168,7 +238,16 @@ def tensors(c: NemotronHConfig) -> TensorMap:
         output="mixer.o_proj",
         up="mixer.up_proj",
         down="mixer.down_proj",
-    ).changed(layer="backbone.layers.{}.", **mixer_sources(c.mixer(), "mixer"))
+        router="mixer.gate",
+        experts_up="mixer.experts.{}.up_proj",
+        experts_down="mixer.experts.{}.down_proj",
+        shared_up="mixer.shared_experts.up_proj",
+        shared_down="mixer.shared_experts.down_proj",
+    ).changed(
+        correction=(Source("mixer.gate.e_score_correction_bias", is_whole=True),),
+        layer="backbone.layers.{}.",
+        **mixer_sources(c.mixer(), "mixer"),
+    )
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +30,21 @@ class Experts:
         self.nn, self.spec, self.hidden = nn, spec, hidden
         self.correction = nn.stored(name("correction")) if spec.router.correction else None
         self.scale = nn.stored(name("expert_scale")) if spec.router.scaled else None
-        self.up = self.stack(name("experts_gate_up"), (2 * spec.width, hidden))
+        role, pieces = spec.first
+        self.up = self.stack(name(role), (sum(pieces), hidden))
         self.down = self.stack(name("experts_down"), (hidden, spec.width))
-        self.gated = nn.gated(spec.width, spec.activation, spec.router.chosen)
+        chosen = spec.router.chosen
+        if spec.gated:
+            self.gated = nn.gated(spec.width, spec.activation, chosen)
+        else:
+            self.gated = self.beside(nn.activated(chosen * spec.width, spec.activation))
 
     def stack(self, name: str, shape: tuple[int, int]) -> Any:
         return _Stack(self.nn, self.spec, name, shape)
+
+    def beside(self, activated: Any) -> Any:
+        """What is computed of the rows of all places together, as rows of places."""
+        return lambda up: _Beside(activated(up), self.spec.router.chosen)
 
     def __call__(
         self,
@@ -127,6 +136,20 @@ class _Gathered:
 
     def quantized(self, codes: Any) -> relax.Var:
         return self.layer.gather(quantized(self.layer.nn, self.x, codes), self.sources)
+
+
+@dataclass(frozen=True)
+class _Beside:
+    """`each` rows side by side: their codes are those of one long row."""
+
+    made: Any
+    each: int
+
+    def plain(self) -> relax.Var:
+        return plain(self.made)
+
+    def quantized(self, codes: Any) -> relax.Var:
+        return self.made.quantized(replace(codes, size=self.each * codes.size))
 
 
 class _Stack:
