@@ -31,6 +31,9 @@ KINDS = {
     "chunks": FixtureModel("llama4_text", num_hidden_layers=4),
     "sparsemixer": FixtureModel("phimoe", num_hidden_layers=2),
     "distances": FixtureModel("baichuan2_13b", num_hidden_layers=2),
+    "experts without a gate": FixtureModel(
+        "nemotron_h_experts", num_hidden_layers=3, hybrid_override_pattern="ME*"
+    ),
     "xIELU": FixtureModel("apertus", num_hidden_layers=2),
     "latents": FixtureModel("deepseek_v3", num_hidden_layers=2, first_k_dense_replace=2),
     "latents, scaled": FixtureModel("minicpm3", num_hidden_layers=2),
