@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # What a fence may name; `text` is a drawing or a file's layout.
 RUN = ("sh", "python", "swift", "kotlin", "typescript")
-LANGUAGES = (*RUN, "java", "c", "json", "text")
+LANGUAGES = (*RUN, "java", "c", "json", "text", "toml")
 PAGES = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "bindings/*/*.md", "examples/*/*.md")

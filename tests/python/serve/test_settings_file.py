@@ -120,3 +120,11 @@ def test_files_that_are_no_settings(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nothing", Path("/dev/zero"), large, deep):
         with pytest.raises(InvalidRequestError):
             read_settings(path)
+
+
+def test_the_file_in_the_docs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "serve-models.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    found = settings_of(tmp_path, text)
+    assert [spec.names[0] for spec in found.models] == ["writer", "coder"]
+    assert found.at_start == ("writer",) and found.models[1].engine_config["max_num_sequence"] == 8

@@ -103,6 +103,10 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 def _add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="(default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
+    parser.add_argument("--api-prefix", default="", metavar="PATH", help="of all routes: /llm")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="(default: %(default)s)"
+    )
     parser.add_argument("--uds", metavar="PATH", help="a UNIX socket, instead of host and port")
     parser.add_argument("--ssl-certfile", metavar="FILE", help="for HTTPS: the certificate")
     parser.add_argument("--ssl-keyfile", metavar="FILE", help="its key, if it is not in that file")
@@ -181,6 +185,7 @@ def _json_list(text: str) -> list[str]:
 
 def run(args: argparse.Namespace) -> None:
     """Listens, loads the models, and serves until it must stop."""
+    from mlc_llm.serve.api_prefix import plain_prefix
     from mlc_llm.serve.app import create_app
     from mlc_llm.serve.connections import limit_connections
     from mlc_llm.serve.lifecycle import Drain, Server, listen_config
@@ -188,6 +193,7 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
+    from mlc_llm.serve.request_log import json_log_config
 
     # Connections have priority over kernels; a model's threads read this (runtime/parallel.h).
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
@@ -202,6 +208,7 @@ def run(args: argparse.Namespace) -> None:
         head_timeout=args.head_timeout,
         body_timeout=args.body_timeout,
         api_keys=_api_keys(args),
+        api_prefix=plain_prefix(args.api_prefix),
         allow_credentials=args.allow_credentials,
         allow_origins=tuple(args.allow_origins),
         allow_methods=tuple(args.allow_methods),
@@ -232,6 +239,7 @@ def run(args: argparse.Namespace) -> None:
         ssl_keyfile=args.ssl_keyfile,
         backlog=backlog,
         log_level="warning" if args.quiet else "info",
+        **({"log_config": json_log_config()} if args.log_format == "json" else {}),
     )
     server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
     try:

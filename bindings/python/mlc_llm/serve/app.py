@@ -28,12 +28,14 @@ from mlc_llm.serve import (
     tokenizer_routes,
 )
 from mlc_llm.serve.aliases import AliasMiddleware
+from mlc_llm.serve.api_prefix import PrefixMiddleware
 from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
 from mlc_llm.serve.limits import AccessMiddleware, BodyMiddleware
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.origin import OriginMiddleware
 from mlc_llm.serve.registry import ModelRegistry
+from mlc_llm.serve.request_log import RequestIdMiddleware
 from mlc_llm.serve.responses_state import ResponseState
 
 
@@ -83,6 +85,9 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.mount("/page", page_routes.PageFiles())
     _add_middleware(app, options, drain)
     app.add_middleware(AliasMiddleware, routes=[one for router in routers for one in router.routes])
+    if options.api_prefix:
+        app.add_middleware(PrefixMiddleware, prefix=options.api_prefix)
+    app.add_middleware(RequestIdMiddleware)
     _add_error_handlers(app)
     return app
 

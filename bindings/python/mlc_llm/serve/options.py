@@ -17,6 +17,7 @@ class ServeOptions:
     allow_origins: tuple[str, ...] = ()  # other sites whose pages may use it; "*": any
     allow_methods: tuple[str, ...] = ("*",)
     allow_headers: tuple[str, ...] = ("*",)
+    api_prefix: str = ""  # the path below which all routes lie, without a slash at its end
     enable_debug: bool = False
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20

@@ -1,0 +1,85 @@
+"""Request ids, and the server's log as lines of JSON.
+
+A client may send an id of its own in `X-Request-Id`; otherwise the server makes one. Every answer
+has it in the same header, and every line that is logged for the request has it too.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+import uuid
+from contextvars import ContextVar
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_HEADER = "x-request-id"
+_VALID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
+_REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+class RequestIdMiddleware:
+    """Gives each request its id."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        given = Headers(scope=scope).get(_HEADER, "")
+        request_id = given if _VALID.fullmatch(given) else f"req_{uuid.uuid4().hex}"
+        header = (_HEADER.encode(), request_id.encode())
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), header]}
+            await send(message)
+
+        token = _REQUEST_ID.set(request_id)
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            _REQUEST_ID.reset(token)
+
+
+class JsonFormatter(logging.Formatter):
+    """A line of JSON for each record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": f"{_utc(record.created)}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+        }
+        if record.name == "uvicorn.access" and isinstance(record.args, tuple):
+            client, method, path, _, status = record.args
+            line |= {"client": client, "method": method, "path": path, "status": status}
+        else:
+            line["message"] = record.getMessage()
+        if (request_id := _REQUEST_ID.get()) is not None:
+            line["request_id"] = request_id
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
+def json_log_config() -> dict[str, Any]:
+    """For uvicorn: all its loggers write lines of JSON to standard error."""
+    handler = {"class": "logging.StreamHandler", "formatter": "json"}
+    logger = {"handlers": ["all"], "propagate": False}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": "mlc_llm.serve.request_log.JsonFormatter"}},
+        "handlers": {"all": handler},
+        "loggers": {name: dict(logger) for name in ("uvicorn", "mlc_llm")},
+    }
