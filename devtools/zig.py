@@ -27,7 +27,7 @@ def zig_program() -> Path:
 
 # CMake asks which compiler it is by linking a program, for which zig would compile its libc++: an
 # object is enough.
-_NO_PROGRAM = 'case "$*" in *CMakeCXXCompilerId.cpp) set -- -c "$@" ;; esac\n'
+_NO_PROGRAM = 'case "$*" in *CMakeC*CompilerId.c*) set -- -c "$@" ;; esac\n'
 
 
 def wrapper(path: Path, *command: str | Path, last: Sequence[str | Path] = ()) -> Path:

@@ -157,6 +157,22 @@ CORE = (
         "too_many_tokens", EXHAUSTED, "A text has more tokens than its reader allows.",
         "Send less text.",
     ),
+    ReasonModel(
+        "image_parse_error", INVALID, "A picture is damaged, or no picture at all.",
+        "Send a whole PNG, JPEG, WebP, GIF or BMP file.",
+    ),
+    ReasonModel(
+        "unsupported_image_media_type", UNSUPPORTED, "A picture has a format that is not read.",
+        "Convert it to PNG or JPEG.",
+    ),
+    ReasonModel(
+        "image_too_large", INVALID, "A picture has more pixels than are allowed.",
+        "Make it smaller.",
+    ),
+    ReasonModel(
+        "image_file_too_large", INVALID, "A picture's file has more bytes than are allowed.",
+        "Make it smaller.",
+    ),
     # The model.
     ReasonModel(
         "no_chat_template", UNSUPPORTED, "The model has no chat template.",

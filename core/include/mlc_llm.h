@@ -95,6 +95,10 @@ typedef enum {
  *   "unsupported_parameter": MLC_UNSUPPORTED. A field of OpenAI's API that is not offered here.
  *   "context_length_exceeded": MLC_INVALID_ARGUMENT. The prompt is longer than the model's context.
  *   "too_many_tokens": MLC_RESOURCE_EXHAUSTED. A text has more tokens than its reader allows.
+ *   "image_parse_error": MLC_INVALID_ARGUMENT. A picture is damaged, or no picture at all.
+ *   "unsupported_image_media_type": MLC_UNSUPPORTED. A picture has a format that is not read.
+ *   "image_too_large": MLC_INVALID_ARGUMENT. A picture has more pixels than are allowed.
+ *   "image_file_too_large": MLC_INVALID_ARGUMENT. A picture's file has more bytes than are allowed.
  *   "no_chat_template": MLC_UNSUPPORTED. The model has no chat template.
  *   "template_error": MLC_INVALID_ARGUMENT. The model's chat template refuses the conversation.
  *   "file_not_found": MLC_NOT_FOUND. A file does not exist.

@@ -57,13 +57,13 @@ def environment(zig: Path, abi: str) -> dict[str, str]:
 def zig_settings(zig: Path, abi: str) -> dict[str, str]:
     """CMake's settings for a build by zig."""
     tools, triple = FOLDER / "tools" / abi, sysroot.triple(abi)
-    compiler = wrapper(tools / "c++", zig, "c++", "-target", triple)
     return {
         "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "AndroidByZig.cmake"),
         "MLC_ANDROID_MACHINE": sysroot.MACHINES[abi],
         "MLC_ANDROID_LINKER": str(linker(zig, triple, environment(zig, abi), tools)),
         "MLC_LIBRARY_FLAGS": f"-L{FOLDER / 'sysroot' / abi / 'lib'}",
-        "CMAKE_CXX_COMPILER": str(compiler),
+        "CMAKE_C_COMPILER": str(wrapper(tools / "cc", zig, "cc", "-target", triple)),
+        "CMAKE_CXX_COMPILER": str(wrapper(tools / "c++", zig, "c++", "-target", triple)),
         **archivers(tools, zig),
     }
 

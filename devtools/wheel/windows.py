@@ -43,6 +43,7 @@ def _settings() -> dict[str, str]:
     return {
         "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "WindowsByZig.cmake"),
         "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_C_COMPILER": str(wrapper(tools / "cc", zig, "cc", "-target", TARGET)),
         "CMAKE_CXX_COMPILER": str(wrapper(tools / "c++", zig, "c++", "-target", TARGET)),
         **archivers(tools, zig),
         "CMAKE_RC_COMPILER": str(wrapper(tools / "rc", zig, "rc")),

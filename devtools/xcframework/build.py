@@ -34,12 +34,12 @@ def environment() -> dict[str, str]:
     return {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
 
 
-def compiler(machine: str) -> Path:
+def compiler(machine: str, language: str = "c++") -> Path:
     """The systems' own libc++ is used, so what a system has is asked of its headers."""
     zig = zig_program()
     headers = zig.parent / "lib" / "libc" / "include" / "any-darwin-any"
     return wrapper(
-        FOLDER / "tools" / machine / "c++", zig, "c++", "-target", TARGETS[machine],
+        FOLDER / "tools" / machine / language, zig, language, "-target", TARGETS[machine],
         "-isystem", headers, *AVAILABILITY,
     )  # fmt: skip
 
@@ -50,6 +50,7 @@ def _settings(machine: str) -> dict[str, str]:
         "CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake" / "AppleByZig.cmake"),
         "MLC_APPLE_MACHINE": machine,
         "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_C_COMPILER": str(compiler(machine, "cc")),
         "CMAKE_CXX_COMPILER": str(compiler(machine)),
         **archivers(tools, zig),
         # __FILE__ in an error's text has no path of this machine.

@@ -13,21 +13,22 @@ CORE = ROOT / "core" / "src"
 PACKAGE = ROOT / "bindings" / "python" / "mlc_llm"
 
 # Each directory of core/src and what it may include besides itself. Those of kv, sampling, grammar,
-# text and jinja know no tensor and no device.
+# text, jinja and media know no tensor and no device.
 ALLOWED = {
     "base": set(),
     "platform": {"base"},
     "runtime": {"base", "platform"},
     "text": {"base"},
     "jinja": {"base"},
+    "media": {"base"},
     "kv": {"base"},
     "grammar": {"base", "text"},
     "sampling": {"base", "grammar"},
-    "model": {"base", "platform", "runtime"},
+    "model": {"base", "platform", "runtime", "media"},
     "engine": {"base", "platform", "runtime", "model", "kv", "sampling", "grammar", "text"},
     "chat": {
         "base", "platform", "runtime", "model", "kv", "sampling", "grammar", "text", "jinja",
-        "engine",
+        "media", "engine",
     },
     "capi": {"base", "platform", "runtime", "chat"},
 }  # fmt: skip
@@ -43,6 +44,7 @@ GUARDED = {
     r"tvm/|dlpack/": re.compile(r"core/(tvm_runtime/.*|src/(runtime/.*|grammar/grammar\.cc))"),
     r"nlohmann/": re.compile(r"core/src/base/json\.cc"),
     r"xgrammar/": re.compile(r"core/(src/grammar|xgrammar)/.*"),
+    r"(stb_image|jpeglib|jerror)\.h|webp/": re.compile(r"core/src/media/.*"),
     r"pybind11/": re.compile(r"bindings/python/src/.*"),
     # What a browser or a phone has otherwise.
     r"(dlfcn|sched|malloc|windows|sys/(mman|resource|sysinfo|auxv))\.h": re.compile(

@@ -8,6 +8,7 @@ namespace mlc {
 
 void BindModel(pybind11::module_& m);
 void BindText(pybind11::module_& m);
+void BindMedia(pybind11::module_& m);
 void BindTemplate(pybind11::module_& m);
 
 }  // namespace mlc

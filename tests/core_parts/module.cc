@@ -7,5 +7,6 @@ PYBIND11_MODULE(mlc_core_parts, m) {
   mlc::TranslateErrors(pybind11::module_::import("mlc_llm._core").attr("CoreError"));
   mlc::BindModel(m);
   mlc::BindText(m);
+  mlc::BindMedia(m);
   mlc::BindTemplate(m);
 }

@@ -18,7 +18,13 @@ TEMPLATE = (
     "{% for part in messages[-1].content %}{% if part.type == 'image' %}<|endoftext|>"
     "{% else %}{{ part.text }}{% endif %}{% endfor %}"
 )
-CAT, DOG = b"\x89PNG cat \x00\xff", b"\xff\xd8 dog"
+# PNG files of one pixel, which is black and white.
+CAT, DOG = (
+    base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nG" + data + "AAAABJRU5ErkJggg=="
+    )
+    for data in ("NgAAAAAgABSK+kcQ", "P4DwABAQEAsTj2FA")
+)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +88,10 @@ def test_what_cannot_be_read_is_named(engine: MLCEngine) -> None:
         with pytest.raises(MLCError) as refused:
             answer(engine, picture)
         assert refused.value.param == "messages[0].content[1]"
+    for file, code in ((CAT[:40], "image_parse_error"), (b"II*\0", "unsupported_image_media_type")):
+        with pytest.raises(MLCError) as unread:
+            answer(engine, CAT, file)
+        assert (unread.value.code, unread.value.param) == (code, "messages[0].content[2]")
     with pytest.raises(InvalidRequestError) as unused:
         engine.chat.completions.create(messages=[{"role": "user", "content": b"Hello"}])
     assert unused.value.param == "buffers[0]"

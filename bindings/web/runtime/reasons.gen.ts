@@ -166,6 +166,30 @@ export const REASONS = {
     status: "resource_exhausted",
     type: "server_error",
   },
+  /** A picture is damaged, or no picture at all. Send a whole PNG, JPEG, WebP, GIF or BMP file. */
+  image_parse_error: {
+    kind: "InvalidRequestError",
+    status: "invalid_argument",
+    type: "invalid_request_error",
+  },
+  /** A picture has a format that is not read. Convert it to PNG or JPEG. */
+  unsupported_image_media_type: {
+    kind: "UnsupportedError",
+    status: "unsupported",
+    type: "invalid_request_error",
+  },
+  /** A picture has more pixels than are allowed. Make it smaller. */
+  image_too_large: {
+    kind: "InvalidRequestError",
+    status: "invalid_argument",
+    type: "invalid_request_error",
+  },
+  /** A picture's file has more bytes than are allowed. Make it smaller. */
+  image_file_too_large: {
+    kind: "InvalidRequestError",
+    status: "invalid_argument",
+    type: "invalid_request_error",
+  },
   /** The model has no chat template. Use `completions`, or a model that was made for chats. */
   no_chat_template: {
     kind: "UnsupportedError",

@@ -91,6 +91,14 @@ class Reason {
   static const Reason kContextLengthExceeded;
   // A text has more tokens than its reader allows. Send less text.
   static const Reason kTooManyTokens;
+  // A picture is damaged, or no picture at all. Send a whole PNG, JPEG, WebP, GIF or BMP file.
+  static const Reason kImageParseError;
+  // A picture has a format that is not read. Convert it to PNG or JPEG.
+  static const Reason kUnsupportedImageMediaType;
+  // A picture has more pixels than are allowed. Make it smaller.
+  static const Reason kImageTooLarge;
+  // A picture's file has more bytes than are allowed. Make it smaller.
+  static const Reason kImageFileTooLarge;
   // The model has no chat template. Use `completions`, or a model that was made for chats.
   static const Reason kNoChatTemplate;
   // The model's chat template refuses the conversation. Correct what the message names.
@@ -196,6 +204,16 @@ inline constexpr Reason Reason::kContextLengthExceeded("context_length_exceeded"
                                                        "invalid_request_error");
 inline constexpr Reason Reason::kTooManyTokens("too_many_tokens", StatusCode::kResourceExhausted,
                                                "server_error");
+inline constexpr Reason Reason::kImageParseError("image_parse_error", StatusCode::kInvalidArgument,
+                                                 "invalid_request_error");
+inline constexpr Reason Reason::kUnsupportedImageMediaType("unsupported_image_media_type",
+                                                           StatusCode::kUnsupported,
+                                                           "invalid_request_error");
+inline constexpr Reason Reason::kImageTooLarge("image_too_large", StatusCode::kInvalidArgument,
+                                               "invalid_request_error");
+inline constexpr Reason Reason::kImageFileTooLarge("image_file_too_large",
+                                                   StatusCode::kInvalidArgument,
+                                                   "invalid_request_error");
 inline constexpr Reason Reason::kNoChatTemplate("no_chat_template", StatusCode::kUnsupported,
                                                 "invalid_request_error");
 inline constexpr Reason Reason::kTemplateError("template_error", StatusCode::kInvalidArgument,

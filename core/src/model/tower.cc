@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "base/content_hash.h"
+#include "media/picture.h"
 
 namespace mlc {
 
 Result<std::shared_ptr<const EmbeddingRows>> FakeTower::Encode(std::string_view picture) const {
+  MLC_RETURN_IF_ERROR(DecodePicture(picture).status());
   ContentHash hash = HashContent(picture);
   std::vector<float> values;
   for (int i = 0; i < kRows * width_; ++i) {

@@ -13,12 +13,13 @@ namespace mlc {
 class Tower {
  public:
   virtual ~Tower() = default;
-  // `picture`: the bytes of a PNG or JPEG file. May be called from any thread. kInvalidArgument
-  // when the bytes are not a picture.
+  // `picture`: the bytes of a picture file (media/picture.h, which says what is read and with which
+  // error the rest is refused). May be called from any thread.
   virtual Result<std::shared_ptr<const EmbeddingRows>> Encode(std::string_view picture) const = 0;
 };
 
-// The tower of the fake model: makes a few rows from a hash of the bytes. It takes any bytes.
+// The tower of the fake model: decodes the picture as a real one would, and makes a few rows from a
+// hash of the file's bytes.
 class FakeTower : public Tower {
  public:
   explicit FakeTower(int width) : width_(width) {}

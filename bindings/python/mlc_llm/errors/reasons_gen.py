@@ -255,6 +255,46 @@ CONTEXT_LENGTH_EXCEEDED = Reason(
 TOO_MANY_TOKENS = Reason(
     "too_many_tokens", "ResourceError", "resource_exhausted", 500, "server_error", "too_many_tokens"
 )
+# A picture is damaged, or no picture at all.
+# Send a whole PNG, JPEG, WebP, GIF or BMP file.
+IMAGE_PARSE_ERROR = Reason(
+    "image_parse_error",
+    "InvalidRequestError",
+    "invalid_argument",
+    400,
+    "invalid_request_error",
+    "image_parse_error",
+)
+# A picture has a format that is not read.
+# Convert it to PNG or JPEG.
+UNSUPPORTED_IMAGE_MEDIA_TYPE = Reason(
+    "unsupported_image_media_type",
+    "UnsupportedError",
+    "unsupported",
+    400,
+    "invalid_request_error",
+    "unsupported_image_media_type",
+)
+# A picture has more pixels than are allowed.
+# Make it smaller.
+IMAGE_TOO_LARGE = Reason(
+    "image_too_large",
+    "InvalidRequestError",
+    "invalid_argument",
+    400,
+    "invalid_request_error",
+    "image_too_large",
+)
+# A picture's file has more bytes than are allowed.
+# Make it smaller.
+IMAGE_FILE_TOO_LARGE = Reason(
+    "image_file_too_large",
+    "InvalidRequestError",
+    "invalid_argument",
+    400,
+    "invalid_request_error",
+    "image_file_too_large",
+)
 # The model has no chat template.
 # Use `completions`, or a model that was made for chats.
 NO_CHAT_TEMPLATE = Reason(

@@ -6,8 +6,13 @@ import Testing
 private let template =
     "{% for part in messages[-1].content %}{% if part.type == 'image' %}<|endoftext|>"
     + "{% else %}{{ part.text }}{% endif %}{% endfor %}"
-private let cat = Data([0x89, 0x50, 0x4E, 0x47, 0x00, 0xFF])
-private let dog = Data([0xFF, 0xD8, 0x20, 0x64])
+// PNG files of one pixel, which is black and white.
+private let cat = Data(
+    base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklE"
+        + "QVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==")!
+private let dog = Data(
+    base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklE"
+        + "QVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==")!
 
 /// The fake model with a token for pictures, which makes it see.
 private func seeingModel() throws -> URL {
@@ -43,6 +48,8 @@ private func look(_ picture: ImageURL) -> [ChatCompletionMessage] {
     let url = "data:image/png;base64," + cat.base64EncodedString()
     #expect(try await answer(ImageURL(url: url)) == seen)
     #expect(try await answer(ImageURL(url: dog, detail: .low)) != seen)
-    let error = await thrown { _ = try await answer(ImageURL(url: Data())) }
-    #expect((error as? MLCError)?.param == "messages[0].content[1]")
+    for bytes in [Data(), cat.prefix(40)] {
+        let error = await thrown { _ = try await answer(ImageURL(url: Data(bytes))) }
+        #expect((error as? MLCError)?.param == "messages[0].content[1]")
+    }
 }

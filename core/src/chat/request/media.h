@@ -21,8 +21,8 @@ using MediaBuffers = std::vector<std::string>;
 using MediaRows = std::vector<std::shared_ptr<const EmbeddingRows>>;
 
 // The media of all messages, in order. Errors name the part: kUnsupported when the model has no
-// tower or the URL would have to be downloaded; else kInvalidArgument, also for a buffer that no
-// part names.
+// tower or the URL would have to be downloaded; those of DecodePicture (media/picture.h) for bytes
+// that are no readable picture; else kInvalidArgument, also for a buffer that no part names.
 Result<MediaRows> ReadMedia(const ModelBundle& model,
                             const protocol::ChatCompletionRequest& request,
                             const MediaBuffers& buffers);

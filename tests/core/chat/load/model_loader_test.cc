@@ -4,7 +4,9 @@
 
 #include <map>
 
+#include "base/base64.h"
 #include "support/byte_tokenizer.h"
+#include "support/tiny_pictures.h"
 
 namespace mlc {
 namespace {
@@ -60,10 +62,11 @@ TEST(LoadModelFrom, AFakeModelWithAnImageTokenSees) {
   Result<ModelAndBundle> loaded = LoadModelFrom(source, Fake(), nullptr, "weights");
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   ASSERT_NE(loaded->bundle.tower, nullptr);
-  auto rows = loaded->bundle.tower->Encode("a picture");
+  auto file = [](int i) { return *DecodeBase64(testing::kTinyPictures[i].base64); };
+  auto rows = loaded->bundle.tower->Encode(file(0));
   ASSERT_TRUE(rows.ok());
   EXPECT_EQ((*rows)->width(), loaded->model->info().embedding_size);
-  EXPECT_NE((*rows)->hash(), (*loaded->bundle.tower->Encode("another"))->hash());
+  EXPECT_NE((*rows)->hash(), (*loaded->bundle.tower->Encode(file(1)))->hash());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "chat/chat_engine.h"
 #include "chat/request/request_builder.h"
 #include "chat/test_model.h"
+#include "support/tiny_pictures.h"
 
 namespace mlc {
 namespace {
@@ -16,6 +17,9 @@ using testing::ChatBundle;
 using testing::ChatInfo;
 using testing::kByteVocab;
 using testing::ParseRequest;
+
+const std::string kCat = *DecodeBase64(testing::kTinyPictures[0].base64);
+const std::string kDog = *DecodeBase64(testing::kTinyPictures[3].base64);
 
 // Shows texts as they are and '#' for a picture.
 constexpr char kTemplate[] =
@@ -48,11 +52,11 @@ std::string Look(const std::vector<std::string>& urls) {
 TEST(Media, PicturesTakeThePlaceOfTheirTokens) {
   ModelBundle bundle = SeeingBundle();
   Result<Request> built =
-      BuildRequest(bundle, ParseRequest(Look({DataUrl("cat"), "buffer:0"})), {"dog"});
+      BuildRequest(bundle, ParseRequest(Look({DataUrl(kCat), "buffer:0"})), {kDog});
   ASSERT_TRUE(built.ok()) << built.status().message();
   Prompt expected({'a', 'b'});
-  expected.Append(*bundle.tower->Encode("cat"));
-  expected.Append(*bundle.tower->Encode("dog"));
+  expected.Append(*bundle.tower->Encode(kCat));
+  expected.Append(*bundle.tower->Encode(kDog));
   expected.Append({'c'});
   EXPECT_TRUE(built->prompt == expected);
 }
@@ -67,19 +71,19 @@ TEST(Media, WhatIsWrongIsNamed) {
   const char* part = "messages[0].content[1]";
   const Case cases[] = {
       {{"buffer:0"}, {}, StatusCode::kInvalidArgument, part},
-      {{"buffer:1"}, {"cat"}, StatusCode::kInvalidArgument, part},
-      {{"buffer:-1"}, {"cat"}, StatusCode::kInvalidArgument, part},
-      {{"buffer:"}, {"cat"}, StatusCode::kInvalidArgument, part},
-      {{"buffer:0x"}, {"cat"}, StatusCode::kInvalidArgument, part},
-      {{"buffer:99999999999999999999"}, {"cat"}, StatusCode::kInvalidArgument, part},
+      {{"buffer:1"}, {kCat}, StatusCode::kInvalidArgument, part},
+      {{"buffer:-1"}, {kCat}, StatusCode::kInvalidArgument, part},
+      {{"buffer:"}, {kCat}, StatusCode::kInvalidArgument, part},
+      {{"buffer:0x"}, {kCat}, StatusCode::kInvalidArgument, part},
+      {{"buffer:99999999999999999999"}, {kCat}, StatusCode::kInvalidArgument, part},
       {{"data:image/png;base64,*"}, {}, StatusCode::kInvalidArgument, part},
       {{"data:image/png;base64,"}, {}, StatusCode::kInvalidArgument, part},
       {{"data:image/png,cat"}, {}, StatusCode::kInvalidArgument, part},
       {{"data:"}, {}, StatusCode::kInvalidArgument, part},
       {{"ftp://somewhere/cat.png"}, {}, StatusCode::kUnsupported, part},
       {{"/etc/passwd"}, {}, StatusCode::kUnsupported, part},
-      {{"buffer:0"}, {"cat", "dog"}, StatusCode::kInvalidArgument, "buffers[1]"},
-      {{}, {"cat"}, StatusCode::kInvalidArgument, "buffers[0]"},
+      {{"buffer:0"}, {kCat, kDog}, StatusCode::kInvalidArgument, "buffers[1]"},
+      {{}, {kCat}, StatusCode::kInvalidArgument, "buffers[0]"},
   };
   ModelBundle bundle = SeeingBundle();
   for (const Case& c : cases) {
@@ -90,10 +94,27 @@ TEST(Media, WhatIsWrongIsNamed) {
   }
 }
 
+TEST(Media, BytesThatAreNoPictureSayWhy) {
+  ModelBundle bundle = SeeingBundle();
+  struct Case {
+    std::string bytes;
+    const Reason& reason;
+  };
+  const Case cases[] = {{"cat", Reason::kImageParseError},
+                        {kCat.substr(0, kCat.size() / 2), Reason::kImageParseError},
+                        {"%PDF-1.7", Reason::kUnsupportedImageMediaType}};
+  for (const Case& c : cases) {
+    Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl(c.bytes)})));
+    ASSERT_FALSE(built.ok());
+    EXPECT_TRUE(built.status().Is(c.reason)) << built.status().message();
+    EXPECT_EQ(built.status().param(), "messages[0].content[1]");
+  }
+}
+
 TEST(Media, AModelWithoutATowerSaysWhichItIs) {
   ModelBundle bundle = ChatBundle();
   bundle.config.model_type = "llama";
-  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl("cat")})));
+  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl(kCat)})));
   EXPECT_EQ(built.status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(built.status().param(), "messages[0].content[1]");
   EXPECT_NE(built.status().message().find("'llama'"), std::string::npos);
@@ -103,7 +124,7 @@ TEST(Media, ATemplateThatHidesAPictureIsNotBelieved) {
   ModelBundle bundle = SeeingBundle();
   bundle.chat_template =
       ChatBundle("{% for part in messages[-1].content %}{{ part.text }}{% endfor %}").chat_template;
-  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl("cat")})));
+  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl(kCat)})));
   EXPECT_EQ(built.status().code(), StatusCode::kInvalidArgument);
   EXPECT_NE(built.status().message().find("0 of 1"), std::string::npos);
 }
@@ -125,8 +146,7 @@ TEST(Media, AnEngineAnswersAboutAPicture) {
     return response.Find("usage")->Find("prompt_tokens_details")->Find("cached_tokens")->as_int();
   };
   auto said = [](const Json& response) { return response.Find("choices")->Dump(); };
-  Json cat = ask(DataUrl("cat"), {}), again = ask("buffer:0", {"cat"}),
-       dog = ask(DataUrl("dog"), {});
+  Json cat = ask(DataUrl(kCat), {}), again = ask("buffer:0", {kCat}), dog = ask(DataUrl(kDog), {});
   EXPECT_EQ(cat.Find("usage")->Find("prompt_tokens")->as_int(), 2 + FakeTower::kRows + 1);
   EXPECT_EQ(cached(again), 2 + FakeTower::kRows);
   EXPECT_EQ(cached(dog), 2);
@@ -134,7 +154,7 @@ TEST(Media, AnEngineAnswersAboutAPicture) {
   EXPECT_NE(said(dog), said(cat));
   Answer answer;
   Result<RequestId> refused =
-      engine->Submit("tokenize", R"({"text": "x"})", answer.Callback(), {"cat"});
+      engine->Submit("tokenize", R"({"text": "x"})", answer.Callback(), {kCat});
   EXPECT_EQ(refused.status().param(), "buffers");
 }
 

@@ -111,6 +111,14 @@ extension MLCError {
         case contextLengthExceeded = "context_length_exceeded"
         /// A text has more tokens than its reader allows. Send less text.
         case tooManyTokens = "too_many_tokens"
+        /// A picture is damaged, or no picture at all. Send a whole PNG, JPEG, WebP, GIF or BMP file.
+        case imageParseError = "image_parse_error"
+        /// A picture has a format that is not read. Convert it to PNG or JPEG.
+        case unsupportedImageMediaType = "unsupported_image_media_type"
+        /// A picture has more pixels than are allowed. Make it smaller.
+        case imageTooLarge = "image_too_large"
+        /// A picture's file has more bytes than are allowed. Make it smaller.
+        case imageFileTooLarge = "image_file_too_large"
         /// The model has no chat template. Use `completions`, or a model that was made for chats.
         case noChatTemplate = "no_chat_template"
         /// The model's chat template refuses the conversation. Correct what the message names.
@@ -267,6 +275,14 @@ extension MLCError {
                 (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .tooManyTokens:
                 (.outOfResources, .resourceExhausted, "server_error")
+            case .imageParseError:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .unsupportedImageMediaType:
+                (.unsupported, .unsupported, "invalid_request_error")
+            case .imageTooLarge:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .imageFileTooLarge:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .noChatTemplate:
                 (.unsupported, .unsupported, "invalid_request_error")
             case .templateError:

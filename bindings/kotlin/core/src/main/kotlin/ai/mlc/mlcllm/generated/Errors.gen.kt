@@ -103,6 +103,14 @@ enum class MLCReason(
     CONTEXT_LENGTH_EXCEEDED("context_length_exceeded", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** A text has more tokens than its reader allows. Send less text. */
     TOO_MANY_TOKENS("too_many_tokens", ErrorStatus.resource_exhausted, "server_error", ::ResourceException),
+    /** A picture is damaged, or no picture at all. Send a whole PNG, JPEG, WebP, GIF or BMP file. */
+    IMAGE_PARSE_ERROR("image_parse_error", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
+    /** A picture has a format that is not read. Convert it to PNG or JPEG. */
+    UNSUPPORTED_IMAGE_MEDIA_TYPE("unsupported_image_media_type", ErrorStatus.unsupported, "invalid_request_error", ::UnsupportedException),
+    /** A picture has more pixels than are allowed. Make it smaller. */
+    IMAGE_TOO_LARGE("image_too_large", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
+    /** A picture's file has more bytes than are allowed. Make it smaller. */
+    IMAGE_FILE_TOO_LARGE("image_file_too_large", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** The model has no chat template. Use `completions`, or a model that was made for chats. */
     NO_CHAT_TEMPLATE("no_chat_template", ErrorStatus.unsupported, "invalid_request_error", ::UnsupportedException),
     /** The model's chat template refuses the conversation. Correct what the message names. */

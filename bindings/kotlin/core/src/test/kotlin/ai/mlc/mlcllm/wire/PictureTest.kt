@@ -15,8 +15,15 @@ class PictureTest {
     @get:Rule
     val temporary = TemporaryFolder()
 
-    private val cat = byteArrayOf(0x89.toByte(), 0x50, 0x4E, 0x47, 0, -1)
-    private val dog = byteArrayOf(-1, 0xD8.toByte(), 32, 100)
+    // PNG files of one pixel, which is black and white.
+    private val cat = Base64.getDecoder().decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklE" +
+            "QVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==",
+    )
+    private val dog = Base64.getDecoder().decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklE" +
+            "QVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==",
+    )
 
     /** The fake model with a token for pictures, which makes it see. */
     private fun seeingModel(): File {
@@ -57,10 +64,12 @@ class PictureTest {
             val url = "data:image/png;base64," + Base64.getEncoder().encodeToString(cat)
             assertEquals(seen, answer(ImageURL(url)))
             assertNotEquals(seen, answer(ImageURL(url = dog, detail = ImageDetail.low)))
-            val error = assertThrows(InvalidRequestException::class.java) {
-                runBlocking { answer(ImageURL(ByteArray(0))) }
+            for (bytes in listOf(ByteArray(0), cat.copyOf(40))) {
+                val error = assertThrows(InvalidRequestException::class.java) {
+                    runBlocking { answer(ImageURL(bytes)) }
+                }
+                assertEquals("messages[0].content[1]", error.param)
             }
-            assertEquals("messages[0].content[1]", error.param)
         }
     }
 }
