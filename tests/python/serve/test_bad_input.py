@@ -7,6 +7,8 @@ no word for has the `code` null.
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
@@ -315,7 +317,7 @@ def test_wrong_keys() -> None:
             assert get(f"{url}/v1/models", headers=right).status_code == 200
 
 
-def test_admin_faults() -> None:
+def test_admin_faults(tmp_path: Path) -> None:
     with (
         running_server("--enable-admin") as url,
         httpx.Client(base_url=url, timeout=PATIENCE) as http,
@@ -337,5 +339,8 @@ def test_admin_faults() -> None:
         absent = post(http, "/admin/load", b'{"model": "/no/such/model"}')
         assert absent.status_code == 404
         assert post(http, "/admin/unload", b'{"model": "nobody"}').status_code == 404
-        mode = json.dumps({"model": str(FAKE), "device": "fake", "mode": "fast"}).encode()
+        again = json.dumps({"model": str(FAKE), "device": "fake"}).encode()
+        assert post(http, "/admin/load", again).status_code == 409
+        other = shutil.copytree(FAKE, tmp_path / "other")
+        mode = json.dumps({"model": str(other), "device": "fake", "mode": "fast"}).encode()
         assert post(http, "/admin/load", mode).status_code == 400

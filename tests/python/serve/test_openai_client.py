@@ -204,7 +204,7 @@ def test_a_response_is_whole_under_strict_reading(client: openai.OpenAI) -> None
     openai.types.responses.Response.model_validate(response.model_dump(), strict=False)
     text = response.output[0].content[0]
     assert len(text.logprobs) == 5 and len(text.logprobs[0].top_logprobs) == 2
-    assert response.metadata == {"a": "b"} and response.store is False
+    assert response.metadata == {"a": "b"} and response.store is True
 
 
 def test_responses_async(url: str) -> None:
