@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ for folder in (HERE, TESTS / "python", TESTS / "python" / "convert"):
     sys.path.append(str(folder))
 
 import fake_hub  # noqa: E402
+import fake_roles  # noqa: E402
 import tiny_models  # noqa: E402
 
 from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
@@ -26,23 +26,6 @@ LETTERS = {
     "letter.txt": "Dear model,\nhow are you?\n",
     "questions.txt": "Who?\n/stats\n",
 }
-# Models for other things than chats, played by the fake model.
-ROLES = {
-    "all-MiniLM-L6-v2": {"model_type": "encoder", "pooling_strategy": "mean", "normalize": True},
-    "ms-marco-MiniLM-L6-v2": {
-        "model_type": "reranker",
-        "pooling_strategy": "last",
-        "normalize": False,
-    },
-}
-
-
-def write_fake(folder: Path, metadata: dict[str, object]) -> None:
-    """The fake model, which says of itself that it is an encoder or a reranker."""
-    shutil.copytree(TESTS / "fixtures" / "fake-model", folder)
-    config = folder / "mlc-chat-config.json"
-    said = json.loads(config.read_text()) | {"embedding_metadata": metadata}
-    config.write_text(json.dumps(said))
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +43,7 @@ def reader_folder(tmp_path_factory: pytest.TempPathFactory, tiny_home: Path) -> 
     tiny_models.write_gguf(folder / "model.gguf", weights)
     for name, text in LETTERS.items():
         (folder / name).write_text(text)
-    for name, metadata in ROLES.items():
-        write_fake(folder / name, metadata)
+    fake_roles.write_roles(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLC_LLM_HOME", str(tiny_home))
         made = resolve_model(folder / "MODEL", quantization="q4f32_1", progress=lambda _: None)

@@ -16,7 +16,7 @@ RUN = ("sh", "python", "swift", "kotlin", "typescript")
 LANGUAGES = (*RUN, "java", "c", "json", "text", "toml")
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "bindings/*/*.md", "examples/*/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "bindings/*/*.md", "examples/*.md", "examples/*/*.md")
     for path in ROOT.glob(pattern)
 )
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<rest>.*)$")

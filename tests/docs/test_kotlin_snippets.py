@@ -1,4 +1,4 @@
-"""The pages' Kotlin programs compile, each in a package of its own, in one run of the compiler."""
+"""The Kotlin programs of the pages and of examples/kotlin compile, each in a package of its own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ sys.path.append(str(snippets.ROOT / "bindings" / "kotlin"))
 
 import build  # noqa: E402
 
+EXAMPLES = sorted(snippets.ROOT.glob("examples/kotlin/*.kt"))
+
 
 def test_the_programs_compile(tmp_path: Path) -> None:
     programs = snippets.to_run("kotlin")
     assert len(programs) >= 5
+    assert len(EXAMPLES) >= 3
     files = []
+    for number, path in enumerate(EXAMPLES):
+        files.append(tmp_path / path.name)
+        text = path.read_text(encoding="utf-8")
+        files[-1].write_text(f"package example{number}\n\n{text}", encoding="utf-8")
     for number, program in enumerate(programs):
         files.append(tmp_path / f"Snippet{number}.kt")
         text = f"package snippet{number}  // {program.place}\n\n{program.text}"

@@ -38,6 +38,7 @@ NOT_RUN = {
     "docs/packaging.md": 2,  # a download; three compilations
     "docs/apps-android.md": 2,  # a phone
     "bindings/swift/README.md": 1,  # an app of the reader
+    "examples/open-webui/README.md": 1,  # Docker
     "examples/scale-out/README.md": 2,  # Ray
     "examples/web-chat/README.md": 1,  # it compiles the core for browsers
 }

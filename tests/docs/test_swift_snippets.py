@@ -1,4 +1,4 @@
-"""The pages' Swift programs compile, each as a file that imports the package."""
+"""The Swift programs of the pages and of examples/swift compile, each against the module."""
 
 from __future__ import annotations
 
@@ -43,7 +43,15 @@ def compile_swift(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     )
 
 
-@pytest.mark.parametrize("snippet", snippets.to_run("swift"), ids=lambda s: s.place)
+def example(path: Path) -> snippets.Snippet:
+    place, text = str(path.relative_to(snippets.ROOT)), path.read_text(encoding="utf-8")
+    return snippets.Snippet(place, 1, "swift", text)
+
+
+EXAMPLES = [example(path) for path in sorted(snippets.ROOT.glob("examples/swift/*.swift"))]
+
+
+@pytest.mark.parametrize("snippet", snippets.to_run("swift") + EXAMPLES, ids=lambda s: s.place)
 def test_a_program_compiles(
     snippet: snippets.Snippet, compile_swift: Compile, tmp_path: Path
 ) -> None:
