@@ -1,9 +1,13 @@
-"""Markdown: docs/api.md, the reference of every type, and how each language spells each field."""
+"""Markdown: docs/api.md and docs/api, the reference of every type, and how each language spells
+each field.
+
+A type is on the page of the first routes that use it; what no route uses is on the last page.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -18,6 +22,29 @@ COLUMNS: Mapping[str, ModuleType] = {
     "Kotlin": kotlin,
     "TypeScript": typescript,
 }
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page: its file in docs/api, its title, and the routes whose types it has."""
+
+    file: str
+    title: str
+    routes: tuple[str, ...] = ()
+    sides: tuple[str, ...] = ("request", "response", "chunk")
+
+
+GROUPS = (
+    Group("chat-requests", "Chats: requests", ("chat.completions",), ("request",)),
+    Group("chat-answers", "Chats: answers", ("chat.completions",), ("response", "chunk")),
+    Group("completions", "Completions", ("completions",)),
+    Group("embeddings", "Embeddings", ("embeddings",)),
+    Group("rerank", "Rerank", ("rerank",)),
+    Group("tokens", "Tokens and prompts", ("tokenize", "detokenize", "render", "input_tokens")),
+    Group("states", "States and memory",
+          ("kv.save", "kv.load", "memory.trim", "prewarm", "thermal.set")),
+    Group("engine", "Engines, models and errors"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,27 +82,99 @@ class ParityView:
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
     """The files by their path in the repository."""
-    types = [_type(d, protocol) for d in protocol.declarations]
-    text = common.render(
-        "markdown/api.md.j2",
-        stamp=common.stamp(protocol),
-        routes=protocol.routes,
-        calls=protocol.calls,
-        types=types,
-        languages=list(COLUMNS),
-        parity=list(_parity(protocol)),
-    )
-    return {"docs/api.md": text}
+    pages = _pages(protocol)
+    home = {name: group.file for group, names in pages for name in names}
+    by_name = {d.names.name: d for d in protocol.declarations}
+    files = {
+        "docs/api.md": common.render(
+            "markdown/api.md.j2",
+            stamp=common.stamp(protocol),
+            routes=protocol.routes,
+            calls=protocol.calls,
+            groups=[group for group, _ in pages],
+            link=lambda name: f"[{name}](api/{home[name]}.md#{name.lower()})",
+        )
+    }
+    for group, names in pages:
+        declarations = [by_name[name] for name in names]
+        files[f"docs/api/{group.file}.md"] = common.render(
+            "markdown/group.md.j2",
+            stamp=common.stamp(protocol),
+            group=group,
+            types=[_type(d, _Links(home, group.file)) for d in declarations],
+            languages=list(COLUMNS),
+            parity=list(_parity(declarations)),
+        )
+    return files
 
 
-def _type(declaration: ir.Declaration, protocol: ir.Protocol) -> TypeView:
+def _pages(protocol: ir.Protocol) -> list[tuple[Group, list[str]]]:
+    """Each page with the names of its types, in the schema's order."""
+    by_name = {d.names.name: d for d in protocol.declarations}
+    free = dict.fromkeys(by_name)
+    pages = []
+    for group in GROUPS:
+        used: set[str] = set()
+        for route in (*protocol.routes, *protocol.calls):
+            if route.name in group.routes:
+                sides = (getattr(route, side, None) for side in group.sides)
+                used.update(*(_reached(name, by_name) for name in sides if name))
+        names = [name for name in free if name in used or not group.routes]
+        for name in names:
+            del free[name]
+        if names:
+            pages.append((group, names))
+    return pages
+
+
+def _reached(name: str, by_name: Mapping[str, ir.Declaration]) -> set[str]:
+    """The type and all that it names, at any depth."""
+    found: set[str] = set()
+    open_names = [name]
+    while open_names:
+        one = open_names.pop()
+        if one not in found:
+            found.add(one)
+            open_names += _named(by_name[one])
+    return found
+
+
+def _named(declaration: ir.Declaration) -> list[str]:
+    if isinstance(declaration, ir.Enum):
+        return []
+    struct = isinstance(declaration, ir.Struct)
+    parts = declaration.fields if struct else declaration.variants
+    return [name for part in parts if (name := _ref(part.type))]
+
+
+def _ref(type_: ir.Type) -> str | None:
+    if isinstance(type_, ir.ListOf):
+        return _ref(type_.item)
+    if isinstance(type_, ir.MapOf):
+        return _ref(type_.value)
+    return type_.name if isinstance(type_, ir.Ref) else None
+
+
+@dataclass(frozen=True)
+class _Links:
+    """Links from a page to a type."""
+
+    home: Mapping[str, str]
+    page: str
+
+    def to(self, name: str) -> str:
+        file = "" if self.home[name] == self.page else f"{self.home[name]}.md"
+        return f"[{name}]({file}#{name.lower()})"
+
+
+def _type(declaration: ir.Declaration, links: _Links) -> TypeView:
     rows: tuple[FieldView | ValueView, ...]
     if isinstance(declaration, ir.Struct):
-        rows = tuple(_field(item) for item in declaration.fields)
+        rows = tuple(_field(item, links) for item in declaration.fields)
     elif isinstance(declaration, ir.Enum):
         rows = tuple(ValueView(f"`{v.wire}`", _cell(v.description)) for v in declaration.values)
     else:
-        rows = tuple(_variant(variant) for variant in declaration.variants)
+        rows = tuple(_variant(variant, links) for variant in declaration.variants)
     return TypeView(
         kind=common.kind(declaration),
         name=declaration.names.name,
@@ -101,35 +200,37 @@ def _note(declaration: ir.Declaration) -> str:
     return " ".join(parts)
 
 
-def _field(item: ir.Field) -> FieldView:
+def _field(item: ir.Field, links: _Links) -> FieldView:
     presence = "required"
     if item.default is not None:
         presence = "default"
     elif not item.required:
         presence = "or null" if item.always else "optional"
-    return FieldView(f"`{item.name}`", _type_of(item.type), presence, _cell(common.field_doc(item)))
+    return FieldView(
+        f"`{item.name}`", _type_of(item.type, links), presence, _cell(common.field_doc(item))
+    )
 
 
-def _variant(variant: ir.Variant) -> ValueView:
-    return ValueView(f"`{variant.name}`", _type_of(variant.type))
+def _variant(variant: ir.Variant, links: _Links) -> ValueView:
+    return ValueView(f"`{variant.name}`", _type_of(variant.type, links))
 
 
-def _type_of(type_: ir.Type) -> str:
+def _type_of(type_: ir.Type, links: _Links) -> str:
     if isinstance(type_, ir.Scalar):
         return {"bool": "boolean", "int": "integer", "float": "number"}.get(type_.kind, type_.kind)
     if isinstance(type_, ir.Const):
         return f'`"{type_.value}"`'
     if isinstance(type_, ir.ListOf):
-        return f"array of {_type_of(type_.item)}"
+        return f"array of {_type_of(type_.item, links)}"
     if isinstance(type_, ir.MapOf):
-        return f"map from {type_.key} to {_type_of(type_.value)}"
+        return f"map from {type_.key} to {_type_of(type_.value, links)}"
     if isinstance(type_, ir.Raw):
         return "any object" if type_.object_only else "any JSON"
-    return f"[{type_.name}](#{type_.name.lower()})"
+    return links.to(type_.name)
 
 
-def _parity(protocol: ir.Protocol) -> Iterator[ParityView]:
-    for declaration in protocol.declarations:
+def _parity(declarations: Sequence[ir.Declaration]) -> Iterator[ParityView]:
+    for declaration in declarations:
         if isinstance(declaration, ir.Struct):
             for item in declaration.fields:
                 names = tuple(f"`{m.member_name(item.name)}`" for m in COLUMNS.values())
