@@ -98,6 +98,23 @@ def test_loading_without_a_question(llama: ollama.Client) -> None:
     assert [line.done for line in llama.generate(MODEL, stream=True)] == [True]
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "fields"),
+    [
+        ("chat", 200, {"prompt": "x"}),
+        ("chat", 200, {"images": ["AA=="]}),
+        ("generate", 200, {"messages": HELLO}),
+        ("generate", 400, {"images": ["AA=="]}),  # the fake model takes none
+    ],
+)
+def test_fields_of_the_other_route_ask_nothing(
+    http: httpx.Client, path: str, status: int, fields: dict[str, Any]
+) -> None:
+    answer = http.post(f"/api/{path}", json={"model": MODEL, "stream": False, **fields})
+    assert answer.status_code == status, answer.text
+    assert status == 400 or answer.json()["done_reason"] == "load"
+
+
 def test_models(llama: ollama.Client) -> None:
     (entry,) = llama.list().models
     assert entry.model == MODEL and len(entry.digest) == 64 and entry.size > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from mlc_llm.errors import MLCError, error_of
@@ -48,7 +48,7 @@ def generate_request(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     chat = _generation(asked)
     system = asked.get("system")
     chat["messages"] = [{"role": "system", "content": system}] if system else []
-    question = {"role": "user", "content": asked["prompt"], "images": asked.get("images")}
+    question = {"role": "user", "content": asked.get("prompt"), "images": asked.get("images")}
     chat["messages"] += _messages([question])
     return "chat.completions", chat
 
@@ -61,9 +61,9 @@ def embed_request(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return "embeddings", fields
 
 
-def asks_nothing(asked: Mapping[str, Any]) -> bool:
-    """Whether the model is only to be loaded."""
-    return not any(asked.get(name) for name in ("messages", "prompt", "suffix", "images"))
+def asks_nothing(asked: Mapping[str, Any], questions: Collection[str]) -> bool:
+    """Whether the model is only to be loaded. `questions`: the fields that ask it something."""
+    return not any(asked.get(name) for name in questions)
 
 
 def streams(asked: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 import mlc_llm
 from mlc_llm.serve import ollama_models
-from mlc_llm.serve.body import body_of, parse_object, require_json
+from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
 from mlc_llm.serve.ollama_answer import (
     NDJSON,
     ChatAnswerFormat,
@@ -33,26 +34,43 @@ from mlc_llm.serve.ollama_request import (
 )
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.state import lease_model, models_of
-from mlc_llm.serve.translated import Translation
+from mlc_llm.serve.translated import Asked, Translation
 from mlc_llm.serve.validation import check
 
 router = APIRouter(prefix="/api", tags=["ollama"])
 admin = APIRouter(prefix="/api", tags=["ollama"])
 
 
+@dataclass(frozen=True)
 class _Generation(Translation):
-    """A request for a text, or one that only loads the model."""
+    """A request for a text, or one that only loads the model, or lets it leave. `questions`: the
+    fields that ask for a text."""
+
+    questions: tuple[str, ...] = ()
 
     async def run(self, request: Request) -> Response:
-        asked, lease = await self.read(request)
-        lease.keep_alive = keep_alive(asked)
-        if not asks_nothing(asked):
+        asked = await self.asked(request)
+        stays = keep_alive(asked)
+        nothing = asks_nothing(asked, self.questions)
+        if nothing and stays == 0 and not await self._is_there(request, asked):
+            return self._loaded(asked, "unload")  # a lease would load it
+        lease = await self.lease(request, asked)
+        lease.keep_alive = stays
+        if not nothing:
             return await self.submit(request, asked, lease)
-        leaves = lease.keep_alive == 0
-        if not leaves:
-            await lease.model()
-        reason = "unload" if leaves else "load"
-        answer = self.answer(asked, lease.name).loaded(reason)  # type: ignore[attr-defined]
+        if stays == 0:
+            return self._loaded(asked, "unload")
+        await lease.model()
+        return self._loaded(asked, "load")
+
+    async def _is_there(self, request: Request, asked: Asked) -> bool:
+        """Whether the model is in memory, or comes."""
+        name = self.name(model_name(asked))
+        slot = await asyncio.to_thread(models_of(request).look_up, name)
+        return slot.phase in ("loading", "loaded")
+
+    def _loaded(self, asked: Asked, reason: str) -> Response:
+        answer = self.answer(asked, "").loaded(reason)  # type: ignore[attr-defined]
         if streams(asked):
             return Response(line(answer), media_type=NDJSON)
         return JSONResponse(answer)
@@ -64,6 +82,7 @@ _CHAT = _Generation(
     lambda asked, _: ChatAnswerFormat(asked),
     streams=streams,
     name=plain_name,
+    questions=("messages",),
 )
 _GENERATE = _Generation(
     "OllamaGenerateRequest",
@@ -73,6 +92,7 @@ _GENERATE = _Generation(
     "Send the conversation to '/api/chat'.",
     streams=streams,
     name=plain_name,
+    questions=("prompt", "suffix", "images"),
 )
 _EMBED, _EMBEDDINGS = (
     Translation(
@@ -142,7 +162,7 @@ async def ps(request: Request) -> Response:
     """The models that are loaded."""
     slots = models_of(request).known
     entries = await asyncio.to_thread(
-        lambda: [ollama_models.running(slot, slot.served) for slot in slots() if slot.served]
+        lambda: [ollama_models.running(slot, served) for slot in slots() if (served := slot.served)]
     )
     return JSONResponse({"models": entries})
 

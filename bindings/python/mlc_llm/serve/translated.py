@@ -58,12 +58,20 @@ class Translation:
 
     async def read(self, request: Request) -> tuple[dict[str, Any], Lease]:
         """What a request asks, and of which model."""
+        asked = await self.asked(request)
+        return asked, await self.lease(request, asked)
+
+    async def asked(self, request: Request) -> dict[str, Any]:
+        """What a request asks."""
         require_json(request)
         body = body_of(request)
         async with body.parsing():
-            asked = await asyncio.to_thread(self.parse, body.data)
+            return await asyncio.to_thread(self.parse, body.data)
+
+    async def lease(self, request: Request, asked: Asked) -> Lease:
+        """Holds the model that is asked."""
         name = self.name(model_name(asked))
-        return asked, await lease_model(request, name, embeddings=self.embeds)
+        return await lease_model(request, name, embeddings=self.embeds)
 
     async def submit(
         self,
