@@ -18,6 +18,7 @@ import pytest
 
 from mlc_llm.errors import MLCError
 from mlc_llm.serve.catalogue import Catalogue, ModelSpec, models_in
+from mlc_llm.serve.loading import Loading
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.room import ModelLimits
 from mlc_llm.serve.slot import Lease
@@ -187,6 +188,64 @@ def test_a_request_says_how_long_its_model_stays(models: ModelRegistry) -> None:
     wait_until(lambda: loaded(models) == set())
     lease = use(models, "a")
     assert lease.slot.idle_timeout is None  # of the model again
+
+
+def test_letting_a_model_leave_does_not_load_it(folder: Path) -> None:
+    arguments = ("--models-dir", str(folder), "--device", "fake")
+    with started_server(*arguments) as server, httpx.Client(base_url=server.url) as http:
+        answer = http.post(
+            "/api/generate", json={"model": "a", "keep_alive": 0, "stream": False}, timeout=PATIENCE
+        )
+        assert answer.json()["done_reason"] == "unload"
+        states = {one["id"]: one["status"] for one in http.get("/v1/models").json()["data"]}
+        assert set(states.values()) == {"unloaded"}
+
+
+def test_a_model_that_can_never_fit_makes_nobody_leave(folder: Path) -> None:
+    with registry(folder, ModelLimits(memory_bytes=PLAN_BYTES)) as models:
+        use(models, "a").release()
+        models._room._limits = ModelLimits(memory_bytes=PLAN_BYTES - 1)
+        with pytest.raises(MLCError, match="--memory-limit"):
+            use(models, "b")
+        assert loaded(models) == {"a"}
+
+
+def test_a_removed_model_is_not_known_any_more(tmp_path: Path) -> None:
+    shutil.copytree(FAKE, tmp_path / "a")
+    with registry(tmp_path, ModelLimits()) as models:
+        use(models, "a").release()
+        shutil.rmtree(tmp_path / "a")
+        models.unload("a")
+        wait_until(lambda: models.known() == [])
+
+
+def test_a_load_that_is_cancelled_before_it_begins(
+    models: ModelRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Loading.run
+
+    def run_late(loading: Loading) -> None:
+        loading.cancel()
+        run(loading)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loading, "run", run_late)
+        lease = models.lease("a")
+        assert isinstance(lease.future.exception(PATIENCE), MLCError)
+    use(models, "a").release()
+
+
+def test_unloading_a_model_that_is_leaving(models: ModelRegistry) -> None:
+    first, second = use(models, "a"), use(models, "b")
+    third = models.lease("c")
+    wait_until(lambda: first.slot.phase == "leaving")
+    late = models.lease("a")
+    models.unload("a")  # its next load begins
+    first.release()
+    assert third.future.result(PATIENCE).name == "c"
+    second.release()
+    assert late.future.result(PATIENCE).name == "a"
+    assert first.slot.phase == "loaded" and first.slot.users == 1
 
 
 def test_a_server_that_ends_tells_those_who_wait(folder: Path) -> None:

@@ -48,8 +48,8 @@ _SIZES = {
 
 def tag(slot: Slot, name: str) -> dict[str, Any]:
     """An entry of `/api/tags`. Of a model that is not loaded only names are known."""
-    if slot.served is not None:
-        return _loaded_tag(slot.served, name)
+    if (served := slot.served) is not None:  # another thread may unload it
+        return _loaded_tag(served, name)
     is_file = slot.spec.argument.endswith(".gguf")
     return {
         "name": f"{name}:latest",

@@ -85,8 +85,8 @@ async def page_info(request: Request) -> Response:
 def _describe(slot: Slot) -> dict[str, Any]:
     """What a model can do is known once it is loaded."""
     found: dict[str, Any] = {"context_window_size": None, "takes_pictures": None, "defaults": {}}
-    if slot.served is not None:
+    if (served := slot.served) is not None:
         with contextlib.suppress(MLCError):  # it is being unloaded
-            abilities = slot.served.abilities
+            abilities = served.abilities
             found = {**asdict(abilities), "defaults": dict(abilities.defaults)}
     return {"id": slot.name, **found}

@@ -78,8 +78,9 @@ class ModelRegistry:
     def find(self, name: str | None) -> ServedModel:
         """A model that is loaded now."""
         for slot in self._slots.all():
-            if slot.served is not None and (not name or slot.spec.answers_to(name)):
-                return slot.served
+            served = slot.served  # another thread may unload it
+            if served is not None and (not name or slot.spec.answers_to(name)):
+                return served
         raise self.unknown(name) if self.loading.ended else self.loading.refusal()
 
     def all(self) -> list[ServedModel]:
@@ -87,10 +88,16 @@ class ModelRegistry:
         return self._slots.loaded()
 
     def known(self) -> list[Slot]:
-        """Every known model with its state, those that were asked for first. Reads the disk."""
-        slots = self._slots.all()
-        names = {slot.name for slot in slots}
+        """Every known model with its state, those that were asked for first. Reads the disk: a
+        model that was removed is not known any more."""
         specs = [] if self._catalogue is None else self._catalogue.all()
+        there = {spec.names[0] for spec in specs}
+        slots = [
+            slot
+            for slot in self._slots.all()
+            if slot.given or slot.phase != "unloaded" or slot.name in there
+        ]
+        names = {slot.name for slot in slots}
         return [*slots, *(Slot(spec) for spec in specs if spec.names[0] not in names)]
 
     def chat_models(self) -> list[Slot]:
@@ -255,6 +262,8 @@ class ModelRegistry:
         def run() -> None:
             try:
                 slot.loading.run()
+                if not slot.loading.ended:  # it was cancelled before it began
+                    self._fail(slot, _unloaded(slot))
             except BaseException as error:
                 self._fail(slot, error)
             finally:
@@ -330,8 +339,10 @@ class ModelRegistry:
         with self._slots.changed:
             self._slots.changed.wait_for(lambda: slot.users == 0 or self._slots.closing)
             served, slot.served = slot.served, None
-        if served is not None:
-            served.engine.close()
+            if served is None:  # /admin/unload was faster: it says when the model has left
+                self._slots.changed.wait_for(lambda: slot.phase != "leaving" or self._slots.closing)
+                return
+        served.engine.close()
         _log.info("Unloaded %s", slot.name)
         self._left(slot)
 

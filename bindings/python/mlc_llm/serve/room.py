@@ -44,7 +44,7 @@ class Slots:
             return list(self.by_name.values())
 
     def loaded(self) -> list[ServedModel]:
-        return [slot.served for slot in self.all() if slot.served is not None]
+        return [served for slot in self.all() if (served := slot.served) is not None]
 
 
 def stopping() -> MLCError:
@@ -82,8 +82,10 @@ class Room:
             fault = self._why_not(plan)
             if fault is None:
                 return plan
-            victim = self._victim(slot)
-            if victim is None:
+            limit = self._limits.memory_bytes
+            too_large = limit is not None and plan["total_bytes"] > limit
+            victim = None if too_large else self._victim(slot)
+            if victim is None:  # or nobody's leaving would help
                 raise error_of(reasons.OUT_OF_RESOURCES, fault, param="model")
             self._evict(victim)
         raise stopping()
@@ -137,8 +139,8 @@ class IdleWatch:
         while (slot := self._next()) is not None:
             if slot.phase == "leaving":
                 self._evict(slot)
-            elif slot.served is not None:
-                _sleep(slot, slot.served)
+            elif (served := slot.served) is not None:
+                _sleep(slot, served)
 
     def _next(self) -> Slot | None:
         """Waits for a model that has been idle for too long; None when the server ends."""
