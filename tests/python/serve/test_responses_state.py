@@ -13,6 +13,8 @@ import openai
 import pytest
 
 from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.responses_state import ResponseState
 from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
 
 from .conftest import FAKE, PATIENCE, started_server
@@ -117,6 +119,18 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         ResponseStore(tmp_path / "no folder" / "db")
     assert refused.value.param == "responses_db"
+
+
+def test_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
+    state = ResponseState(ServeOptions(responses_db=tmp_path / "db"))
+    first = kept(1, previous_response_id=None)
+    state.keep({"input": first.input}, first.response)
+    taken = state.store._bytes
+    (pages,) = state.store._database.execute("PRAGMA page_count").fetchone()
+    state.store._database.execute(f"PRAGMA max_page_count = {pages}")
+    long = kept(1, size=100_000, previous_response_id=None)
+    state.keep({"input": long.input}, long.response)
+    assert state.store._bytes == taken and state.store.get("r1") == first
 
 
 def test_what_was_not_finished_has_failed(tmp_path: Path) -> None:

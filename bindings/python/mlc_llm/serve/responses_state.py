@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
+import sqlite3
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
 from mlc_llm.serve.slot import Lease
 
+_log = logging.getLogger("uvicorn.error")
 _MAX_IN_BACKGROUND = 256
 _ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
@@ -52,7 +55,10 @@ class ResponseState:
     def keep(self, asked: Mapping[str, Any], response: dict[str, Any]) -> None:
         """Keeps a response that has ended. `asked`: with the items of its own request."""
         previous = response["previous_response_id"]
-        self.store.put(KeptResponse(response["id"], previous, asked["input"], response))
+        try:
+            self.store.put(KeptResponse(response["id"], previous, asked["input"], response))
+        except sqlite3.Error:  # the disk is full, say; the client gets its answer all the same
+            _log.exception("The response %s could not be kept", response["id"])
 
     def begin(
         self,

@@ -7,8 +7,8 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ class ResponseStore:
         given = json.dumps(kept.input, ensure_ascii=False).encode("utf-8", "replace").decode()
         answer = json.dumps(kept.response, ensure_ascii=False).encode("utf-8", "replace").decode()
         unfinished = kept.response["status"] in ("queued", "in_progress")
-        with self._lock, self._database as database:
+        with self._lock, self._whole_change() as database:
             self._remove(kept.id)
             database.execute(
                 "INSERT INTO responses (id, previous, unfinished, input, response) "
@@ -104,13 +104,13 @@ class ResponseStore:
     def delete(self, response_id: str) -> None:
         """Raises MLCError if it is not kept."""
         self.get(response_id)
-        with self._lock, self._database:
+        with self._lock, self._whole_change():
             self._remove(response_id)
 
     def conversation(self, response_id: str, max_bytes: int) -> list[dict[str, Any]]:
         """The items of a response and of all that it follows, oldest first. Raises MLCError if one
         of them is not kept, and if they are longer than `max_bytes`."""
-        parts: list[KeptResponse] = []
+        parts: list[list[dict[str, Any]]] = []
         next_id: str | None = response_id
         size = 0
         while next_id is not None:
@@ -121,8 +121,9 @@ class ResponseStore:
                     f"Previous response with id '{next_id[:100]}' not found.",
                     param="previous_response_id",
                 )
-            parts.append(found)
-            size += sum(len(json.dumps(item)) for item in found.items())
+            items = list(found.items())  # a response also has its tools, which may be long
+            parts.append(items)
+            size += sum(len(json.dumps(item)) for item in items)
             if size > max_bytes:
                 raise error_of(
                     reasons.BODY_TOO_LARGE,
@@ -130,11 +131,22 @@ class ResponseStore:
                     param="previous_response_id",
                 )
             next_id = found.previous
-        return [item for part in reversed(parts) for item in part.items()]
+        return [item for part in reversed(parts) for item in part]
 
     def close(self) -> None:
         with self._lock:
             self._database.close()
+
+    @contextmanager
+    def _whole_change(self) -> Iterator[sqlite3.Connection]:
+        """A transaction. If it fails, the count of the bytes is as before too."""
+        before = self._bytes
+        try:
+            with self._database as database:
+                yield database
+        except BaseException:
+            self._bytes = before
+            raise
 
     def _open(self) -> sqlite3.Connection:
         name = ":memory:" if self._path is None else str(self._path)
