@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mlc_llm.cli.launch import prepare
+from mlc_llm.cli.launch import Launch, _call, prepare
 from mlc_llm.cli.launch_tools import TOOLS
 
 URL = "http://127.0.0.1:1"  # nobody answers there
@@ -72,3 +74,11 @@ def test_what_cannot_be_launched(
     monkeypatch.setenv("PATH", str(tmp_path))
     done = mlc_llm("launch", *arguments)
     assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_ctrl_c_is_the_tools_own() -> None:
+    tool = "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(0.5)"
+    check = "import signal; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler;"
+    before = signal.getsignal(signal.SIGINT)
+    assert _call(Launch((sys.executable, "-c", check + tool), {})) == 0
+    assert signal.getsignal(signal.SIGINT) is before

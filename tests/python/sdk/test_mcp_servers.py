@@ -13,7 +13,7 @@ import pytest
 
 from mlc_llm import _core
 from mlc_llm.cli.chat_session import ChatSession
-from mlc_llm.cli.mcp import approve_on, mcp_tools, read_mcp_servers
+from mlc_llm.cli.mcp import approve_on, mcp_tools, read_mcp_servers, shown
 from mlc_llm.cli.settings import ChatSettings
 from mlc_llm.errors import InvalidRequestError, UnavailableError
 from mlc_llm.sdk.mcp_servers import MCPServer, MCPTools, allowed
@@ -210,6 +210,10 @@ def test_the_user_is_asked(tools: MCPTools, monkeypatch: pytest.MonkeyPatch) -> 
         made: Any = SimpleNamespace(function=function)
         assert approve_on(tools, ask)(made) is expected
     assert said[0] == 'Call add({"a": 1})? [y/N] '
+
+
+def test_a_result_cannot_steer_the_terminal() -> None:
+    assert shown("\x1b[2Ka\n\u202eb é") == "\\x1b[2Ka \\u202eb é"
 
 
 def test_a_file_without_servers_offers_nothing(tmp_path: Path) -> None:

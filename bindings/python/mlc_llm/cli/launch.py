@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -115,8 +116,18 @@ def run(args: argparse.Namespace) -> None:
         if launch.file is not None:
             file.touch(mode=0o600)  # it has the key
             file.write_text(launch.file, encoding="utf-8")
-        status = subprocess.call(launch.command, env={**os.environ, **launch.variables})
+        status = _call(launch)
     sys.exit(status)
+
+
+def _call(launch: Launch) -> int:
+    """Runs the tool. Ctrl-C is the tool's own: it also reaches this process, which would otherwise
+    end the tool."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # the tool gets the system's default
+    try:
+        return subprocess.call(launch.command, env={**os.environ, **launch.variables})
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _plain_url(text: str) -> str:

@@ -71,7 +71,7 @@ def approve_on(
             return True
         if sys.stdin is None or not sys.stdin.isatty():
             return False
-        words = f"Call {function.name}({function.arguments})? [y/N] "
+        words = f"Call {_plain(function.name)}({_plain(function.arguments)})? [y/N] "
         return ask(words).strip().lower() in ("y", "yes")
 
     return approve
@@ -79,5 +79,10 @@ def approve_on(
 
 def shown(text: str) -> str:
     """A result in a line for the screen."""
-    line = " ".join(text.split())
+    line = _plain(" ".join(text.split()))
     return line if len(line) <= _SHOWN else line[:_SHOWN] + "..."
+
+
+def _plain(text: str) -> str:
+    """Without characters that move a terminal's cursor or change what stands there already."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
