@@ -55,6 +55,23 @@ def test_what_is_put_is_there_after_a_restart(tmp_path: Path) -> None:
     assert refused.value.param == "previous_response_id"
 
 
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = ResponseStore(tmp_path / "db")
+    store.put(kept(1))
+    assert {p.stat().st_mode & 0o077 for p in tmp_path.iterdir()} == {0}
+    store.close()
+
+
+@pytest.mark.parametrize("status", ["queued", "in_progress"])
+def test_what_is_unfinished_cannot_be_followed(status: str) -> None:
+    store = ResponseStore()
+    store.put(kept(1, status=status))
+    store.put(kept(2, previous="r1"))
+    with pytest.raises(InvalidRequestError, match=f"'r1' is still {status}") as refused:
+        store.conversation("r2", 1000)
+    assert refused.value.param == "previous_response_id"
+
+
 def test_a_conversation_is_in_order_and_has_a_limit() -> None:
     store = ResponseStore()
     for number in range(5):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS responses (
   response TEXT NOT NULL        -- JSON: the object that clients get
 )
 """
+_UNFINISHED = ("queued", "in_progress")
 _COLUMNS = "id, previous, input, response"
 _SIZE = "LENGTH(CAST(input AS BLOB)) + LENGTH(CAST(response AS BLOB))"
 
@@ -79,7 +81,7 @@ class ResponseStore:
         """Keeps a response, in place of an earlier state of it."""
         given = json.dumps(kept.input, ensure_ascii=False).encode("utf-8", "replace").decode()
         answer = json.dumps(kept.response, ensure_ascii=False).encode("utf-8", "replace").decode()
-        unfinished = kept.response["status"] in ("queued", "in_progress")
+        unfinished = kept.response["status"] in _UNFINISHED
         with self._lock, self._whole_change() as database:
             self._remove(kept.id)
             database.execute(
@@ -121,6 +123,11 @@ class ResponseStore:
                     f"Previous response with id '{next_id[:100]}' not found.",
                     param="previous_response_id",
                 )
+            if (status := found.response["status"]) in _UNFINISHED:
+                raise InvalidRequestError(
+                    f"The response '{next_id[:100]}' is still {status}: wait until it has ended.",
+                    param="previous_response_id",
+                )
             items = list(found.items())  # a response also has its tools, which may be long
             parts.append(items)
             size += sum(len(json.dumps(item)) for item in items)
@@ -137,7 +144,7 @@ class ResponseStore:
         with self._lock:
             self._database.close()
 
-    @contextmanager
+    @contextlib.contextmanager
     def _whole_change(self) -> Iterator[sqlite3.Connection]:
         """A transaction. If it fails, the count of the bytes is as before too."""
         before = self._bytes
@@ -150,6 +157,9 @@ class ResponseStore:
 
     def _open(self) -> sqlite3.Connection:
         name = ":memory:" if self._path is None else str(self._path)
+        if self._path is not None:  # conversations are their owner's; SQLite's other files follow
+            with contextlib.suppress(OSError):  # SQLite says what is wrong with the path
+                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         database = sqlite3.connect(name, timeout=5.0, check_same_thread=False)
         try:
             database.execute("PRAGMA journal_mode = WAL")
@@ -162,7 +172,9 @@ class ResponseStore:
             with database:
                 database.execute(_TABLE)
                 database.execute(f"PRAGMA user_version = {_VERSION}")
-            with closing(database.execute(f"SELECT {_COLUMNS}, number FROM responses LIMIT 1")):
+            with contextlib.closing(
+                database.execute(f"SELECT {_COLUMNS}, number FROM responses LIMIT 1")
+            ):
                 pass
         except sqlite3.Error:
             database.close()
