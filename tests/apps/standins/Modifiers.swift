@@ -24,6 +24,13 @@ public struct RoundedRectangle: Shape { public init(cornerRadius: Double) {} }
 public enum TextFieldStyle { case roundedBorder }
 public enum ButtonStyle { case bordered, borderedProminent }
 public enum LabelStyle { case iconOnly }
+public enum Edge {
+    public struct Set: OptionSet, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        public static let leading = Set(rawValue: 1), all = Set(rawValue: 15)
+    }
+}
 public enum TextAlignment { case leading, trailing }
 public enum Selectability { case enabled }
 public enum ChildBehavior { case combine, contain }
@@ -38,7 +45,8 @@ extension View {
     public func foregroundStyle<S: ShapeStyle>(_ style: S) -> some View { self }
     public func background<S: ShapeStyle>(_ style: S) -> some View { self }
     public func background<S: ShapeStyle, T: Shape>(_ style: S, in shape: T) -> some View { self }
-    public func padding(_ length: Double? = nil) -> some View { self }
+    public func padding(_ length: CGFloat) -> some View { self }
+    public func padding(_ edges: Edge.Set = .all, _ length: CGFloat? = nil) -> some View { self }
     public func frame(maxWidth: Double?) -> some View { self }
     public func opacity(_ value: Double) -> some View { self }
     public func fontWeight(_ weight: Font.Weight?) -> some View { self }

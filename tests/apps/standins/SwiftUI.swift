@@ -135,6 +135,9 @@ extension Button where L: View {
 }
 public enum HorizontalAlignment: Sendable { case leading, center, trailing }
 public enum VerticalAlignment: Sendable { case top, center, bottom, firstTextBaseline }
+public struct Alignment: Sendable {
+    public static let center = Alignment(), leading = Alignment()
+}
 public struct VStack<C: View>: Primitive {
     public init(
         alignment: HorizontalAlignment = .center, spacing: Double? = nil,
