@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import subprocess
 import sys
@@ -43,7 +44,8 @@ def run_pytest(folder: Path, listed: str, *options: str) -> subprocess.Completed
     (below / "test_below.py").write_text("def test_passes(): pass")
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", folder, folder]
     words = ["-p", "no:cacheprovider", "--no-skips", folder / "list.txt", *options]
-    return subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True)
+    alone = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_XDIST")}
+    return subprocess.run([*command, *words], cwd=ROOT, env=alone, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("options", [(), ("-n2",)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import time
 from pathlib import Path
@@ -108,8 +109,14 @@ def is_kept(store: ResponseStore, number: int) -> bool:
 
 @pytest.mark.parametrize("damage", ["text", "cut", "page", "version"])
 def test_a_damaged_file_is_put_aside(
-    damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    damage: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(
+        logging.getLogger("uvicorn"), "propagate", True
+    )  # a server sets it to False
     path = tmp_path / "db"
     store = ResponseStore(path)
     for number in range(50):

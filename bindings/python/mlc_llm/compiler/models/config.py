@@ -209,7 +209,7 @@ class DecoderConfig:
             "window": self.window(layer),
         }
         made = AttentionSpec(**{**fields, **changes})
-        normed = made.norms is not None or made.values.norm is not None
+        normed = made.head_norms is not None or made.values.norm is not None
         if normed and made.dim % VECTOR:
             raise UnsupportedError(
                 f"config: head_dim {made.dim} is not a multiple of {VECTOR}, which the norm of "
