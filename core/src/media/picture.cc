@@ -11,7 +11,7 @@
 namespace mlc {
 namespace {
 
-constexpr char kReadable[] = "send PNG, JPEG, WebP, GIF or BMP";
+[[maybe_unused]] constexpr char kReadable[] = "send PNG, JPEG, WebP, GIF or BMP";
 
 // Formats that are known by their first bytes, and not read.
 struct ForeignFormat {
@@ -19,7 +19,7 @@ struct ForeignFormat {
   std::string_view bytes;
   const char* name;
 };
-constexpr ForeignFormat kForeign[] = {
+[[maybe_unused]] constexpr ForeignFormat kForeign[] = {
     {4, "ftypavi", "AVIF"},
     {4, "ftyp", "HEIC"},
     {0, {"II*\0", 4}, "TIFF"},
@@ -36,6 +36,10 @@ constexpr ForeignFormat kForeign[] = {
 
 Result<const PictureCodec*> FindCodec(std::string_view file) {
   if (file.empty()) return UnreadablePicture("the picture has no bytes");
+#ifdef MLC_NO_PICTURE_CODECS  // cmake/Pictures.cmake
+  return UnsupportedPicture(
+      "this build reads no pictures: their libraries' sources were not there");
+#else
   for (const PictureCodec* codec : {&kPngCodec, &kJpegCodec, &kWebPCodec, &kGifCodec, &kBmpCodec}) {
     if (codec->matches(file)) return codec;
   }
@@ -46,6 +50,7 @@ Result<const PictureCodec*> FindCodec(std::string_view file) {
   }
   return UnreadablePicture(std::string("the bytes are no picture of a format that is read: ") +
                            kReadable);
+#endif
 }
 
 Status TooLarge(const std::string& what) {
