@@ -11,7 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import Ahead
 from mlc_llm.compiler.models.classifier import classifier_labels
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import (
@@ -23,7 +23,7 @@ from mlc_llm.compiler.spec import (
     LayerSpec,
     TensorMap,
 )
-from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.errors import UnsupportedError
 
 # They are both MLC-LLM's names and Hugging Face's, except those of queries, keys and values.
 _PLAIN = {
@@ -63,12 +63,7 @@ class BertConfig(GPTConfig):
         positions = cls.positions(read)
         base = ConfigReader({"context_window_size": positions, **read.config}, read.seen)
         fields = super().fields(base)
-        if fields["context_window_size"] > positions:
-            raise InvalidRequestError(
-                f"context_window_size is {fields['context_window_size']}, and the model has "
-                f"embeddings of {positions} positions",
-                param="context_window_size",
-            )
+        check_learned_positions(fields["context_window_size"], positions)
         types = read.integer("type_vocab_size", default=2)
         return {
             **fields,

@@ -22,7 +22,7 @@ from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.rope import refuse_unknown
-from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
 FULL, SLIDING = "full_attention", "sliding_attention"  # Hugging Face's `layer_types`
 _NO_WINDOW = -1
@@ -232,6 +232,16 @@ class DecoderConfig:
                 param="tie_word_embeddings",
             )
         return DecoderSpec(**{**fields, **changes})
+
+
+def check_learned_positions(context: int, positions: int) -> None:
+    """Refuses a context that is longer than the table of learned embeddings of positions."""
+    if context > positions:
+        raise InvalidRequestError(
+            f"context_window_size is {context}, and the model has embeddings of {positions} "
+            "positions",
+            param="context_window_size",
+        )
 
 
 def with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.transforms import Transposed
-from mlc_llm.errors import InvalidRequestError
 
 _NAMES = {
     "embedding": "transformer.wte",
@@ -39,12 +38,7 @@ class GPT2Config(GPT2FieldsConfig):
         read.always("scale_attn_weights", True)
         fields = super().fields(read)
         positions = read.integer("n_positions", "max_position_embeddings", default=1024)
-        if fields["context_window_size"] > positions:
-            raise InvalidRequestError(
-                f"context_window_size is {fields['context_window_size']}, and the model has "
-                f"embeddings of {positions} positions",
-                param="context_window_size",
-            )
+        check_learned_positions(fields["context_window_size"], positions)
         return {**fields, "n_positions": positions}
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Rows
-from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.errors import UnsupportedError
 
 _FIRST = 2  # the table's rows before that of position 0
 
@@ -46,12 +46,7 @@ class OPTConfig(GPTConfig):
                 param="word_embed_proj_dim",
             )
         positions = read.integer("positions", "max_position_embeddings", default=2048)
-        if fields["context_window_size"] > positions:
-            raise InvalidRequestError(
-                f"context_window_size is {fields['context_window_size']}, and the model has "
-                f"embeddings of {positions} positions",
-                param="context_window_size",
-            )
+        check_learned_positions(fields["context_window_size"], positions)
         bias = read.flag("enable_bias", default=True)
         return {**fields, "positions": positions, "enable_bias": bias}
 
