@@ -19,10 +19,17 @@ from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import to_chat
 from mlc_llm.serve.responses_state import own_items
 from mlc_llm.serve.state import keep_lease, responses_of
-from mlc_llm.serve.translated import Translation, dump
+from mlc_llm.serve.translated import Asked, Translation, dump
 
 router = APIRouter(prefix="/v1/responses", tags=["inference"])
 _MAX_LISTED = 100
+
+
+async def _after_earlier(request: Request, own: Asked, asked: Asked) -> Asked:
+    """The request behind the items of the responses that it follows; as it came where there are
+    none. `own`: the request whose input is a list of items."""
+    before = await responses_of(request).conversation(asked)
+    return {**asked, "input": [*before, *own["input"]]} if before else asked
 
 
 class _Responses(Translation):
@@ -32,8 +39,7 @@ class _Responses(Translation):
         asked, lease = await self.read(request)
         state = responses_of(request)
         own = {**asked, "input": own_items(asked)}
-        before = await state.conversation(asked)
-        whole = {**asked, "input": [*before, *own["input"]]} if before else asked
+        whole = await _after_earlier(request, own, asked)
         if asked.get("store") is False:
             if asked.get("background"):
                 raise _refused("background", "needs 'store'")
@@ -54,8 +60,7 @@ class _Counts(Translation):
 
     async def run(self, request: Request) -> Response:
         asked, lease = await self.read(request)
-        before = await responses_of(request).conversation(asked)
-        whole = {**asked, "input": [*before, *own_items(asked)]} if before else asked
+        whole = await _after_earlier(request, {**asked, "input": own_items(asked)}, asked)
         return await self.submit(request, whole, lease, InputTokens())
 
 
