@@ -17,6 +17,7 @@ for folder in (HERE, TESTS / "python", TESTS / "python" / "convert"):
 
 import fake_hub  # noqa: E402
 import fake_roles  # noqa: E402
+import tiny_adapters  # noqa: E402
 import tiny_models  # noqa: E402
 
 from mlc_llm.prepare.model_source import resolve_model  # noqa: E402
@@ -40,6 +41,7 @@ def reader_folder(tmp_path_factory: pytest.TempPathFactory, tiny_home: Path) -> 
     folder = tmp_path_factory.mktemp("reader")
     weights = tiny_models.random_weights()
     tiny_models.write_hf_folder(folder / "MODEL", weights)
+    tiny_adapters.write_peft(folder / "ADAPTER", tiny_adapters.random_adapter())
     tiny_models.write_gguf(folder / "model.gguf", weights)
     for name, text in LETTERS.items():
         (folder / name).write_text(text)

@@ -39,13 +39,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def compiled(folder: Path) -> Any:
     """The model in floats, for the tests that read a text with it."""
-    return calibrate._compiled(open_source(folder), None)
+    return calibrate.float_module(open_source(folder), None)
 
 
 def test_inputs_are_those_of_a_forward_pass(
     folder: Path, compiled: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrate, "_compiled", lambda *_: compiled)
+    monkeypatch.setattr(calibrate, "float_module", lambda *_: compiled)
     source = open_source(folder)
     ids = [int(i) for i in np.random.default_rng(0).integers(0, 300, 150)]  # more than one step
     config = models.config_from_hf(json.loads((folder / "config.json").read_text()))
@@ -133,7 +133,7 @@ def convert(folder: Path | str, output: Path, *options: str) -> int:
 def test_the_command_reads_the_text(
     folder: Path, compiled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibrate, "_compiled", lambda *_: compiled)
+    monkeypatch.setattr(calibrate, "float_module", lambda *_: compiled)
     text = tmp_path / "text.txt"
     text.write_text("the thin thing that thinks " * 3)
     scheme = ("--quantization", "q4f16_1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import tiny_adapters
 import tiny_models
 
 from mlc_llm.cli import named, parser_of
@@ -59,7 +60,7 @@ def test_a_gguf_file_is_config_and_source_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        (("--lora-adapter", "x"), UnsupportedError, "merge the adapter"),
+        (("--lora-adapter", "x"), NotFoundError, "x: no such folder"),
         (("--source-format", "awq"), InvalidRequestError, "awq"),
         (("--source-format", "huggingface-torch"), UnsupportedError, "safetensors first"),
         (("--source", "nowhere"), NotFoundError, "nowhere"),
@@ -73,3 +74,14 @@ def test_what_is_refused(options, error, match, hf_folder, tmp_path):
             "convert_weight", hf_folder, "--quantization", "q0f32", "-o", tmp_path / "o", *options
         )
     assert not (tmp_path / "o").exists()
+
+
+def test_an_adapter_is_merged_and_measured(hf_folder, tmp_path, capsys):
+    adapter = tiny_adapters.write_peft(tmp_path / "adapter", tiny_adapters.random_adapter())
+    words = ("convert_weight", hf_folder, "--quantization", "q4f16_1", "--lora-adapter")
+    mlc_llm(*words, f"{adapter}:0.1", "-o", tmp_path / "strong")
+    said = capsys.readouterr().err
+    assert "The adapter changes the answers by" in said and "Little" not in said
+    mlc_llm(*words, f"{adapter}:0.0001", "-o", tmp_path / "weak")
+    assert "Little of the adapter is left" in capsys.readouterr().err
+    assert verify(tmp_path / "strong") == []

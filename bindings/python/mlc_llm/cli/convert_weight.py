@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError
 from mlc_llm.prepare.progress import Steps
 
 SOURCE_FORMATS = ("auto", "huggingface-torch", "huggingface-safetensor", "gguf", "awq")
@@ -48,7 +48,15 @@ def register(subparsers: Any) -> None:
         "errors count more where a layer's inputs are larger",
     )
     parser.add_argument("--device", default="auto", help="weights are always converted on the CPU")
-    parser.add_argument("--lora-adapter", type=Path, help="not supported yet")
+    parser.add_argument(
+        "--lora-adapter",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="DIR[:SCALE]",
+        help="merge LoRA adapters (PEFT's or mlx-lm's folders, GGUF files) into the weights before "
+        "they are quantized",
+    )
     parser.set_defaults(run=run)
 
 
@@ -73,11 +81,6 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
-    if args.lora_adapter is not None:
-        raise UnsupportedError(
-            "--lora-adapter is not supported: merge the adapter into the model first",
-            param="lora-adapter",
-        )
     steps = steps_for(args)
     if args.device.partition(":")[0] not in ("auto", "cpu"):
         steps.note(f"note: converting on the CPU, not on {args.device}")
@@ -89,6 +92,7 @@ def run(args: argparse.Namespace) -> None:
     source = open_model(path, source=args.source, source_format=args.source_format)
     for note in notes(source, quantization):
         steps.note(note)
+    adapters = adapters_of(args, steps)
     importance = measured(args, source, quantization, steps) if args.calibrate else None
     with steps.step(f"Converting {path.name} to {types_said(quantization)}") as update:
         stats = write_weights(
@@ -98,8 +102,11 @@ def run(args: argparse.Namespace) -> None:
             model_type=model_type_of(args),
             search_scales=args.search_scales,
             importance=importance,
+            adapters=adapters,
             report=update,
         )
+    if adapters:
+        say_what_is_left(args, source, adapters, quantization, steps)
     if not args.quiet:
         print(f"Parameter size after quantization: {stats.param_bytes / 1024**3:.3f} GB")
         print(f"Total parameters: {stats.elements:,}")
@@ -128,6 +135,52 @@ def measured(args: argparse.Namespace, source: Any, quantization: str, steps: St
     with steps.step(f"Reading {args.calibrate.name} in float32") as update:
         ids = _tokens(source, model_type_of(args), text)
         return importance_of(source, ids, model_type=model_type_of(args), report=update)
+
+
+def adapters_of(args: argparse.Namespace, steps: Steps) -> list[tuple[Any, float]]:
+    """The adapters of --lora-adapter, each with the factor behind its path."""
+    from mlc_llm.compiler.convert.adapters import open_adapter, scaled
+
+    found = []
+    for text in args.lora_adapter:
+        path, factor = scaled(text)
+        adapter = open_adapter(Path(path))
+        for note in adapter.notes:
+            steps.note(note)
+        found.append((adapter, factor))
+    return found
+
+
+def say_what_is_left(
+    args: argparse.Namespace,
+    source: Any,
+    adapters: list[tuple[Any, float]],
+    quantization: str,
+    steps: Steps,
+) -> None:
+    """Says how much of the adapters' effect the quantized weights keep, if the model can be read
+    in float32 here."""
+    from mlc_llm.compiler import quantization as schemes
+    from mlc_llm.compiler.convert.adapters.effect import TEXT, effect, fits_memory
+
+    model_type = model_type_of(args)
+    if schemes.get(quantization).exact:
+        return
+    if not fits_memory(source, model_type):
+        steps.note("What is left of the adapter was not measured: too little memory is free.")
+        return
+    with steps.step("Measuring what is left of the adapter"):
+        ids = _tokens(source, model_type, TEXT)
+        found = effect(source, adapters, ids, scheme=quantization, model_type=model_type)
+    steps.note(
+        f"The adapter changes the answers by {found.of_adapter:.4f} nats a token; "
+        f"{quantization} changes them by {found.lost:.4f}."
+    )
+    if found.is_little:
+        steps.note(
+            "Little of the adapter is left: rounding changes more than it does. Choose more bits, "
+            "such as --quantization q8f32_1 or q0f16."
+        )
 
 
 def _tokens(source: Any, model_type: str | None, text: str) -> list[int]:

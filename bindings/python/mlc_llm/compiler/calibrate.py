@@ -11,7 +11,7 @@ the weight, which is known by its address. All weights are in memory as float32 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from mlc_llm.errors import InvalidRequestError, UnsupportedError
 Array = np.ndarray[Any, Any]
 TOKENS = 2048  # of a text that are read
 CHARACTERS = 128 * TOKENS  # of a file; the rest is too far behind
-_CHUNK = 128  # rows of a step; the logits of all of them are computed
+CHUNK = 128  # rows of a step; the logits of all of them are computed
 _PLAIN = "q0f32"
 
 Report = Callable[[float], None]
@@ -45,12 +45,14 @@ def importance_of(
     kernel multiplied are left out. `report` takes how much is done, 0 .. 1."""
     if len(ids) < 2:
         raise InvalidRequestError("the text of --calibrate is empty", param="calibrate")
-    text = _Text(source, model_type)
+    module, weights = float_module(source, model_type), floats_of(source, model_type)
+    text = FloatModel(module, weights)
+    squares = text.watched()
     ids = list(ids)[: text.longest]
-    for begin in range(0, len(ids), _CHUNK):
-        text.read(ids[begin : begin + _CHUNK])
-        report(min(begin + _CHUNK, len(ids)) / len(ids))
-    return text.squares.means()
+    for begin in range(0, len(ids), CHUNK):
+        text.read(ids[begin : begin + CHUNK])
+        report(min(begin + CHUNK, len(ids)) / len(ids))
+    return squares.means()
 
 
 class _Squares:
@@ -83,14 +85,13 @@ class _Squares:
         return {name: means.astype(np.float32) for name, means in found.items()}
 
 
-class _Text:
-    """The model, and what it has read so far."""
+class FloatModel:
+    """The model in float32, and what it has read so far."""
 
-    def __init__(self, source: ModelSource, model_type: str | None) -> None:
-        module, weights = _compiled(source, model_type)
+    def __init__(self, module: Any, weights: Mapping[str, Any]) -> None:
         vm = tvm.relax.VirtualMachine(module, tvm.cpu())
         metadata = json.loads(str(vm["_metadata"]()))
-        self._call = LibraryCalls(vm, metadata)
+        self._vm, self._call = vm, LibraryCalls(vm, metadata)
         self._params = [weights[p["name"]] for p in metadata["params"]]
         cache = metadata["kv_cache"]
         self._page_size = cache["page_size"]
@@ -99,19 +100,24 @@ class _Text:
         layers, states = cache["layers"], metadata.get("states", [])
         self._pages = [_zeros((pages, *one["page_shape"]), one["dtype"]) for one in layers]
         self._states = [_zeros((1, *one["shape"]), one["dtype"]) for one in states]
-        names = (p["name"] for p in metadata["params"])
-        addresses = map(_address, self._params)
-        self.squares = _Squares(dict(zip(addresses, names, strict=True)))
-        vm.set_instrument(self.squares)
+        self._names = [p["name"] for p in metadata["params"]]
         self._length = 0
 
-    def read(self, ids: Sequence[int]) -> None:
+    def watched(self) -> _Squares:
+        """Adds up the squares of layers' inputs from now on."""
+        addresses = map(_address, self._params)
+        squares = _Squares(dict(zip(addresses, self._names, strict=True)))
+        self._vm.set_instrument(squares)
+        return squares
+
+    def read(self, ids: Sequence[int]) -> Array:
+        """The logits behind each of at most `CHUNK` tokens: float32 (tokens, vocabulary)."""
         first, count = self._length, len(ids)
         self._length += count
         pages = range(-(-self._length // self._page_size))
         positions = range(first, self._length)
         embedded = self._call("embed", tokens=ids, params=self._params)
-        self._call(
+        made = self._call(
             "batch_prefill",
             **embedded,
             positions=positions,
@@ -128,35 +134,44 @@ class _Text:
             states=self._states,
             params=self._params,
         )
+        return np.from_dlpack(made["logits"])
 
 
-def _compiled(source: ModelSource, model_type: str | None) -> tuple[Any, dict[str, Any]]:
-    """The model in floats: its library, and its tensors."""
+def float_module(source: ModelSource, model_type: str | None) -> Any:
+    """The model's library in float32."""
     config = source.hf_config()
     name = model_type or models.model_type_of(config)
     family, typed = models.get(name), models.config_from_hf(config, name)
     if family.decoder(typed).is_encoder:
         raise UnsupportedError(
-            "--calibrate is for models that write text, and this one makes embeddings",
+            "weights are measured with a text that the model continues, and this one makes "
+            "embeddings",
             param="calibrate",
         )
-    given = {**config, "prefill_chunk_size": _CHUNK}
+    given = {**config, "prefill_chunk_size": CHUNK}
     spec = library_spec(given, quantization=_PLAIN, model_type=name, device="cpu")
-    module = pipeline.build(build_module(spec, family), spec.device)
-    return module, dict(_floats(source, family.weight_map(typed, source.format)))
+    return pipeline.build(build_module(spec, family), spec.device)
 
 
-def _floats(
-    source: ModelSource, weights: Sequence[models.WeightSource]
-) -> Iterator[tuple[str, Any]]:
-    """TVM's tensors: copies of NumPy's would take the memory of the model once more."""
-    scheme, tensors = quantization.get(_PLAIN), source.tensors()
-    weights = as_in_files(weights, tensors)
-    check_tensors(weights, tensors, scheme)
-    for weight in weights:
+def floats_of(source: ModelSource, model_type: str | None) -> dict[str, Any]:
+    """The model's tensors in float32, by our names."""
+    made: dict[str, Any] = {}
+    for weight in weights_of(source, model_type):
+        scheme = quantization.get(_PLAIN)
         for param, chunks in scheme.convert(SourceRows(source, weight), use=weight.quantizable):
-            array = np.concatenate(list(chunks)).reshape(param.shape)
-            yield param.name, tvm.runtime.tensor(array)
+            # TVM's tensors: copies of NumPy's would take the memory of the model once more
+            made[param.name] = tvm.runtime.tensor(np.concatenate(list(chunks)).reshape(param.shape))
+    return made
+
+
+def weights_of(source: ModelSource, model_type: str | None) -> list[models.WeightSource]:
+    """The model's weight map, checked against its tensors."""
+    config = source.hf_config()
+    name = model_type or models.model_type_of(config)
+    family, typed, tensors = models.get(name), models.config_from_hf(config, name), source.tensors()
+    weights = as_in_files(family.weight_map(typed, source.format), tensors)
+    check_tensors(weights, tensors, quantization.get(_PLAIN))
+    return weights
 
 
 def _address(tensor: Any) -> int:

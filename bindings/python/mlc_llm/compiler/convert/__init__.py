@@ -7,13 +7,14 @@ convert_model(source, Path("SmolLM2-MLC"), quantization="q4f32_1")
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
+from mlc_llm.compiler.convert.adapters import Adapter, Merge
 from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
 from mlc_llm.compiler.convert.embedding import embedding_metadata
 from mlc_llm.compiler.convert.gguf import GGUFModel
@@ -23,6 +24,7 @@ from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import Array, ModelSource
 from mlc_llm.compiler.convert.weights import (
+    ChangeOf,
     as_in_files,
     check_tensors,
     convert_weights,
@@ -152,12 +154,15 @@ def write_weights(
     model_type: str | None = None,
     search_scales: bool = False,
     importance: Mapping[str, Array] | None = None,
+    adapters: Sequence[tuple[Adapter, float]] = (),
     report: Report = _ignore,
 ) -> WeightStats:
     """Writes only the weights, for `convert_weight`. `search_scales`: slower, and the weights lose
     less (compiler/quantization/search.py). `importance`: of weights' inputs, for that search
-    (compiler/calibrate.py)."""
+    (compiler/calibrate.py). `adapters`: are merged into the weights, each with a scale."""
     work = _Work(source, quantization, model_type)
+    if adapters:
+        work.merge(adapters, quantization)
     if search_scales or importance is not None:
         work.search_scales(importance)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
@@ -201,6 +206,16 @@ class _Work:
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._scheme = self._scheme_of(quantization)
         self._importance: Mapping[str, Array] | None = None
+        self._change_of: ChangeOf = lambda name: None
+
+    def merge(self, adapters: Sequence[tuple[Adapter, float]], quantization: str) -> None:
+        if keeps_types(quantization):
+            raise InvalidRequestError(
+                f"quantization {quantization} keeps the weights as their file has them, so nothing "
+                f"can be merged into them; choose another one, such as {DEFAULT}",
+                param="quantization",
+            )
+        self._change_of = Merge(adapters, self._family, self._config).of
 
     def search_scales(self, importance: Mapping[str, Array] | None) -> None:
         self._scheme = schemes.with_searched_scales(self._scheme)
@@ -221,7 +236,15 @@ class _Work:
             report(done / total)
 
         try:
-            convert_weights(self._source, weights, self._scheme, writer, advance, self._importance)
+            convert_weights(
+                self._source,
+                weights,
+                self._scheme,
+                writer,
+                advance,
+                self._importance,
+                self._change_of,
+            )
             return WeightStats(writer.param_bytes, count_elements(weights))
         finally:
             writer.abandon()

@@ -25,6 +25,8 @@ _ROWS = 128  # large chunks have a multiple of it, so that they are whole blocks
 
 
 Advance = Callable[[int], None]  # gets the number of written bytes
+Change = Callable[[Array, int], Array]  # rows of a weight, from a row on, to other values for them
+ChangeOf = Callable[[str], "Change | None"]  # of the weight with that name of ours
 
 
 # Prefixes that files of one family have or leave out: (ours, theirs).
@@ -151,10 +153,13 @@ def convert_weights(
     writer: WeightWriter,
     advance: Advance,
     importance: Mapping[str, Array] | None = None,
+    change_of: ChangeOf = lambda name: None,
 ) -> None:
     """Writes every tensor in order, and the index. `importance`: of weights' inputs, by name."""
     for weight in weights:
-        rows = SourceRows(source, weight, (importance or {}).get(weight.name))
+        rows = SourceRows(
+            source, weight, (importance or {}).get(weight.name), change_of(weight.name)
+        )
         for param, chunks in scheme.convert(rows, use=weight.quantizable):
             writer.add(param, chunks)
             advance(_param_bytes(param))
@@ -166,24 +171,32 @@ def _param_bytes(param: StoredParam) -> int:
 
 
 class SourceRows:
-    """The `WeightRows` of a weight: the rows of all its parts, one part after another."""
+    """The `WeightRows` of a weight: the rows of all its parts, one part after another. `change`:
+    of an adapter that is merged into it."""
 
     def __init__(
-        self, source: ModelSource, weight: WeightSource, importance: Array | None = None
+        self,
+        source: ModelSource,
+        weight: WeightSource,
+        importance: Array | None = None,
+        change: Change | None = None,
     ) -> None:
         self._source, self._weight, self.importance = source, weight, importance
+        self._change = change
         self.name, self.shape = weight.name, weight.shape
         self.num_rows = sum(part.shape[0] for part in weight.parts)
 
     def floats(self, rows: range) -> Iterator[Array]:
         """Refuses weights that are not numbers: they would make every answer wrong without an
         error."""
+        first = rows.start
         for chunk in self._chunks(self._source.read, rows, 1):
             if not is_finite(chunk):
                 raise CorruptFileError(
                     f"tensor {self.name} holds NaN or infinite values", param=self.name
                 )
-            yield chunk
+            yield chunk if self._change is None else self._change(chunk, first)
+            first += len(chunk)
 
     def blocks(self, rows: range) -> Iterator[Array]:
         blocks = self._source.blocks()
@@ -196,7 +209,7 @@ class SourceRows:
 
     def float8_parts(self) -> list[Float8Part] | None:
         parts = self._weight.parts
-        if not all(self._source.has_float8(part.tensor) for part in parts):
+        if self._change or not all(self._source.has_float8(part.tensor) for part in parts):
             return None
         self._need_unchanged()
         return [self._source.float8_part(part.tensor) for part in parts]
