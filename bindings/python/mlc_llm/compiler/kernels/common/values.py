@@ -33,11 +33,21 @@ def to_float(value, lanes: int = LANES):
 def half_to_float(value, lanes: int = LANES):
     """Converts a finite float16 by operations on whole numbers, for CPUs that have no instruction
     for it: there LLVM calls a function for each lane. Shifted to the places of a float32, the
-    exponent is too small by 112, also that of a subnormal number."""
+    exponent is too small by 112. That of a subnormal number is one less than it counts, and its
+    fraction has no leading 1: this 1 is added, and 2^-14 subtracted. No operand is a subnormal
+    float32, with which x86 is a hundred times slower."""
+
+    def of_all(number: int):
+        return splat(T.int32(number), lanes)
+
+    floats = vector_type("float32", lanes)
     bits = T.Cast(vector_type("int32", lanes), T.reinterpret(vector_type("int16", lanes), value))
-    moved = T.shift_left(bits, splat(T.int32(13), lanes))
-    kept = T.bitwise_and(moved, splat(T.int32(-0x70002000), lanes))  # the sign and 15 bits
-    return T.reinterpret(vector_type("float32", lanes), kept) * splat(2.0**112, lanes)
+    rest = T.bitwise_and(T.shift_left(bits, of_all(13)), of_all(0x0FFFE000))
+    small = T.shift_right(rest - of_all(1 << 23), of_all(31))  # -1, or 0
+    moved = rest + of_all(112 << 23) + T.bitwise_and(small, of_all(1 << 23))
+    excess = T.reinterpret(floats, T.bitwise_and(small, of_all(113 << 23)))
+    found = T.reinterpret(vector_type("int32", lanes), T.reinterpret(floats, moved) - excess)
+    return T.reinterpret(floats, T.bitwise_or(found, T.bitwise_and(bits, of_all(-1 << 31))))
 
 
 def from_float(value, dtype: str, lanes: int = LANES):
