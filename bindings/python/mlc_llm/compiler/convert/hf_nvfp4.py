@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlc_llm.compiler.convert.source import Array, TensorInfo
-from mlc_llm.compiler.quantization.gguf.nvfp4 import E2M1, NVFP4_GROUP, wide_blocks
+from mlc_llm.compiler.quantization.gguf.nvfp4 import E2M1, NVFP4_GROUP, wide_rows
 from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
@@ -42,23 +42,27 @@ class NVFP4Weight:
     divides: bool  # whether the scales are divided by it
 
     def rows(self, start: int, stop: int) -> Array:
-        scales = self._scales(start, stop)[..., None]
+        scales, shared = self._scales(start, stop).astype(np.float32), self._shared()
+        with np.errstate(all="ignore"):  # the converter checks for infinities
+            scales = (scales / shared if self.divides else scales * shared)[..., None]
         values = E2M1[self._codes(start, stop)].reshape(*scales.shape[:2], NVFP4_GROUP)
         return (values * scales).reshape(stop - start, -1)
 
     def blocks(self, start: int, stop: int) -> Array:
         """The same in the form that a scheme keeps."""
-        return wide_blocks(self._scales(start, stop), self._codes(start, stop))
+        with np.errstate(all="ignore"):
+            factor = np.float32(1) / self._shared() if self.divides else self._shared()
+        return wide_rows(self._scales(start, stop), self._codes(start, stop), factor)
 
     def _codes(self, start: int, stop: int) -> Array:
         packed = self.repository.read(self.packed, start, stop)
         return np.stack([packed & 15, packed >> 4], axis=-1).reshape(stop - start, -1)
 
     def _scales(self, start: int, stop: int) -> Array:
-        scales = self.repository.read(self.scale, start, stop).astype(np.float32)
-        shared = self.repository.read(self.shared).astype(np.float32).reshape(())
-        with np.errstate(all="ignore"):  # the converter checks for infinities
-            return scales / shared if self.divides else scales * shared
+        return self.repository.read(self.scale, start, stop)
+
+    def _shared(self) -> Array:
+        return self.repository.read(self.shared).astype(np.float32).reshape(())
 
 
 def nvfp4_weights(repository: Repository) -> list[NVFP4Weight]:

@@ -23,6 +23,7 @@ from mlc_llm.compiler.kernels.cpu.integer import DotUnit, has_half_floats
 from mlc_llm.compiler.kernels.cpu.table import emit_bytes, emit_numbers
 from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_prefetch, emit_value, fma
 from mlc_llm.compiler.kernels.cpu.weights import spread
+from mlc_llm.compiler.quantization.gguf.nvfp4 import SCALE_SHIFT
 from mlc_llm.compiler.quantization.gguf.types import (
     GROUP,
     QUADS,
@@ -186,6 +187,12 @@ class Strips:
         scales = self._named(buffers, "q_scale")
         if self.kind.exponents:
             scale = _power_of_two(scales[strip, place, lane], lanes)
+        elif self.kind.small_floats:
+            bits = T.Cast(vector_type("uint16", lanes), scales[strip, place, lane])
+            bits = T.shift_left(bits, splat(T.uint16(SCALE_SHIFT), lanes))
+            half = T.reinterpret(vector_type("float16", lanes), bits)
+            factor = self._named(buffers, "q_factor")[strip, 0, lane]
+            scale = self._as_float(half, lanes) * factor
         elif self.kind.scale_bits == 4:
             scale = to_float(_bits_of_octet(scales[strip, place, lane], 0, 4, lanes), lanes)
         elif self.kind.scale_bits == 6:

@@ -27,6 +27,7 @@ from mlc_llm.compiler.kernels.gpu.words import (
 )
 from mlc_llm.compiler.quantization import awq
 from mlc_llm.compiler.quantization.fp8 import Float8
+from mlc_llm.compiler.quantization.gguf.nvfp4 import SCALE_SHIFT
 from mlc_llm.compiler.quantization.gguf.types import QUADS, STRIP, SUPER, WORDS, BlockType
 from mlc_llm.compiler.quantization.group import Groups
 from mlc_llm.compiler.quantization.stored import StoredParam
@@ -323,8 +324,10 @@ class StripPacks(_Packs):
         scales = self._named(buffers, "q_scale")
         if self.block.exponents:
             return power_of_two(octet_of(scales, strip, place, lane))
-        if self.block.scale_bits == 32:
-            return scales[strip, place, lane]
+        if self.block.small_floats:
+            bits = T.shift_left(octet_of(scales, strip, place, lane), T.uint32(SCALE_SHIFT))
+            factor = self._named(buffers, "q_factor")[strip, 0, lane]
+            return half_of_word(bits, T.uint32(0), "float16") * factor
         if self.block.scale_bits == 16:
             return half(scales, strip, place, lane)
         shared = self._shared(buffers, "q_super", strip, place, lane)

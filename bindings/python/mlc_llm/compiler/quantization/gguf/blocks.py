@@ -40,8 +40,8 @@ class UnpackedRows:
 
 
 def read_blocks(kind: BlockType, raw: Array) -> UnpackedRows:
-    """The content of the blocks of some rows. uint32: the wide form of NVFP4."""
-    if raw.dtype == np.uint32:
+    """The content of the blocks of some rows; NVFP4 in the wide form too (`nvfp4.py`)."""
+    if kind.small_floats and nvfp4.is_wide(raw):
         return _wide_nvfp4(raw)
     blocks = raw.reshape(raw.shape[0], -1, _BLOCK_BYTES[kind.in_files])  # (rows, blocks, bytes)
     return _READERS[kind.in_files](blocks)
@@ -62,8 +62,9 @@ def dequantized(kind: BlockType, tensors: Sequence[Array], rows: int) -> Array:
     codes = _codes(kind, parts).astype(np.float32)
     parts = _unpacked_scales(kind, parts)
     scales, minimums = parts["q_scale"], parts.get("q_min")
-    if kind.nested:
-        scales = _widened(parts["q_super"], scales.shape[1]) * scales.astype(np.float32)
+    if kind.nested or kind.small_floats:
+        shared = parts["q_super" if kind.nested else "q_factor"]
+        scales = _widened(shared, scales.shape[1]) * scales.astype(np.float32)
     scale = _widened(scales, codes.shape[1])
     if minimums is None:
         return scale * (codes - np.float32(kind.zero))
@@ -105,6 +106,9 @@ def _unpacked_scales(kind: BlockType, tensors: dict[str, Array]) -> dict[str, Ar
         small = np.uint32(0x200000) << np.minimum(e, 1)  # below the smallest normal number
         bits = np.where(e < 2, small, (e - (e >= 2)) << np.uint32(23))
         return {**tensors, "q_scale": bits.astype("<u4").view("<f4")}
+    if kind.small_floats:
+        halves = tensors["q_scale"].astype("<u2") << nvfp4.SCALE_SHIFT
+        return {**tensors, "q_scale": halves.view("<f2")}
     if kind.scale_bits == 6:
         low = np.stack(_apart(tensors["q_scale"], 4), axis=-1)
         high = np.stack(_apart(tensors["q_scale_high"], 2), axis=-1)
@@ -318,11 +322,9 @@ def _nvfp4(blocks: Array) -> UnpackedRows:
     return _wide_nvfp4(nvfp4.with_factor(_flat(blocks), np.ones(1, np.float32)))
 
 
-def _wide_nvfp4(words: Array) -> UnpackedRows:
-    groups = words.reshape(len(words), -1, 3)
-    octets = np.ascontiguousarray(groups[..., 1:]).view(np.uint8)
-    scales = np.ascontiguousarray(groups[..., 0]).view(np.float32)
-    return UnpackedRows(_flat(_nibbles(octets, 8)), scales)
+def _wide_nvfp4(rows: Array) -> UnpackedRows:
+    scales, octets, factors = nvfp4.wide_parts(rows)
+    return UnpackedRows(_flat(_nibbles(octets, 8)), scales, supers=factors)
 
 
 _READERS = {

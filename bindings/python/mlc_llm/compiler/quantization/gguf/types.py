@@ -9,11 +9,12 @@ inputs), with S = ceil(rows / 16):
 
     q_weight       uint32  [S, inputs * bits / 32, 16]  codes; of 3, 5 and 6 bits the lower ones
     q_weight_high  uint32  [S, inputs * bits / 32, 16]  the upper bits of these codes
-    q_scale        float16 [S, inputs / group, 16]; int8 where there is q_super; float32 in
-                                                     NVFP4; uint8 in MXFP4: e, of 2^(e - 128)
+    q_scale        float16 [S, inputs / group, 16]; int8 where there is q_super; uint8 in MXFP4: e,
+                                                     of 2^(e - 128); uint8 in NVFP4 (`nvfp4.py`)
     q_min          float16 [S, inputs / group, 16]; int8 where there is q_super; of some types
     q_super        float16 [S, inputs / 256, 16]: factors of the int8 scales
     q_super_min    float16 [S, inputs / 256, 16]: factors of the int8 minimums, which are subtracted
+    q_factor       float32 [S, 1, 16]: factors of all scales of a row, in NVFP4
 
 Scales of 4 and 6 bits are not stored as int8, because they would be too large a share of the file:
 
@@ -56,7 +57,8 @@ QUADS = GROUP // 4
 WORDS = 4  # of a group's codes of 4 bits; each has two quads
 SUPER = 256
 WIDE = "_WIDE"  # ends the name of a type's larger form
-_SCALE_DTYPES = {32: "float32", 16: "float16", 8: "int8", 4: "uint8"}  # by bits; 6: two tensors
+_SCALE_DTYPES = {16: "float16", 8: "int8", 4: "uint8"}  # by bits; 6: two tensors
+_ONE = 0  # number of places of a tensor that has one for the whole row
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,12 @@ class BlockType:
     bits: int  # bits of a stored code
     zero: int = 0  # the code of the value 0, if there is no minimum
     minimum: bool = False
-    scale_bits: int = 16  # of a scale; 16 and 32: a float; else an integer with a factor
+    scale_bits: int = 16  # of a scale; 16: a float; else an integer with a factor
     group: int = GROUP  # number of weights that share a scale
     is_float: bool = False
     values: tuple[int, ...] = ()  # what the codes stand for, plus `zero`; (): the codes themselves
     exponents: bool = False  # scales are powers of two, of which their exponents are stored
+    small_floats: bool = False  # scales are floats of 8 bits, and each row has a factor
 
     @property
     def block(self) -> int:
@@ -114,7 +117,7 @@ class BlockType:
     @property
     def nested(self) -> bool:
         """Scales are integers with a scale of their own."""
-        return self.scale_bits <= 8 and not self.exponents
+        return self.scale_bits <= 8 and not self.exponents and not self.small_floats
 
     @property
     def in_files(self) -> str:
@@ -141,14 +144,15 @@ class BlockType:
 
     @property
     def tensors(self) -> dict[str, tuple[int, str]]:
-        """The stored tensors: their number of places for 256 inputs, and dtype."""
+        """The stored tensors: their number of places for 256 inputs, or _ONE, and dtype."""
         places = {p.tensor: (SUPER * p.bits // 32, "uint32") for p in self.planes}
         scales = SUPER // self.group
         if self.scale_bits == 6:
             assert self.group == 16 and not self.minimum
             places |= {"q_scale": (scales // 2, "uint8"), "q_scale_high": (scales // 4, "uint8")}
         else:
-            dtype = "uint8" if self.exponents else _SCALE_DTYPES[self.scale_bits]
+            octets = self.exponents or self.small_floats
+            dtype = "uint8" if octets else _SCALE_DTYPES[self.scale_bits]
             places["q_scale"] = (scales, dtype)
         if self.minimum and self.scale_bits != 4:
             places["q_min"] = places["q_scale"]
@@ -156,6 +160,8 @@ class BlockType:
             places["q_super"] = (1, "float16")
         if self.nested and self.minimum:
             places["q_super_min"] = (1, "float16")
+        if self.small_floats:
+            places["q_factor"] = (_ONE, "float32")
         return places
 
     def place_of(self, tensor: str) -> int:
@@ -167,9 +173,12 @@ class BlockType:
         rows, ins = shape
         assert ins % self.block == 0, (module, shape, self)
         strips = -(-rows // STRIP)
+        counts = {
+            n: 1 if each == _ONE else ins * each // SUPER for n, (each, _) in self.tensors.items()
+        }
         return tuple(
-            StoredParam(f"{module}.{name}", (strips, ins * places // SUPER, STRIP), dtype)
-            for name, (places, dtype) in self.tensors.items()
+            StoredParam(f"{module}.{name}", (strips, counts[name], STRIP), dtype)
+            for name, (_, dtype) in self.tensors.items()
         )
 
     def matrix(self, module: str, shape: tuple[int, int]) -> Matrix:
@@ -225,6 +234,8 @@ TYPES: dict[str, StoredType] = {
         BlockType(name="IQ4_NL", bits=4, zero=128, values=_IQ4),
         BlockType(name="IQ4_XS", bits=4, zero=128, values=_IQ4, scale_bits=8),
         BlockType(name="MXFP4", bits=4, zero=12, values=_E2M1, scale_bits=8, exponents=True),
-        BlockType(name="NVFP4", bits=4, zero=12, values=_E2M1, scale_bits=32, group=16),
+        BlockType(
+            name="NVFP4", bits=4, zero=12, values=_E2M1, scale_bits=8, group=16, small_floats=True
+        ),
     )
 }
