@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 TEMPLATES = (
     "qwen_2_5", "qwen_3", "hermes_tools", "llama_3_1", "mistral_tools", "phi_4", "deepseek_r1",
     "harmony", "nemotron", "exaone_4", "ministral_3", "granite_4", "olmo_3", "hunyuan", "kimi_k2",
-    "minicpm_3", "minimax_m1",
+    "minicpm_3", "minimax_m1", "apertus", "deepseek_v32", "jamba",
 )  # fmt: skip
 WEATHER, TIME = json.loads((FIXTURES / "jinja/tools.json").read_text("utf-8"))
 for tool in (WEATHER, TIME):

@@ -247,7 +247,8 @@ bool AnswerParser::Impl::BeginsCall(char c) {
 
 void AnswerParser::Impl::BeginCall(bool is_json) {
   static const ToolFormat* json = FindToolFormat("json");
-  reader_ = MakeCallReader(is_json ? *json : *plan_->tools, is_marked_, &plan_->offered);
+  bool is_other = is_json && plan_->tools->style != CallStyle::kJson;
+  reader_ = MakeCallReader(is_other ? *json : *plan_->tools, is_marked_, &plan_->offered);
   is_shown_ = false;
   at_ = At::kCall;
 }

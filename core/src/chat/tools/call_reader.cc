@@ -11,10 +11,11 @@ namespace {
 
 // A call in the form {"name": NAME, "arguments": {...}}. Other members are skipped. The call itself
 // may be in "function", as in OpenAI's objects, and the arguments may be JSON inside a string.
+// `names_are_keys`: the form is {NAME: {...}}.
 class JsonCallReader : public CallReader {
  public:
-  JsonCallReader(bool needs_arguments, const OfferedTools* offered)
-      : CallReader(offered), needs_arguments_(needs_arguments) {}
+  JsonCallReader(bool needs_arguments, bool names_are_keys, const OfferedTools* offered)
+      : CallReader(offered), needs_arguments_(needs_arguments), names_are_keys_(names_are_keys) {}
 
   State Put(char c) override {
     if (at_ == At::kKey) return Key(c);
@@ -58,11 +59,14 @@ class JsonCallReader : public CallReader {
     Result<Json> key = Json::Parse(raw_);
     if (state != JsonScanner::State::kEnd || !key.ok()) return State::kFailed;
     key_ = key->as_string();
+    if (names_are_keys_) return SetName(key_) ? Go(At::kColon) : State::kFailed;
     return IsExpected() ? Go(At::kColon) : State::kFailed;
   }
 
   bool IsName() const { return key_ == "name" || key_ == "tool_name"; }
-  bool IsArguments() const { return key_ == "arguments" || key_ == "parameters"; }
+  bool IsArguments() const {
+    return names_are_keys_ || key_ == "arguments" || key_ == "parameters";
+  }
   // Without a marker, a member that no call has shows that the object is not a call.
   bool IsExpected() const {
     return !needs_arguments_ || IsArguments() || IsName() || key_ == "type" || key_ == "id" ||
@@ -127,7 +131,7 @@ class JsonCallReader : public CallReader {
     return State::kDone;
   }
 
-  const bool needs_arguments_;
+  const bool needs_arguments_, names_are_keys_;
   At at_ = At::kOpen;
   int64_t depth_ = 0;  // depth of "function" objects
   bool has_arguments_ = false, streams_ = false;
@@ -218,7 +222,7 @@ std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_mar
     case CallStyle::kQuoted:
       return MakeQuotedCallReader(format.quote, offered);
     default:
-      return std::make_unique<JsonCallReader>(!is_marked, offered);
+      return std::make_unique<JsonCallReader>(!is_marked, format.name_key.empty(), offered);
   }
 }
 

@@ -1,8 +1,7 @@
 #include "chat/tools/formats.h"
 
-#include <algorithm>
-
 #include "base/json.h"
+#include "chat/tools/choose_format.h"
 
 namespace mlc {
 namespace {
@@ -40,6 +39,24 @@ std::vector<ToolFormat> MakeToolFormats() {
                      "<|message|>", "json"};
   harmony.closers = {"<|call|>"};
   harmony.ends_with_call = true;
+
+  // DeepSeek V3.2: its marker stands in all tags, and a tag of an argument says whether the value
+  // is a text (deepseek-ai/DeepSeek-V3.2, encoding/encoding_dsv32.py).
+  ToolFormat& deepseek_v32 = add("deepseek_v32", CallStyle::kXml, {"｜DSML｜", "function_calls"});
+  deepseek_v32.section_begin = "<｜DSML｜function_calls>\n";
+  deepseek_v32.separator = "\n";
+  deepseek_v32.section_end = "\n</｜DSML｜function_calls>";
+  deepseek_v32.xml = {"<｜DSML｜invoke name=\"",
+                      "\">",
+                      "<｜DSML｜parameter name=\"",
+                      "\">",
+                      "",
+                      "</｜DSML｜parameter>",
+                      "</｜DSML｜invoke>",
+                      "deepseek_xml",
+                      "\" string=\""};
+  deepseek_v32.openers = {"<｜DSML｜function_calls>", "<｜DSML｜invoke name=\""};
+  deepseek_v32.closers = {"</｜DSML｜function_calls>"};
 
   // DeepSeek V3 and R1.
   ToolFormat& deepseek_v3 = add("deepseek_v3", CallStyle::kNamed, {"<｜tool▁sep｜>", "```json"});
@@ -159,6 +176,14 @@ std::vector<ToolFormat> MakeToolFormats() {
 
   // Nemotron Nano 2, and Llama models that NVIDIA trained on.
   add_list("nemotron", {"<TOOLCALL>"}, "<TOOLCALL>", "</TOOLCALL>");
+
+  // Apertus: the name of a function is the key of its arguments.
+  ToolFormat& apertus =
+      add_list("apertus", {"<|tools_prefix|>"}, "<|tools_prefix|>", "<|tools_suffix|>");
+  apertus.name_key = apertus.arguments_key = "";
+
+  // Jamba 1.5 and later.
+  add_list("jamba", {"<|bom|>", "<tool_calls>"}, "<tool_calls>", "</tool_calls>");
 
   // Hunyuan's dense models, and the A13B by its later template: arguments are fenced. The earlier
   // template asks for a list (vllm-project/vllm, examples/tool_chat_template_hunyuan_a13b.jinja),
@@ -288,76 +313,6 @@ std::vector<ToolFormat> MakeToolFormats() {
   return formats;
 }
 
-std::vector<ReasoningFormat> MakeReasoningFormats() {
-  return {
-      {"harmony",
-       {"<|channel|>"},
-       "<|channel|>analysis<|message|>",
-       "<|end|>",
-       true,
-       {"<|start|>assistant", "<|channel|>final<|message|>", "<|channel|>commentary<|message|>",
-        "<|channel|>final <|constrain|>json<|message|>", "<|end|>"},
-       "<|start|>assistant",
-       "<|channel|>final<|message|>"},
-      {"cohere",
-       {"<|START_THINKING|>"},
-       "<|START_THINKING|>",
-       "<|END_THINKING|>",
-       false,
-       {"<|START_RESPONSE|>", "<|END_RESPONSE|>"},
-       "",
-       "<|START_RESPONSE|>"},
-      {"minicpm3",
-       {"<|thought_start|>"},
-       "<|thought_start|>",
-       "<|thought_end|>",
-       false,
-       {},
-       "",
-       ""},
-      {"hunyuan",
-       {"<answer>", "think>"},
-       "<think>",
-       "</think>",
-       false,
-       {"<answer>", "<answer>\n", "</answer>", "\n</answer>"},
-       "",
-       ""},
-      {"gemma4", {"<|channel>"}, "<|channel>thought\n", "<channel|>", false, {}, "", ""},
-      {"magistral", {"[THINK]"}, "[THINK]", "[/THINK]", false, {}, "", ""},
-      {"seed_oss", {"<seed:think>"}, "<seed:think>", "</seed:think>", false, {}, "", ""},
-      {"granite",
-       {"Here is my thought process:"},
-       "Here is my thought process:",
-       "Here is my response:",
-       false,
-       {},
-       "",
-       ""},
-      {"think", {"think>"}, "<think>", "</think>", false, {}, "", ""},
-  };
-}
-
-template <typename Format>
-const Format* Find(const std::vector<Format>& formats, std::string_view name) {
-  for (const Format& format : formats) {
-    if (format.name == name) return &format;
-  }
-  return nullptr;
-}
-
-template <typename Format>
-const Format* Choose(const std::vector<Format>& formats, std::string_view chat_template) {
-  auto holds = [&](const std::string& mark) {
-    return chat_template.find(mark) != std::string_view::npos;
-  };
-  for (const Format& format : formats) {
-    const auto& marks = format.template_marks;
-    if (!marks.empty() && std::all_of(marks.begin(), marks.end(), holds)) return &format;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 const std::vector<ToolFormat>& ToolFormats() {
@@ -365,23 +320,11 @@ const std::vector<ToolFormat>& ToolFormats() {
   return formats;
 }
 
-const std::vector<ReasoningFormat>& ReasoningFormats() {
-  static const std::vector<ReasoningFormat> formats = MakeReasoningFormats();
-  return formats;
-}
-
 const ToolFormat* FindToolFormat(std::string_view name) { return Find(ToolFormats(), name); }
-const ReasoningFormat* FindReasoningFormat(std::string_view name) {
-  return Find(ReasoningFormats(), name);
-}
 
 const ToolFormat& ChooseToolFormat(std::string_view chat_template) {
   const ToolFormat* chosen = Choose(ToolFormats(), chat_template);
   return chosen != nullptr ? *chosen : ToolFormats().back();
-}
-
-const ReasoningFormat* ChooseReasoningFormat(std::string_view chat_template) {
-  return Choose(ReasoningFormats(), chat_template);
 }
 
 }  // namespace mlc

@@ -28,6 +28,8 @@ struct XmlTags {
   std::string value, value_end;  // around its value
   std::string end;               // behind the last argument
   std::string grammar;           // the name that xgrammar has for this way to write arguments
+  // Behind the name of an argument, then "true" or "false": whether the value is a text.
+  std::string is_text;
 };
 
 struct ToolFormat {
@@ -40,7 +42,8 @@ struct ToolFormat {
   // How calls are written, in prompts and by a grammar:
   //   section_begin  call_begin CALL call_end  separator  call_begin CALL call_end  section_end
   std::string section_begin, call_begin, call_end, separator, section_end;
-  std::string name_key = "name", arguments_key = "arguments";  // for kJson
+  // For kJson. No names: the call is {NAME: {...}}.
+  std::string name_key = "name", arguments_key = "arguments";
   XmlTags xml;
   std::string name_end;  // for kNamed: between the name and the arguments
   std::string quote;     // for kQuoted: before and after a text

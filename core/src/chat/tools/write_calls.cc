@@ -35,7 +35,9 @@ std::string XmlArguments(const Json& arguments, const XmlTags& tags) {
   std::string out;
   for (const auto& [key, value] : arguments.as_object()) {
     std::string text = value.is_string() ? value.as_string() : value.Dump();
-    out += (out.empty() ? "" : "\n") + tags.key + key + tags.key_end;
+    out += (out.empty() ? "" : "\n") + tags.key + key;
+    if (!tags.is_text.empty()) out += tags.is_text + (value.is_string() ? "true" : "false");
+    out += tags.key_end;
     out += tags.value + text + tags.value_end;
   }
   return out;
@@ -80,6 +82,7 @@ CallFrame FrameOf(const ToolFormat& format, const std::string& name) {
     case CallStyle::kQuoted:
       return {"call:" + name, ""};
     default:
+      if (format.name_key.empty()) return {"{" + Json(name).Dump() + ": ", "}"};
       return {"{\"" + format.name_key + "\": " + Json(name).Dump() + ", \"" + format.arguments_key +
                   "\": ",
               "}"};

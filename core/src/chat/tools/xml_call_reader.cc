@@ -84,6 +84,7 @@ class XmlCallReader : public CallReader {
     size_t begin = tags_.key.size(), end = tag_.size() - tags_.key_end.size();
     if (end <= begin) return State::kFailed;
     key_ = tag_.substr(begin, end - begin);
+    TakeKind();
     value_.clear();
     return Go(value_begin_.empty() ? At::kValue : At::kValueBegin);
   }
@@ -104,7 +105,17 @@ class XmlCallReader : public CallReader {
     return Go(At::kTag);
   }
 
+  // Takes what a tag says about the value from the end of the key.
+  void TakeKind() {
+    size_t at = tags_.is_text.empty() ? std::string::npos : key_.rfind(tags_.is_text);
+    told_ = at != std::string::npos;
+    if (!told_) return;
+    told_text_ = key_.substr(at + tags_.is_text.size()) == "true";
+    key_.resize(at);
+  }
+
   bool IsString() const {
+    if (told_) return told_text_;
     const Json* properties = tool_->parameters.Find("properties");
     const Json* property = properties ? properties->Find(key_) : nullptr;
     const Json* type = property ? property->Find("type") : nullptr;
@@ -124,6 +135,7 @@ class XmlCallReader : public CallReader {
   const bool has_frame_;  // a line break at each end of a value belongs to the layout
   At at_ = At::kName;
   std::string tag_, key_, value_;
+  bool told_ = false, told_text_ = false;  // whether the tag says what the value is, and what
 };
 
 }  // namespace

@@ -224,6 +224,44 @@ TEST(AnswerFormats, MiniMax) {
         "<minimax:tool_call>\n<invoke name=\"unknown\">\n</invoke>"}});
 }
 
+TEST(AnswerFormats, DeepSeekV32) {
+  Check(PlanFor("deepseek_v32"),
+        {{"I look.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"get_weather\">\n"
+          "<｜DSML｜parameter name=\"city\" string=\"true\">7</｜DSML｜parameter>\n"
+          "<｜DSML｜parameter name=\"days\" string=\"false\">2</｜DSML｜parameter>\n"
+          "</｜DSML｜invoke>\n<｜DSML｜invoke name=\"now\">\n</｜DSML｜invoke>\n"
+          "</｜DSML｜function_calls>",
+          "I look.@get_weather{\"city\": \"7\", \"days\": 2}@now{}"},
+         // The tag says what a value is, also where the schema does not.
+         {"<｜DSML｜invoke name=\"now\"><｜DSML｜parameter name=\"a\" string=\"true\">[1]"
+          "</｜DSML｜parameter><｜DSML｜parameter name=\"b\" string=\"false\">[1]"
+          "</｜DSML｜parameter></｜DSML｜invoke>",
+          "@now{\"a\": \"[1]\", \"b\": [1]}"},
+         {"<｜DSML｜invoke name=\"now\"><｜DSML｜parameter name=\"a\">[1]</｜DSML｜parameter>"
+          "</｜DSML｜invoke>",
+          "@now{\"a\": [1]}"},
+         {"<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"unknown\">\n</｜DSML｜invoke>",
+          "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"unknown\">\n</｜DSML｜invoke>"}});
+}
+
+TEST(AnswerFormats, Apertus) {
+  Check(Thinking("apertus", "apertus"),
+        {{"<|inner_prefix|>Hm.<|inner_suffix|>I look.<|tools_prefix|>[{\"get_weather\": {\"city\": "
+          "\"Oslo\"}}, {\"now\": {}}]<|tools_suffix|>",
+          "((Hm.))I look.@get_weather{\"city\": \"Oslo\"}@now{}"},
+         {"It is <|inner_prefix|>7?<|inner_suffix|>8.", "It is((7?))8."},
+         {"<|tools_prefix|>[{\"unknown\": {}}]", "<|tools_prefix|>[{\"unknown\": {}}]"},
+         {"<|tools_prefix|>[{\"now\": {}, \"get_weather\": {}}]",
+          "<|tools_prefix|>[{\"now\": {}, \"get_weather\": {}}]"}});
+}
+
+TEST(AnswerFormats, Jamba) {
+  Check(PlanFor("jamba"),
+        {{"<tool_calls>[\n    {\"name\": \"get_weather\", \"arguments\": {\"city\": "
+          "\"Oslo\"}},\n    {\"name\": \"now\", \"arguments\": {}}\n]</tool_calls>",
+          "@get_weather{\"city\": \"Oslo\"}@now{}"}});
+}
+
 TEST(AnswerFormats, Cohere) {
   Check(PlanFor("cohere"),
         {{"<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get_weather\", "

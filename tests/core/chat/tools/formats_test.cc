@@ -30,6 +30,8 @@ TEST(Formats, AreChosenByTheTemplatesMarks) {
            {"<｜tool▁sep｜> ```json </think>", "deepseek_v3", "think"},
            {"<｜tool▁sep｜> </think>", "deepseek_v31", "think"},
            {"<|tool_calls_section_begin|>", "kimi_k2", ""},
+           {"{% set mark = '｜DSML｜' %} '<' ~ mark ~ 'function_calls>' <think>", "deepseek_v32",
+            "think"},
            {"<tool_call> <function= <parameter=", "qwen3_coder", ""},
            {"<tool_call> <arg_key> </think>", "glm", "think"},
            {"<minimax:tool_call> <invoke </think>", "minimax", "think"},
@@ -38,6 +40,8 @@ TEST(Formats, AreChosenByTheTemplatesMarks) {
            {"<|START_OF_TURN_TOKEN|>", "json", ""},
            {"<|im_start|> <|tool_list_start|>", "lfm2", ""},
            {"<|tool|> <|/tool|>", "phi4", ""},
+           {"<|tools_prefix|> <|inner_prefix|>", "apertus", "apertus"},
+           {"<|bom|><|assistant|> <tool_calls>[", "jamba", ""},
            {"<start_of_turn>", "gemma", ""},
            {"<start_of_turn> <start_function_call>call:", "functiongemma", ""},
            {"<|turn> <|tool_call>call: <|channel>thought", "gemma4", "gemma4"},
@@ -69,12 +73,14 @@ TEST(Formats, AreChosenByTheTemplatesMarks) {
 // `tests/fixtures/templates`, in the manner of the families' own.
 TEST(Formats, AreChosenForTheTemplatesOfTheFixtures) {
   for (const Choice& choice : std::initializer_list<Choice>{
+           {"apertus", "apertus", "apertus"},
            {"baichuan_2", "json", ""},
            {"chatml", "json", ""},
            {"command_a", "cohere", "cohere"},
            {"command_r", "json", ""},
            {"deepseek_r1", "json", "think"},
            {"deepseek_v31", "deepseek_v31", "think"},
+           {"deepseek_v32", "deepseek_v32", "think"},
            {"exaone_4", "hermes", "think"},
            {"gemma_3", "gemma", ""},
            {"gemma_4", "gemma4", ""},
@@ -85,6 +91,7 @@ TEST(Formats, AreChosenForTheTemplatesOfTheFixtures) {
            {"harmony", "harmony", "harmony"},
            {"hermes_tools", "hermes", ""},
            {"hunyuan", "hunyuan", "hunyuan"},
+           {"jamba", "jamba", ""},
            {"kimi_k2", "kimi_k2", "think"},
            {"lfm2", "lfm2", ""},
            {"llama_3_1", "llama3", ""},
@@ -171,6 +178,17 @@ TEST(WriteCalls, AsTheFamiliesWriteThem) {
             "<minimax:tool_call>\n<invoke name=\"f\">\n<parameter name=\"a\">x</parameter>\n"
             "<parameter name=\"b\">[1,null]</parameter>\n</invoke>\n<invoke name=\"g\">\n\n"
             "</invoke>\n</minimax:tool_call>");
+  EXPECT_EQ(write("deepseek_v32"),
+            "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" "
+            "string=\"true\">x</｜DSML｜parameter>\n<｜DSML｜parameter name=\"b\" "
+            "string=\"false\">[1,null]</｜DSML｜parameter>\n</｜DSML｜invoke>\n"
+            "<｜DSML｜invoke name=\"g\">\n\n</｜DSML｜invoke>\n</｜DSML｜function_calls>");
+  EXPECT_EQ(write("apertus"),
+            "<|tools_prefix|>[{\"f\": {\"a\": \"x\", \"b\": [1, null]}}, {\"g\": {}}]"
+            "<|tools_suffix|>");
+  EXPECT_EQ(write("jamba"),
+            "<tool_calls>[{\"name\": \"f\", \"arguments\": {\"a\": \"x\", \"b\": [1, null]}}, "
+            "{\"name\": \"g\", \"arguments\": {}}]</tool_calls>");
   EXPECT_EQ(write("cohere"),
             "<|START_ACTION|>[{\"tool_name\": \"f\", \"parameters\": {\"a\": \"x\", \"b\": [1, "
             "null]}}, {\"tool_name\": \"g\", \"parameters\": {}}]<|END_ACTION|>");
