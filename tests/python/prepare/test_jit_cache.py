@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from progress_lines import Lines
 
+from mlc_llm.compiler import library as compiler_module
 from mlc_llm.errors import (
     InternalError,
     NotFoundError,
 )
+from mlc_llm.prepare import jit_cache
 from mlc_llm.prepare.jit_cache import Policies
 from mlc_llm.prepare.model_source import resolve_model
 
@@ -88,3 +91,16 @@ def test_a_given_library_is_used(prepared, compiler, tmp_path):
     assert found.model_lib == library and compiler.runs == []
     with pytest.raises(NotFoundError, match="gone.so"):
         resolve_model(prepared, model_lib=tmp_path / "gone.so", progress=Lines())
+
+
+def test_a_change_of_the_compiler_makes_another_library(monkeypatch):
+    """Also where files were moved: the sources are those of the compiler that runs."""
+    read_bytes = Path.read_bytes
+
+    def changed(path):
+        return read_bytes(path) + b"#" * (path.samefile(compiler_module.__file__))
+
+    before = jit_cache._toolchain.__wrapped__()
+    monkeypatch.setattr(Path, "read_bytes", changed)
+    after = jit_cache._toolchain.__wrapped__()
+    assert before[0] != after[0] and before[1:] == after[1:]

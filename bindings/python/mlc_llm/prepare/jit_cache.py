@@ -29,7 +29,7 @@ from mlc_llm.prepare.temporary_files import locked, remove_leftovers, scratch_fo
 
 # A part of the key of converted weights. Raise it when the converter's output changes. Other edits
 # of the toolchain then do not convert every model again.
-CONVERTED_FORMAT = 8
+CONVERTED_FORMAT = 9
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see docs/model-library.md
@@ -310,7 +310,7 @@ def _digest(parts: Any) -> str:
 @cache
 def _toolchain() -> list[Any]:
     """The identity of the compiler: our sources and TVM's version."""
-    folder = Path(__file__).parent / "compiler"
+    folder = Path(__file__).parents[1] / "compiler"
     sources = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder).as_posix()
