@@ -32,9 +32,10 @@ def has_fonts() -> bool:
     return bool(done.stdout.strip() and chinese.stdout.strip())
 
 
+@pytest.mark.long
 def test_every_text_of_every_screen_fits(tmp_path: Path) -> None:
     if not has_fonts():
-        pytest.skip("no letters: apt-get install fontconfig fonts-noto-core fonts-noto-cjk")
+        pytest.skip("no letters: apt-get install fontconfig fonts-noto-core fonts-droid-fallback")
     folder = Path(os.environ.get("MLC_TEST_PICTURES") or tmp_path).resolve()
     command = [sys.executable, "-m", "devtools.apk.views", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
