@@ -10,7 +10,7 @@ from codegen.schema import queueing
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.messages import ChatCompletionMessage
 from codegen.schema.response_format import ResponseFormat
-from codegen.schema.sampling import SamplingFields
+from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tools import ChatCompletionTool, ToolChoice
 
 
@@ -127,6 +127,7 @@ class ChatCompletionRequest(SamplingFields):
     chat_template_kwargs: AnyObject | None = field(
         None, "Further variables for the model's chat template, such as `enable_thinking`."
     )
+    logit_processor: str | None = logit_processor()
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority(
         "Requests of higher priority are served first and may take the place of running ones of "

@@ -11,7 +11,7 @@ from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
 from codegen.schema.response_format import ResponseFormat, SchemaWarning
-from codegen.schema.sampling import SamplingFields
+from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tokenization import TokenId
 
 
@@ -64,6 +64,7 @@ class CompletionRequest(SamplingFields):
     response_format: ResponseFormat | None = field(
         None, "The shape that the answer must have. Absent: any text."
     )
+    logit_processor: str | None = logit_processor()
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()

@@ -130,6 +130,10 @@ CORE = (
         "unknown_parameter", INVALID, "There is no field of that name.",
         "Correct its name, or switch `refuse_unknown_fields` off.",
     ),
+    ReasonModel(
+        "logit_processor_failed", INVALID, "A request's logit processor failed.",
+        "Correct the function that the program has registered.",
+    ),
     ReasonModel("integer_below_min_value", INVALID, "A whole number is too small.", AS_SAID),
     ReasonModel("integer_above_max_value", INVALID, "A whole number is too large.", AS_SAID),
     ReasonModel("decimal_below_min_value", INVALID, "A number is too small.", AS_SAID),

@@ -7,7 +7,7 @@ parameter is added.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -82,6 +82,15 @@ class SamplingFields(Model):
         None,
         "Makes the answer repeatable: equal requests with equal seeds get equal answers. "
         "Absent: a random one.",
+    )
+
+
+def logit_processor() -> Any:
+    """The field, as chats and completions have it."""
+    return field(
+        None,
+        "The name of a logit processor that the program has registered with the engine: a function "
+        "that changes the logits before each token. Absent: none. An extension of this engine.",
     )
 
 

@@ -80,6 +80,7 @@ typedef enum {
  *   "invalid_value": MLC_INVALID_ARGUMENT. A value is not one of those offered.
  *   "missing_required_parameter": MLC_INVALID_ARGUMENT. A field is missing.
  *   "unknown_parameter": MLC_INVALID_ARGUMENT. There is no field of that name.
+ *   "logit_processor_failed": MLC_INVALID_ARGUMENT. A request's logit processor failed.
  *   "integer_below_min_value": MLC_INVALID_ARGUMENT. A whole number is too small.
  *   "integer_above_max_value": MLC_INVALID_ARGUMENT. A whole number is too large.
  *   "decimal_below_min_value": MLC_INVALID_ARGUMENT. A number is too small.
@@ -219,6 +220,22 @@ MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, c
                                          size_t json_size, const mlc_buffer* buffers,
                                          size_t num_buffers, mlc_event_callback callback,
                                          void* user, uint64_t* request_id);
+
+/* Changes `logits` [vocab_size] in place before a token is chosen from them. `tokens`: the
+   `num_prompt` ids of the prompt, then those of the answer so far; an id below zero stands for a row
+   of a picture. A logit becomes a number or -infinity. Returns NULL, or what went wrong: static
+   storage, or valid until the next call on this thread; it ends the request with an error of code
+   "logit_processor_failed". Called on the engine's thread, never two at a time; all requests wait
+   until it returns. It must not call the engine. */
+typedef const char* (*mlc_logit_processor)(void* user, const int32_t* tokens, size_t num_tokens,
+                                           size_t num_prompt, float* logits, size_t vocab_size);
+
+/* Registers a processor for the requests with "logit_processor": `name`, or replaces it; NULL
+   removes it. `release` (may be NULL) gets `user` when the processor is removed and the requests that
+   use it have ended, or when the call fails; from any thread. */
+MLC_LLM_API MLCStatus* mlc_engine_set_logit_processor(MLCEngine* engine, const char* name,
+                                                      mlc_logit_processor processor,
+                                                      void (*release)(void* user), void* user);
 
 /* Ends the request with an error of code "request_cancelled". Unknown or ended ids are ignored. */
 MLC_LLM_API MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id);

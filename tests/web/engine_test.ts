@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import * as mlc from "../../bindings/web/src/mod.ts";
 import { MemoryStore } from "../../bindings/web/src/cache/file_store.ts";
+import { logitFunction } from "../../bindings/web/src/host/logit_processors.ts";
 import { FakeRuntime } from "./fake_core.ts";
 import { FakeServer, modelFolder, ORIGIN } from "./server.ts";
 
@@ -217,15 +218,41 @@ Deno.test("what cannot run is refused before any download", async () => {
     mlc.CreateMLCEngine("tiny", config, undefined, runtime),
     mlc.UnsupportedError,
   );
-  const logits = {
-    ...CONFIG,
-    logitProcessorRegistry: new Map([["tiny", {} as mlc.LogitProcessor]]),
-  };
-  await assert.rejects(
-    async () => await mlc.CreateMLCEngine("tiny", logits, undefined, runtime),
-    mlc.UnsupportedError,
-  );
   assert.equal(server.asked.length, 0);
+});
+
+Deno.test("the requests of a model in the registry name its processor", async () => {
+  const processor = {} as mlc.LogitProcessor;
+  const logitProcessorRegistry = new Map([["tiny", processor]]);
+  const { engine, seen, fake } = await made({ ...CONFIG, logitProcessorRegistry }, [
+    "tiny",
+    "other",
+  ]);
+  assert.deepEqual([...fake.processors.keys()], ["tiny"]);
+  await engine.chat.completions.create(ask("one", "tiny"));
+  await engine.chat.completions.create(ask("one", "other"));
+  engine.setLogitProcessorRegistry(new Map([["other", processor]]));
+  assert.deepEqual([...fake.processors.keys()], ["other"]);
+  await engine.chat.completions.create(ask("one", "tiny"));
+  const names = seen.requests.map((request) => request.logit_processor);
+  assert.deepEqual(names, ["registry", undefined, undefined]);
+});
+
+Deno.test("a processor hears of each token once, and of each new answer", () => {
+  const heard: (string | number)[] = [];
+  const act = logitFunction({
+    processLogits: (logits) => logits.map((logit) => logit + 1),
+    processSampledToken: (token) => heard.push(token),
+    resetState: () => heard.push("reset"),
+  });
+  const call = (...answer: number[]) =>
+    act(new Int32Array(2), new Int32Array(answer), new Float32Array([1, 2]));
+  assert.deepEqual([...call()], [2, 3]);
+  call(7);
+  call(7, 8, 9); // two tokens in one step
+  call();
+  call(5);
+  assert.deepEqual(heard, ["reset", 7, 8, 9, "reset", 5]);
 });
 
 Deno.test("a core of another version is refused", async () => {

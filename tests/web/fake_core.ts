@@ -7,6 +7,7 @@ import {
   CoreError,
   type CoreEvent,
   type CoreOptions,
+  type LogitFunction,
   type ModelSpec,
 } from "../../bindings/web/runtime/core.ts";
 import { errorOf } from "../../bindings/web/runtime/errors.ts";
@@ -26,6 +27,8 @@ export interface Seen {
 
 export class FakeRuntime {
   readonly seen: Seen = { loads: [], requests: [], aborted: 0, destroyed: 0, mostAtOnce: 0 };
+  /** By the name of the model. */
+  readonly processors = new Map<string, LogitFunction>();
   schemaHash = SCHEMA_HASH;
 
   readonly loadCore = (_options: CoreOptions): Promise<Core> => {
@@ -35,7 +38,7 @@ export class FakeRuntime {
       features: { jspi: true, webgpu: false },
       mount: (folder, source) => void sources.set(folder, source),
       unmount: (folder) => void sources.delete(folder),
-      createEngine: (config) => new FakeEngine(this.seen, sources, config) as unknown as CoreEngine,
+      createEngine: (config) => new FakeEngine(this, sources, config) as unknown as CoreEngine,
     };
     return Promise.resolve(core as Core);
   };
@@ -47,11 +50,20 @@ class FakeEngine {
   private model = "";
   private last: Json = null;
 
+  private readonly seen: Seen;
+
   constructor(
-    private readonly seen: Seen,
+    private readonly runtime: FakeRuntime,
     private readonly sources: Map<string, ByteSource>,
     private readonly engineConfig: Json,
-  ) {}
+  ) {
+    this.seen = runtime.seen;
+  }
+
+  setLogitProcessor(_name: string, act: LogitFunction | null): void {
+    if (act) this.runtime.processors.set(this.model, act);
+    else this.runtime.processors.delete(this.model);
+  }
 
   async load(spec: ModelSpec, onProgress?: (fraction: number, what: string) => unknown) {
     const source = this.sources.get(spec.model);

@@ -75,6 +75,33 @@ real(
   },
 );
 
+real("a logit processor chooses the tokens, and its fault ends the answer", async (engine) => {
+  const heard: number[] = [];
+  let resets = 0;
+  const processor: mlc.LogitProcessor = {
+    processLogits: (logits) => logits.fill(-Infinity).fill(0, 65, 66),
+    processSampledToken: (token) => heard.push(token),
+    resetState: () => resets++,
+  };
+  const plain = await whole(engine, ask("Hi"));
+  engine.setLogitProcessorRegistry(new Map([["one", processor]]));
+  const { choices: [choice] } = await whole(engine, ask("Hi"));
+  const text = choice?.message.content ?? "";
+  assert.equal(new Set(text).size, 1, text);
+  assert.equal(resets, 1);
+  assert.deepEqual(heard, Array(23).fill(65));
+  processor.processLogits = () => {
+    throw new Error("no more");
+  };
+  await assert.rejects(whole(engine, ask("Hi")), (error: mlc.MLCError) => {
+    assert.equal(error.code, "logit_processor_failed");
+    return error.message.includes("no more");
+  });
+  engine.setLogitProcessorRegistry();
+  const again = await whole(engine, ask("Hi"));
+  assert.equal(again.choices[0]?.message.content, plain.choices[0]?.message.content);
+});
+
 real("the core: four at once are as alone, and share steps", async (engine) => {
   const requests = [0, 1, 2, 3].map((i) => ask(`request ${i}`, { seed: i }));
   const alone = [];

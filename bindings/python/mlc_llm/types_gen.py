@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d61856f38c91cb70
+# Schema hash: fcfd0a30cf6eed61
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -135,7 +135,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "d61856f38c91cb70"
+SCHEMA_HASH = "fcfd0a30cf6eed61"
 
 
 class _Model(BaseModel):
@@ -633,6 +633,11 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     chat_template_kwargs: Mapping[str, object] | None
     """Further variables for the model's chat template, such as `enable_thinking`."""
 
+    logit_processor: str | None
+    """The name of a logit processor that the program has registered with the engine: a function
+    that changes the logits before each token. Absent: none. An extension of this engine.
+    """
+
     user: str | None
     """A label of the end user; it has no effect on the answer."""
 
@@ -793,6 +798,11 @@ class CompletionCreateParams(TypedDict, total=False):
 
     response_format: ResponseFormatParam | None
     """The shape that the answer must have. Absent: any text."""
+
+    logit_processor: str | None
+    """The name of a logit processor that the program has registered with the engine: a function
+    that changes the logits before each token. Absent: none. An extension of this engine.
+    """
 
     user: str | None
     """A label of the end user; it has no effect on the answer."""

@@ -3,7 +3,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -75,6 +77,44 @@ int32_t OnProgress(void* user, double fraction, const char* what) {
     if (go_on) go_on = !(*static_cast<py::object*>(user))(fraction, what).is(py::bool_(false));
   });
   return go_on ? 0 : 1;
+}
+
+// A Python function that changes logits; owned by the engine until `ReleaseProcessor`.
+struct PyProcessor {
+  py::object call;
+  std::string problem;
+};
+
+// The function gets lists of ids and a writable memoryview of floats. The memory is Python's own, so
+// that an array of it may be kept.
+const char* OnLogits(void* user, const int32_t* tokens, size_t num_tokens, size_t num_prompt,
+                     float* logits, size_t vocab_size) {
+  auto* processor = static_cast<PyProcessor*>(user);
+  WithLock lock;
+  if (!lock.held) return "was called while Python ended";
+  in_callback = true;
+  try {
+    py::list prompt(num_prompt), answer(num_tokens - num_prompt);
+    for (size_t i = 0; i < num_tokens; ++i) {
+      (i < num_prompt ? prompt[i] : answer[i - num_prompt]) = py::int_(tokens[i]);
+    }
+    size_t size = vocab_size * sizeof(float);
+    py::bytearray values(reinterpret_cast<const char*>(logits), size);
+    processor->call(prompt, answer, py::memoryview(values).attr("cast")("f"));
+    if (values.size() != size) throw std::runtime_error("the memory was resized");
+    std::memcpy(logits, PyByteArray_AsString(values.ptr()), size);
+    return nullptr;
+  } catch (py::error_already_set& error) {
+    processor->problem = "raised " + std::string(error.what());
+  } catch (const std::exception& error) {
+    processor->problem = std::string("failed: ") + error.what();
+  }
+  return processor->problem.c_str();
+}
+
+void ReleaseProcessor(void* user) {
+  WithLock lock;
+  if (lock.held) delete static_cast<PyProcessor*>(user);
 }
 
 // They last as long as the objects do.
@@ -149,9 +189,30 @@ class PyEngine {
     return {id, events};
   }
 
+  // None removes it.
+  void SetLogitProcessor(const std::string& name, const py::object& call) {
+    Handle engine = Use();
+    PyProcessor* processor = call.is_none() ? nullptr : new PyProcessor{call, ""};
+    MLCStatus* status;
+    {
+      WithoutLock unlocked;
+      status = mlc_engine_set_logit_processor(engine.get(), name.c_str(),
+                                              processor == nullptr ? nullptr : OnLogits,
+                                              processor == nullptr ? nullptr : ReleaseProcessor,
+                                              processor);
+    }
+    Check(status);
+  }
+
   std::string Metrics() {
     char* json = nullptr;
-    Check(mlc_engine_metrics(Use().get(), &json));
+    Handle engine = Use();
+    MLCStatus* status;
+    {
+      WithoutLock unlocked;
+      status = mlc_engine_metrics(engine.get(), &json);
+    }
+    Check(status);
     std::string text = json;
     mlc_string_free(json);
     return text;
@@ -176,9 +237,17 @@ class PyEngine {
     Check(status);
   }
 
-  void Abort(uint64_t id) { Check(mlc_engine_abort(Use().get(), id)); }
-  void PauseRequest(uint64_t id) { Check(mlc_engine_pause_request(Use().get(), id)); }
-  void ResumeRequest(uint64_t id) { Check(mlc_engine_resume_request(Use().get(), id)); }
+  // Of one request.
+  template <MLCStatus* (*function)(MLCEngine*, uint64_t)>
+  void Call(uint64_t id) {
+    Handle engine = Use();
+    MLCStatus* status;
+    {
+      WithoutLock unlocked;  // the engine's thread may be in a callback, which needs the GIL
+      status = function(engine.get(), id);
+    }
+    Check(status);
+  }
 
   // Other threads may be in a call: the model goes now, the engine with the last of them.
   void Close() {
@@ -252,9 +321,11 @@ void BindEngine(py::module_& m) {
            py::arg("buffers") = std::vector<py::bytes>())
       .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"),
            py::arg("buffers") = std::vector<py::bytes>())
-      .def("abort", &PyEngine::Abort, py::arg("request_id"))
-      .def("pause_request", &PyEngine::PauseRequest, py::arg("request_id"))
-      .def("resume_request", &PyEngine::ResumeRequest, py::arg("request_id"))
+      .def("abort", &PyEngine::Call<mlc_engine_abort>, py::arg("request_id"))
+      .def("pause_request", &PyEngine::Call<mlc_engine_pause_request>, py::arg("request_id"))
+      .def("resume_request", &PyEngine::Call<mlc_engine_resume_request>, py::arg("request_id"))
+      .def("set_logit_processor", &PyEngine::SetLogitProcessor, py::arg("name"),
+           py::arg("processor"))
       .def("reset", &PyEngine::Call<mlc_engine_reset>)
       .def("pause", &PyEngine::Call<mlc_engine_pause>)
       .def("resume", &PyEngine::Call<mlc_engine_resume>)

@@ -48,6 +48,13 @@ export interface GpuHandle {
   readonly lost: Promise<string>;
 }
 
+/** Gets the ids of the prompt and of the answer so far, and a copy of the logits; returns the new. */
+export type LogitFunction = (
+  prompt: Int32Array,
+  answer: Int32Array,
+  logits: Float32Array,
+) => Float32Array;
+
 /** The kinds of events: mlc_event_kind. The last event is exactly one RESULT, DONE or ERROR. */
 export type CoreEvent =
   | { kind: "chunk" | "result"; json: string } // one chunk of a stream; a whole answer
@@ -88,6 +95,11 @@ export interface CoreEngine {
     onEvent: (event: CoreEvent) => void,
     buffers?: readonly Uint8Array[],
   ): number;
+  /**
+   * For the requests with "logit_processor": `name`; null removes it. All requests wait while it
+   * runs. One that throws ends its request with an error of code "logit_processor_failed".
+   */
+  setLogitProcessor(name: string, act: LogitFunction | null): void;
   /** Ends the request with an error of code "request_cancelled". Unknown ids are ignored. */
   abort(requestId: number): void;
   pauseRequest(requestId: number): void;

@@ -1,6 +1,6 @@
 // One engine of the core: the calls of core/include/mlc_llm.h.
 
-import type { CoreEngine, CoreEvent, ModelSpec } from "./core.ts";
+import type { CoreEngine, CoreEvent, LogitFunction, ModelSpec } from "./core.ts";
 import { CoreError, type ErrorBody } from "./errors.ts";
 import type { CoreMemory } from "./memory.ts";
 
@@ -26,6 +26,8 @@ export interface CoreCalls {
   onProgress: ((fraction: number, what: string) => boolean | void) | null;
   addStream(onEvent: (event: CoreEvent) => void): number;
   removeStream(user: number): void;
+  /** It stays: requests that run may need it. */
+  addProcessor(act: LogitFunction): number;
 }
 
 export function errorBody(json: string): ErrorBody {
@@ -137,6 +139,15 @@ export class WasmEngine implements CoreEngine {
     } finally {
       this.core.wake();
     }
+  }
+
+  setLogitProcessor(name: string, act: LogitFunction | null): void {
+    this.core.checkAlive();
+    const user = act === null ? 0 : this.core.addProcessor(act);
+    this.core.memory.with([name], (at) => {
+      const { mlc_web_set_logit_processor: set } = this.core.exports;
+      checkStatus(this.core, set(this.address, at, user));
+    });
   }
 
   abort(requestId: number): void {

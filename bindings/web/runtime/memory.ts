@@ -70,6 +70,11 @@ export class CoreMemory {
     }
   }
 
+  /** A copy of a text with a zero byte, which the caller frees. */
+  copyText(text: string): number {
+    return this.allocate(text);
+  }
+
   /** A text, bytes, or that many zero bytes. */
   private allocate(data: string | Uint8Array | number): number {
     const bytes = typeof data === "string"

@@ -8,6 +8,7 @@ import type {
   CoreOptions,
   GpuCounters,
   GpuHandle,
+  LogitFunction,
 } from "./core.ts";
 import {
   checkStatus,
@@ -58,6 +59,8 @@ class WasmCore implements Core, CoreCalls, PageState {
   libraries!: Libraries;
   exports!: CoreExports;
   private readonly streams = new Map<number, (event: CoreEvent) => void>();
+  private readonly processors = new Map<number, LogitFunction>();
+  private problem = 0; // the address of what the last processor said that failed
   private nextUser = 1;
   private last: Promise<unknown> = Promise.resolve();
   private wanted = false;
@@ -174,6 +177,11 @@ class WasmCore implements Core, CoreCalls, PageState {
   removeStream(user: number): void {
     this.streams.delete(user);
   }
+  addProcessor(act: LogitFunction): number {
+    const user = this.nextUser++;
+    this.processors.set(user, act);
+    return user;
+  }
 
   wake(): void {
     if (this.options.manual) return;
@@ -185,6 +193,20 @@ class WasmCore implements Core, CoreCalls, PageState {
 
   event(user: number, kind: number, json: string): void {
     this.deliver(user, toEvent(kind, json));
+  }
+
+  logits(user: number, tokens: Int32Array, numPrompt: number, logits: Float32Array): number {
+    try {
+      const act = this.processors.get(user)!;
+      const prompt = tokens.subarray(0, numPrompt), answer = tokens.subarray(numPrompt);
+      const made = act(prompt, answer, logits.slice());
+      if (made?.length !== logits.length) throw new RangeError("it gave another number of logits");
+      logits.set(made);
+      return 0;
+    } catch (error) {
+      this.exports.free(this.problem);
+      return this.problem = this.memory.copyText(`threw an exception: ${error}`);
+    }
   }
 
   private deliver(user: number, event: CoreEvent): void {

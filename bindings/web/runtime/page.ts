@@ -13,6 +13,7 @@ export interface PageState {
   readonly gpu: GpuCommands | null;
   readonly onProgress: ((fraction: number, what: string) => boolean | void) | null;
   event(user: number, kind: number, json: string): void;
+  logits(user: number, tokens: Int32Array, numPrompt: number, logits: Float32Array): number;
 }
 
 type Imports = Record<string, WebAssembly.ImportValue>;
@@ -36,6 +37,16 @@ export function pageImports(page: PageState): Imports {
       page.event(user, kind, page.memory.text(json, size)),
     progress: (fraction: number, what: number) =>
       page.onProgress?.(fraction, page.memory.cText(what)) === false ? 1 : 0,
+    logits(user: number, ids: number, count: number, prompt: number, at: number, size: number) {
+      const { buffer } = page.memory.exports.memory;
+      const tokens = new Int32Array(buffer, ids >>> 0, count >>> 0).slice();
+      return page.logits(
+        user,
+        tokens,
+        prompt >>> 0,
+        new Float32Array(buffer, at >>> 0, size >>> 0),
+      );
+    },
     ...fileImports(page),
     ...libraryImports(page),
     ...gpuImports(page),

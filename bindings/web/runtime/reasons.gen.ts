@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // The reasons of errors: the words of an error's `code`.
 
@@ -78,6 +78,12 @@ export const REASONS = {
   },
   /** There is no field of that name. Correct its name, or switch `refuse_unknown_fields` off. */
   unknown_parameter: {
+    kind: "InvalidRequestError",
+    status: "invalid_argument",
+    type: "invalid_request_error",
+  },
+  /** A request's logit processor failed. Correct the function that the program has registered. */
+  logit_processor_failed: {
     kind: "InvalidRequestError",
     status: "invalid_argument",
     type: "invalid_request_error",

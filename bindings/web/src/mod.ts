@@ -32,11 +32,11 @@ export {
   fetchAppConfig,
   type InitProgressCallback,
   type InitProgressReport,
-  type LogitProcessor,
   type MLCEngineConfig,
   type ModelRecord,
   prebuiltAppConfig,
 } from "./webllm/config.ts";
+export type { LogitProcessor, LogitProcessorRegistry } from "./host/logit_processors.ts";
 export * from "./webllm/create.ts";
 export * from "./webllm/names.ts";
 // In place of the protocol's types of these names.

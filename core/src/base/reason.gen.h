@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // The reasons of errors. base/status.h says how they are used.
 #ifndef MLC_BASE_REASON_GEN_H_
@@ -62,6 +62,8 @@ class Reason {
   static const Reason kMissingRequiredParameter;
   // There is no field of that name. Correct its name, or switch `refuse_unknown_fields` off.
   static const Reason kUnknownParameter;
+  // A request's logit processor failed. Correct the function that the program has registered.
+  static const Reason kLogitProcessorFailed;
   // A whole number is too small. Correct what the message names.
   static const Reason kIntegerBelowMinValue;
   // A whole number is too large. Correct what the message names.
@@ -165,6 +167,9 @@ inline constexpr Reason Reason::kMissingRequiredParameter("missing_required_para
                                                           "invalid_request_error");
 inline constexpr Reason Reason::kUnknownParameter("unknown_parameter", StatusCode::kInvalidArgument,
                                                   "invalid_request_error");
+inline constexpr Reason Reason::kLogitProcessorFailed("logit_processor_failed",
+                                                      StatusCode::kInvalidArgument,
+                                                      "invalid_request_error");
 inline constexpr Reason Reason::kIntegerBelowMinValue("integer_below_min_value",
                                                       StatusCode::kInvalidArgument,
                                                       "invalid_request_error");

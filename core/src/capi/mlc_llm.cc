@@ -202,6 +202,26 @@ MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* j
   });
 }
 
+MLCStatus* mlc_engine_set_logit_processor(MLCEngine* engine, const char* name,
+                                          mlc_logit_processor processor,
+                                          void (*release)(void* user), void* user) {
+  return Guard([&]() -> mlc::Status {
+    std::shared_ptr<void> owned(user, release == nullptr ? [](void*) {} : release);
+    if (engine == nullptr) return NullArgument("engine");
+    if (name == nullptr) return NullArgument("name");
+    mlc::LogitProcessor changes;
+    if (processor != nullptr) {
+      changes = [=](const std::vector<int32_t>& tokens, int num_prompt, float* logits, int size) {
+        const char* problem = processor(owned.get(), tokens.data(), tokens.size(),
+                                        static_cast<size_t>(num_prompt), logits,
+                                        static_cast<size_t>(size));
+        return problem == nullptr ? mlc::Status() : mlc::LogitProcessorFailed(problem);
+      };
+    }
+    return engine->engine->SetLogitProcessor(name, std::move(changes));
+  });
+}
+
 MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id) {
   return Guard([&]() -> mlc::Status {
     return engine == nullptr ? NullArgument("engine") : engine->engine->Abort(request_id);

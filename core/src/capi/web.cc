@@ -12,7 +12,18 @@ MLC_PAGE(event) void mlc_page_event(uint32_t user, int32_t kind, const char* jso
 // Returns non-zero to cancel the load.
 MLC_PAGE(progress) int32_t mlc_page_progress(double fraction, const char* what);
 
+// Changes the logits in place; returns what went wrong, or null.
+MLC_PAGE(logits)
+const char* mlc_page_logits(uint32_t user, const int32_t* tokens, uint32_t num_tokens,
+                            uint32_t num_prompt, float* logits, uint32_t vocab_size);
+
 namespace {
+
+const char* OnLogits(void* user, const int32_t* tokens, size_t num_tokens, size_t num_prompt,
+                     float* logits, size_t vocab_size) {
+  return mlc_page_logits(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(user)), tokens,
+                         num_tokens, num_prompt, logits, vocab_size);
+}
 
 void OnEvent(void* user, int32_t kind, const char* json, size_t size) {
   mlc_page_event(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(user)), kind, json, size);
@@ -31,6 +42,14 @@ MLC_WEB(mlc_web_turn) int32_t mlc_web_turn() { return mlc::TakeTurns(); }
 
 MLC_WEB(mlc_web_load) MLCStatus* mlc_web_load(MLCEngine* engine, const char* model_json) {
   return mlc_engine_load(engine, model_json, OnProgress, nullptr);
+}
+
+// `user` 0: removes it.
+MLC_WEB(mlc_web_set_logit_processor)
+MLCStatus* mlc_web_set_logit_processor(MLCEngine* engine, const char* name, uint32_t user) {
+  void* handle = reinterpret_cast<void*>(static_cast<uintptr_t>(user));
+  return mlc_engine_set_logit_processor(engine, name, user == 0 ? nullptr : OnLogits, nullptr,
+                                        handle);
 }
 
 MLC_WEB(mlc_web_submit)

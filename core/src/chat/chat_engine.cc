@@ -147,6 +147,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   auto loaded = std::make_unique<Loaded>();
   loaded->bundle = std::move(bundle);
   loaded->bundle.max_length = engine->max_length();
+  loaded->bundle.logit_processors = logit_processors_;
   loaded->name = std::move(name);
   loaded->loop =
       std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });
@@ -209,6 +210,11 @@ Status ChatEngine::Reset() {
 
 Status ChatEngine::TrimMemory() {
   (void)WithLoop([](EngineLoop* loop) { loop->TrimMemory(); });
+  return Status();
+}
+
+Status ChatEngine::SetLogitProcessor(const std::string& name, LogitProcessor processor) {
+  logit_processors_->Set(name, std::move(processor));
   return Status();
 }
 

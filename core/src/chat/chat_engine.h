@@ -58,6 +58,8 @@ class ChatEngine {
   Status Reset();
   // Frees the prefix cache.
   Status TrimMemory();
+  // For the requests that name it (logit_processors.h).
+  Status SetLogitProcessor(const std::string& name, LogitProcessor processor);
   Status Pause(bool paused);
   Result<std::string> MetricsJson();
 
@@ -104,6 +106,7 @@ class ChatEngine {
   Status WithLoop(const std::function<void(EngineLoop*)>& act);
 
   protocol::EngineConfig config_;
+  std::shared_ptr<LogitProcessors> logit_processors_ = std::make_shared<LogitProcessors>();
   std::mutex closing_mutex_;
   std::condition_variable load_ended_;
   bool closing_ = false;

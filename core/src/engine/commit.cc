@@ -10,15 +10,21 @@ namespace mlc {
 
 namespace {
 
-// The logits after bias, penalties and the grammar's mask: `logits` itself, or a copy in `scratch`.
+// The logits after the processor, bias, penalties and the grammar's mask: `logits` itself, or a copy
+// in `scratch`. `processor`: null for none.
 Result<const float*> AdjustedLogits(const LogitRows& rows, Sequence* sequence, const float* logits,
-                                    SamplerScratch* scratch) {
+                                    const LogitProcessor* processor, SamplerScratch* scratch) {
   const SamplingParams& params = sequence->request->request.sampling;
-  if (!params.changes_logits() && !sequence->has_grammar()) return logits;
+  bool changes = params.changes_logits() || processor != nullptr;
+  if (!changes && !sequence->has_grammar()) return logits;
   scratch->row.resize(static_cast<size_t>(rows.vocab_size));
   float* row = scratch->row.data();
-  if (params.changes_logits()) {
+  if (changes) {
     std::copy_n(logits, rows.vocab_size, row);
+    if (processor != nullptr) {
+      MLC_RETURN_IF_ERROR(RunLogitProcessor(*processor, sequence->tokens(),
+                                            sequence->num_prompt_tokens(), row, rows.vocab_size));
+    }
     ApplyBiasAndPenalties(params, sequence->counts(), row, rows.vocab_size);
     logits = row;
   }
@@ -39,7 +45,8 @@ Result<int32_t> ChooseAdjusted(const LogitRows& rows, const Sequence& sequence, 
 Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const float* logits,
                             SamplerScratch* scratch) {
   if (std::optional<int32_t> forced = sequence->ForcedToken()) return *forced;
-  MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, scratch));
+  const LogitProcessor* processor = sequence->request->request.logit_processor.get();
+  MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, processor, scratch));
   return ChooseAdjusted(rows, *sequence, logits, scratch);
 }
 
@@ -49,7 +56,8 @@ Result<std::vector<LikelyToken>> ChooseTokens(const LogitRows& rows, Sequence* s
   if (std::optional<int32_t> forced = sequence->ForcedToken()) {
     return std::vector<LikelyToken>{{*forced, 0.0}};
   }
-  MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, scratch));
+  // These are guesses, so the caller's processor is not asked.
+  MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, nullptr, scratch));
   MLC_ASSIGN_OR_RETURN(int32_t token, ChooseAdjusted(rows, *sequence, logits, scratch));
   if (count <= 1) return std::vector<LikelyToken>{{token, 0.0}};
   TokenLogprobs logprobs = ComputeLogprobs(logits, rows.vocab_size, token, count, scratch);
@@ -118,12 +126,18 @@ void CommitSequence(const LogitRows& rows, int max_length, SequenceCommit* commi
   commit->sequence->ForgetMasks();
 }
 
+// Processors of callers run on the engine's thread, one at a time.
+static bool HasProcessor(const SequenceCommit& commit) {
+  return commit.sequence->request->request.logit_processor != nullptr;
+}
+
 void CommitSequences(const LogitRows& rows, int max_length, std::vector<SequenceCommit>* commits,
                      std::vector<SamplerScratch>* scratch) {
   // number of logits; one thread takes some tens of microseconds
   constexpr int64_t kWorthWaking = 1 << 18;
   int count = static_cast<int>(commits->size());
-  bool is_large = count > 1 && int64_t{count} * rows.vocab_size >= kWorthWaking;
+  bool is_large = count > 1 && int64_t{count} * rows.vocab_size >= kWorthWaking &&
+                  std::none_of(commits->begin(), commits->end(), HasProcessor);
   scratch->resize(std::max<size_t>(scratch->size(), is_large ? MaxWorkers() : 1));
   auto commit = [&](int index, int worker) {
     CommitSequence(rows, max_length, &(*commits)[static_cast<size_t>(index)],

@@ -19,8 +19,9 @@ bool NeedsNoLogits(const StepItem& item) {
 }
 
 bool IsForDevice(const StepItem& item) {
-  return item.wants_logits && item.num_scored == 0 &&
-         !item.sequence->request->request.sampling.logprobs && !IsShared(item) &&
+  const Request& request = item.sequence->request->request;
+  bool needs_host = request.sampling.logprobs || request.logit_processor != nullptr;
+  return item.wants_logits && item.num_scored == 0 && !needs_host && !IsShared(item) &&
          !item.sequence->ForcedToken() && !item.drafts.has_branches();
 }
 

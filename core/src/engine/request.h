@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "grammar/grammar.h"
 #include "model/model_config.h"
 #include "model/prompt.h"
+#include "sampling/logit_processor.h"
 #include "sampling/logits.h"
 #include "sampling/sampler_cpu.h"
 
@@ -43,6 +45,7 @@ struct Request {
   std::vector<int32_t> shown_tokens;  // special tokens whose text is kept in the answer's text
   std::optional<Thinking> thinking;
   std::optional<Pooling> pooling;  // a vector of the prompt is wanted instead of an answer
+  std::shared_ptr<const LogitProcessor> logit_processor;  // null: none
   bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
   bool pin_prompt = false;         // the prompt's pages are not evicted until the cache is reset
   bool jump_forward = true;        // text that the grammar forces may be computed ahead

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -151,6 +151,7 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("reasoning_effort", object.reasoning_effort);
   visit("reasoning_budget", object.reasoning_budget);
   visit("chat_template_kwargs", object.chat_template_kwargs);
+  visit("logit_processor", object.logit_processor);
   visit("user", object.user);
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);
@@ -189,6 +190,7 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("logprobs", object.logprobs);
   visit("stop", object.stop);
   visit("response_format", object.response_format);
+  visit("logit_processor", object.logit_processor);
   visit("user", object.user);
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);

@@ -202,5 +202,30 @@ TEST(CommitSequences, AnyNumberOfThreadsChoosesTheSame) {
   EXPECT_EQ(chosen[0], chosen[2]);
 }
 
+TEST(CommitSequence, AsksTheProcessorForEachTokenAndNotForGuesses) {
+  Request request = Greedy();
+  std::vector<size_t> lengths;
+  request.logit_processor = std::make_shared<const LogitProcessor>(
+      [&](const std::vector<int32_t>& tokens, int num_prompt, float* logits, int vocab_size) {
+        EXPECT_EQ(num_prompt, 2);
+        EXPECT_EQ(vocab_size, kRows.vocab_size);
+        lengths.push_back(tokens.size());
+        logits['z'] = 100;
+        return Status();
+      });
+  auto sequence = MakeSequence(request);
+  std::vector<float> logits = Saying(Bytes("abc"));
+  SamplerScratch scratch;
+  auto guesses = ChooseTokens(kRows, sequence.get(), logits.data(), 1, &scratch);
+  ASSERT_TRUE(guesses.ok());
+  EXPECT_EQ((*guesses)[0].token, 'a');
+  EXPECT_TRUE(lengths.empty());
+  SequenceCommit commit{sequence, Drafts(Bytes("za")), logits.data()};
+  CommitSequence(kRows, 100, &commit, &scratch);
+  EXPECT_EQ(commit.num_accepted, 1);  // "z" is chosen twice
+  EXPECT_EQ(lengths, (std::vector<size_t>{2, 3}));
+  EXPECT_EQ(logits, Saying(Bytes("abc")));  // it gets copies
+}
+
 }  // namespace
 }  // namespace mlc

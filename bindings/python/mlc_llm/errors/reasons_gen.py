@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d61856f38c91cb70
+# Schema hash: fcfd0a30cf6eed61
 """The reasons of errors: the words of an error's `code`."""
 
 from __future__ import annotations
@@ -119,6 +119,16 @@ UNKNOWN_PARAMETER = Reason(
     400,
     "invalid_request_error",
     "unknown_parameter",
+)
+# A request's logit processor failed.
+# Correct the function that the program has registered.
+LOGIT_PROCESSOR_FAILED = Reason(
+    "logit_processor_failed",
+    "InvalidRequestError",
+    "invalid_argument",
+    400,
+    "invalid_request_error",
+    "logit_processor_failed",
 )
 # A whole number is too small.
 # Correct what the message names.

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d61856f38c91cb70
+# Schema hash: fcfd0a30cf6eed61
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -186,6 +186,9 @@ class ChatCompletions(ABC):
             least 0 and at most 2147483647. Unit: tokens.
         chat_template_kwargs: Further variables for the model's chat template, such as
             `enable_thinking`.
+        logit_processor: The name of a logit processor that the program has registered with the
+            engine: a function that changes the logits before each token. Absent: none. An extension
+            of this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first and may take the place of running
             ones of lower priority. Each level is worth ten seconds of waiting, so that nobody waits
@@ -313,6 +316,9 @@ class AsyncChatCompletions(ABC):
             least 0 and at most 2147483647. Unit: tokens.
         chat_template_kwargs: Further variables for the model's chat template, such as
             `enable_thinking`.
+        logit_processor: The name of a logit processor that the program has registered with the
+            engine: a function that changes the logits before each token. Absent: none. An extension
+            of this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first and may take the place of running
             ones of lower priority. Each level is worth ten seconds of waiting, so that nobody waits
@@ -431,6 +437,9 @@ class Completions(ABC):
             one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
         stop: Texts at which the answer ends, before them.
         response_format: The shape that the answer must have. Absent: any text.
+        logit_processor: The name of a logit processor that the program has registered with the
+            engine: a function that changes the logits before each token. Absent: none. An extension
+            of this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first, as in chats. Absent: 0. An extension
             of this engine. Range: at least -100 and at most 100.
@@ -536,6 +545,9 @@ class AsyncCompletions(ABC):
             one. Absent: none. Range: at least 0 and at most 5. Unit: tokens.
         stop: Texts at which the answer ends, before them.
         response_format: The shape that the answer must have. Absent: any text.
+        logit_processor: The name of a logit processor that the program has registered with the
+            engine: a function that changes the logits before each token. Absent: none. An extension
+            of this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first, as in chats. Absent: 0. An extension
             of this engine. Range: at least -100 and at most 100.

@@ -23,12 +23,7 @@ from mlc_llm.errors import (
 )
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
-from mlc_llm.prepare.model_source import (
-    FAKE_DEVICE,
-    ResolvedModel,
-    StepListener,
-    resolve_model,
-)
+from mlc_llm.prepare.model_source import FAKE_DEVICE, ResolvedModel, StepListener, resolve_model
 from mlc_llm.prepare.progress import steps_of
 from mlc_llm.sdk.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.sdk.model_names import same_model
@@ -49,6 +44,7 @@ if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without 
 EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
 Progress = Callable[[float, str], bool | None]
+LogitProcessor = Callable[[list[int], list[int], memoryview], object]
 Admit = Callable[[Callable[[], dict[str, Any]]], object]
 
 # The open engines. Their threads must stop before the interpreter ends.
@@ -269,6 +265,9 @@ class CoreEngine:
         change = self._handle.pause_request if paused else self._handle.resume_request
         with contextlib.suppress(UnavailableError):
             call_core(change, request_id)
+
+    def set_logit_processor(self, name: str, processor: LogitProcessor | None) -> None:
+        call_core(self._handle.set_logit_processor, name, processor)
 
     def reset(self) -> None:
         call_core(self._handle.reset)

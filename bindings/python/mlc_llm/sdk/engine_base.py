@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mlc_llm.prepare.model_source import StepListener
-from mlc_llm.sdk.core_engine import CoreEngine
+from mlc_llm.sdk.core_engine import CoreEngine, LogitProcessor
 from mlc_llm.sdk.draft_model import EngineSettings
 
 
@@ -52,6 +52,24 @@ class EngineBase:
     def resume(self) -> None:
         """Lets a paused engine continue, with the same tokens."""
         self._core.set_paused(False)
+
+    def set_logit_processor(self, name: str, processor: LogitProcessor | None) -> None:
+        """Registers a function that changes the logits before each token of the requests that have
+        `logit_processor=name`; None removes it.
+
+            def only_digits(prompt: list[int], answer: list[int], logits: memoryview) -> None:
+                for token in range(len(logits)):
+                    if token not in digits:
+                        logits[token] = -math.inf
+
+        `prompt` and `answer` are token ids. `logits` has one float32 for each token of the
+        vocabulary; `numpy.asarray(logits)` is an array of the same memory.
+        The function runs on the engine's thread, before bias, penalties and the grammar, and all
+        requests wait for it. It must not call the engine. If it raises an exception, leaves no
+        token, or writes NaN, its request ends with an InvalidRequestError (`code`
+        "logit_processor_failed").
+        """
+        self._core.set_logit_processor(name, processor)
 
     def terminate(self) -> None:
         """Ends every request and frees the model."""

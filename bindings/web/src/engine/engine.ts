@@ -4,16 +4,16 @@ import type { HelpedChatCompletions } from "../chat/completions.ts";
 import type { HelpedCompletions } from "../chat/text_completions.ts";
 import type { HelpedEmbeddings } from "../chat/embeddings.ts";
 import type { Host, InitProgressReport, ModelRecord } from "../host/host.ts";
+import type { LogitProcessorRegistry } from "../host/logit_processors.ts";
 import {
   type AppConfig,
   type ChatOptions,
   defaultWasm,
   findModel,
-  type LogitProcessor,
   type MLCEngineConfig,
   prebuiltAppConfig,
 } from "../webllm/config.ts";
-import { InvalidRequestError, UnsupportedError } from "../errors.ts";
+import { InvalidRequestError } from "../errors.ts";
 import { EngineMetrics } from "../protocol/codecs.gen.ts";
 import type * as types from "../protocol/types.gen.ts";
 import { decode } from "../protocol/wire.ts";
@@ -53,7 +53,7 @@ export class HostedEngine extends EngineRoutes {
     this.lastAnswers = lastAnswers;
     this.appConfig = config.appConfig ?? prebuiltAppConfig;
     this.onProgress = config.initProgressCallback ?? (() => {});
-    if (config.logitProcessorRegistry?.size) refuseProcessors();
+    this.setLogitProcessorRegistry(config.logitProcessorRegistry);
   }
 
   /** The names of the loaded models. */
@@ -166,20 +166,13 @@ export class HostedEngine extends EngineRoutes {
     this.embeddings,
   ) as HelpedEmbeddings["create"];
 
-  setLogitProcessorRegistry(registry?: ReadonlyMap<string, LogitProcessor>): void {
-    if (registry?.size) refuseProcessors();
+  /** Functions on the logits of models, by their ids; an answer at a time each. */
+  setLogitProcessorRegistry(registry: LogitProcessorRegistry = new Map()): void {
+    this.host.setLogitProcessors(registry);
   }
 
   /** The core writes no log; errors say what there is to say. */
   setLogLevel(_level: string): void {}
-}
-
-function refuseProcessors(): never {
-  throw new UnsupportedError(
-    "logitProcessorRegistry: tokens are chosen in the engine, without a program's own function; " +
-      "use logit_bias, or a schema",
-    { param: "logitProcessorRegistry" },
-  );
 }
 
 function keepAnswer(kept: Map<string, LastAnswer>, model: string, answer: unknown): void {

@@ -4,10 +4,22 @@ import type { CoreEngine, CoreEvent } from "../../runtime/core.ts";
 import { CoreError, type ErrorBody } from "../../runtime/errors.ts";
 import type { Backend, Listener, RequestEvent, Submission } from "../engine/backend.ts";
 import { asMLCError, errorFromJson, MLCError } from "../errors.ts";
+import { logitFunction, type LogitProcessor } from "./logit_processors.ts";
 import type { SavedStates } from "./saved_states.ts";
 
+const WRITES_TEXT = new Set(["chat.completions", "completions"]);
+const PROCESSOR = "registry"; // its name for the core
+
 export class CoreBackend implements Backend {
+  private isProcessed = false;
+
   constructor(private readonly engine: CoreEngine, private readonly states: SavedStates) {}
+
+  /** Changes the logits of all answers from the next request on; undefined: of none. */
+  setLogitProcessor(processor: LogitProcessor | undefined): void {
+    this.isProcessed = processor !== undefined;
+    this.engine.setLogitProcessor(PROCESSOR, processor ? logitFunction(processor) : null);
+  }
 
   submit(route: string, body: string, listen: Listener): Submission {
     const path = route.startsWith("kv.") ? pathOf(body) : undefined;
@@ -39,7 +51,10 @@ export class CoreBackend implements Backend {
 
   private start(route: string, body: string, listen: Listener): Submission {
     try {
-      const id = this.engine.submit(route, body, (event) => listen(eventOf(event)));
+      const sent = this.isProcessed && WRITES_TEXT.has(route)
+        ? JSON.stringify({ logit_processor: PROCESSOR, ...JSON.parse(body) })
+        : body;
+      const id = this.engine.submit(route, sent, (event) => listen(eventOf(event)));
       return { abort: () => this.engine.abort(id) };
     } catch (error) {
       listen(failed(error));

@@ -2,6 +2,7 @@
 
 import type { Backend } from "../engine/backend.ts";
 import { InvalidRequestError, UnavailableError } from "../errors.ts";
+import type { LogitProcessorRegistry } from "./logit_processors.ts";
 import type { ModelIntegrity } from "../cache/model_files.ts";
 
 /** A progress report; `progress` goes from 0 to 1, `timeElapsed` is in seconds. */
@@ -87,6 +88,8 @@ export interface Host {
   /** The backend of a loaded model; null: of the only one. Throws when there is none. */
   backend(model: string | null): Backend;
   unload(): Promise<void>;
+  /** Changes the logits of models, by their ids, from the next request on. */
+  setLogitProcessors(registry: LogitProcessorRegistry): void;
   info(): Promise<HostInfo>;
 }
 

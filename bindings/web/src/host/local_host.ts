@@ -12,6 +12,7 @@ import type { Backend } from "../engine/backend.ts";
 import { asMLCError, InvalidRequestError, UnsupportedError } from "../errors.ts";
 import { SCHEMA_HASH } from "../protocol/types.gen.ts";
 import { CoreBackend, fromCore } from "./core_backend.ts";
+import type { LogitProcessorRegistry } from "./logit_processors.ts";
 import { SavedStates } from "./saved_states.ts";
 import {
   type CacheBackend,
@@ -47,6 +48,7 @@ export class LocalHost implements Host {
   private readonly loaded = new Map<string, Loaded>();
   private readonly stores = new Map<CacheBackend, FileStore>();
   private last: Promise<unknown> = Promise.resolve();
+  private processors: LogitProcessorRegistry = new Map();
 
   constructor(private readonly runtime: Runtime) {}
 
@@ -65,6 +67,11 @@ export class LocalHost implements Host {
       }
       progress.finish();
     });
+  }
+
+  setLogitProcessors(registry: LogitProcessorRegistry): void {
+    this.processors = registry;
+    for (const [id, { backend }] of this.loaded) backend.setLogitProcessor(registry.get(id));
   }
 
   backend(model: string | null): Backend {
@@ -139,10 +146,11 @@ export class LocalHost implements Host {
     } finally {
       core.unmount(folder);
     }
-    this.loaded.set(record.model_id, {
-      key: keyOf(model),
-      backend: new CoreBackend(engine, new SavedStates(core, this.states(request.cacheBackend))),
-    });
+    const states = new SavedStates(core, this.states(request.cacheBackend));
+    const backend = new CoreBackend(engine, states);
+    const processor = this.processors.get(record.model_id);
+    if (processor) backend.setLogitProcessor(processor);
+    this.loaded.set(record.model_id, { key: keyOf(model), backend });
   }
 
   private filesOf(

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -244,6 +244,7 @@ export const ChatCompletionRequest: Codec<types.ChatCompletionRequest> = struct(
   optional("reasoning_effort", ReasoningEffort),
   optional("reasoning_budget", whole),
   optional("chat_template_kwargs", object),
+  optional("logit_processor", text),
   optional("user", text),
   optional("priority", whole),
   optional("timeout_ms", whole),
@@ -293,6 +294,7 @@ export const CompletionRequest: Codec<types.CompletionRequest> = struct([
   optional("logprobs", whole),
   optional("stop", Stop),
   optional("response_format", ResponseFormat),
+  optional("logit_processor", text),
   optional("user", text),
   optional("priority", whole),
   optional("timeout_ms", whole),

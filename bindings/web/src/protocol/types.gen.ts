@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "d61856f38c91cb70";
+export const SCHEMA_HASH = "fcfd0a30cf6eed61";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -425,6 +425,11 @@ export interface ChatCompletionRequest {
   reasoning_budget?: number | null;
   /** Further variables for the model's chat template, such as `enable_thinking`. */
   chat_template_kwargs?: JSONObject | null;
+  /**
+   * The name of a logit processor that the program has registered with the engine: a function that
+   * changes the logits before each token. Absent: none. An extension of this engine.
+   */
+  logit_processor?: string | null;
   /** A label of the end user; it has no effect on the answer. */
   user?: string | null;
   /**
@@ -553,6 +558,11 @@ export interface CompletionRequest {
   stop?: Stop | null;
   /** The shape that the answer must have. Absent: any text. */
   response_format?: ResponseFormat | null;
+  /**
+   * The name of a logit processor that the program has registered with the engine: a function that
+   * changes the logits before each token. Absent: none. An extension of this engine.
+   */
+  logit_processor?: string | null;
   /** A label of the end user; it has no effect on the answer. */
   user?: string | null;
   /**

@@ -1,6 +1,7 @@
 /** WebLLM's configuration objects. */
 
 import { NotFoundError, UnsupportedError } from "../errors.ts";
+import type { LogitProcessorRegistry } from "../host/logit_processors.ts";
 import type { CacheBackend, InitProgressReport, ModelRecord } from "../host/host.ts";
 import type { EngineConfig } from "../protocol/types.gen.ts";
 
@@ -34,16 +35,9 @@ export interface MLCEngineConfig {
   engineConfig?: EngineConfig;
   /** The URL of `mlc_llm.wasm`. Default: beside this package's files. */
   wasm?: string;
-  /** Not supported: a registry with an entry is refused. */
-  logitProcessorRegistry?: ReadonlyMap<string, LogitProcessor>;
+  /** Functions on the logits of models, by their ids. */
+  logitProcessorRegistry?: LogitProcessorRegistry;
   logLevel?: string;
-}
-
-/** A program's own function on the numbers of which the next token is chosen. */
-export interface LogitProcessor {
-  processLogits(logits: Float32Array): Float32Array;
-  processSampledToken(token: number): void;
-  resetState(): void;
 }
 
 /**

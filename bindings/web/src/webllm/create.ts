@@ -2,6 +2,7 @@
 
 import { HostedEngine } from "../engine/engine.ts";
 import { LocalHost, type Runtime } from "../host/local_host.ts";
+import type { LogitProcessorRegistry } from "../host/logit_processors.ts";
 import { isOurs, type ToPage } from "../worker/messages.ts";
 import { serviceWorkerPort, type WorkerLike, workerPort } from "../worker/ports.ts";
 import { RemoteHost, type RemoteOptions } from "../worker/remote_host.ts";
@@ -73,13 +74,19 @@ export async function CreateServiceWorkerMLCEngine(
  */
 export class WebWorkerMLCEngineHandler {
   private readonly side: WorkerSide;
+  private readonly host: LocalHost;
 
   constructor(
     runtime: Runtime = browserRuntime,
     send: (message: ToPage) => void = (message) =>
       (globalThis as unknown as Worker).postMessage(message),
   ) {
-    this.side = new WorkerSide(new LocalHost(runtime), send);
+    this.host = new LocalHost(runtime);
+    this.side = new WorkerSide(this.host, send);
+  }
+
+  setLogitProcessorRegistry(registry: LogitProcessorRegistry = new Map()): void {
+    this.host.setLogitProcessors(registry);
   }
 
   onmessage(event: MessageEvent): void {

@@ -1,7 +1,14 @@
 /** Models in a worker: the page's side. */
 
 import type { Backend, Listener, Submission } from "../engine/backend.ts";
-import { errorFromJson, IntegrityError, MLCError, UnavailableError } from "../errors.ts";
+import {
+  errorFromJson,
+  IntegrityError,
+  MLCError,
+  UnavailableError,
+  UnsupportedError,
+} from "../errors.ts";
+import type { LogitProcessorRegistry } from "../host/logit_processors.ts";
 import {
   choose,
   type Host,
@@ -63,6 +70,15 @@ export class RemoteHost implements Host {
     this.loaded.clear();
     this.request = undefined;
     await this.call({ name: "unload" });
+  }
+
+  setLogitProcessors(registry: LogitProcessorRegistry): void {
+    if (registry.size === 0) return;
+    throw new UnsupportedError(
+      "a logit processor cannot be sent to a worker; give the registry to the worker's handler: " +
+        "handler.setLogitProcessorRegistry(registry)",
+      { param: "logitProcessorRegistry" },
+    );
   }
 
   async info(): Promise<HostInfo> {

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "chat/protocol/protocol.gen.h"
 #include "chat/request/chat_template.h"
+#include "chat/request/logit_processors.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
 #include "model/tower.h"
@@ -49,6 +50,8 @@ struct ModelBundle {
   std::optional<FillMarkers> fill_markers;            // null: the model fills no gaps
   std::vector<int32_t> stop_token_ids;
   std::vector<std::string> stop_strings;
+  // of the engine that has the model
+  std::shared_ptr<const LogitProcessors> logit_processors = std::make_shared<LogitProcessors>();
   int max_length = 0;  // limit for prompt and answer together, in tokens; 0: not known yet
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();
 };

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -575,6 +575,7 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Optional("reasoning_budget", &out.reasoning_budget,
                   wire::Limits().AtLeast(0).AtMost(2147483647));
   reader.RawObject("chat_template_kwargs", &out.chat_template_kwargs);
+  reader.Optional("logit_processor", &out.logit_processor);
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
@@ -621,6 +622,7 @@ Json ChatCompletionRequest::ToJson() const {
       .Optional("reasoning_effort", reasoning_effort)
       .Optional("reasoning_budget", reasoning_budget)
       .Optional("chat_template_kwargs", chat_template_kwargs)
+      .Optional("logit_processor", logit_processor)
       .Optional("user", user)
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)
@@ -700,6 +702,7 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Optional("logprobs", &out.logprobs, wire::Limits().AtLeast(0).AtMost(5));
   reader.Optional("stop", &out.stop);
   reader.Optional("response_format", &out.response_format);
+  reader.Optional("logit_processor", &out.logit_processor);
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
@@ -731,6 +734,7 @@ Json CompletionRequest::ToJson() const {
       .Optional("logprobs", logprobs)
       .Optional("stop", stop)
       .Optional("response_format", response_format)
+      .Optional("logit_processor", logit_processor)
       .Optional("user", user)
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "d61856f38c91cb70";
+inline constexpr char kSchemaHash[] = "fcfd0a30cf6eed61";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -515,6 +515,9 @@ struct ChatCompletionRequest : SamplingFields {
   std::optional<int64_t> reasoning_budget;
   // Further variables for the model's chat template, such as `enable_thinking`.
   std::optional<Json> chat_template_kwargs;
+  // The name of a logit processor that the program has registered with the engine: a function that
+  // changes the logits before each token. Absent: none. An extension of this engine.
+  std::optional<std::string> logit_processor;
   // A label of the end user; it has no effect on the answer.
   std::optional<std::string> user;
   // Requests of higher priority are served first and may take the place of running ones of lower
@@ -606,6 +609,9 @@ struct CompletionRequest : SamplingFields {
   std::optional<Stop> stop;
   // The shape that the answer must have. Absent: any text.
   std::optional<ResponseFormat> response_format;
+  // The name of a logit processor that the program has registered with the engine: a function that
+  // changes the logits before each token. Absent: none. An extension of this engine.
+  std::optional<std::string> logit_processor;
   // A label of the end user; it has no effect on the answer.
   std::optional<std::string> user;
   // Requests of higher priority are served first, as in chats. Absent: 0. An extension of this

@@ -18,6 +18,7 @@ GenerationFields SharedFields(const Asked& request) {
   out.priority = request.priority;
   out.timeout_ms = request.timeout_ms;
   out.debug_config = request.debug_config;
+  out.logit_processor = request.logit_processor;
   return out;
 }
 
@@ -81,6 +82,10 @@ Result<Request> BuildGeneration(const ModelBundle& model, const GenerationFields
   out.prompt = std::move(prompt);
   out.sampling = BuildSampling(model, request);
   MLC_RETURN_IF_ERROR(AddLogitBias(request, model.config.vocab_size, &out.sampling));
+  if (request.logit_processor) {
+    MLC_ASSIGN_OR_RETURN(out.logit_processor,
+                         model.logit_processors->Find(*request.logit_processor));
+  }
   out.n = static_cast<int>(request.n);
   out.max_tokens = static_cast<int>(
       std::min<int64_t>(request.max_tokens.value_or(kDefaultMaxTokens), INT32_MAX));

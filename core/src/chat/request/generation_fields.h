@@ -22,6 +22,7 @@ struct GenerationFields : protocol::SamplingFields {
   int64_t top_logprobs = 0;
   std::optional<protocol::Stop> stop;
   std::optional<int64_t> priority, timeout_ms;
+  std::optional<std::string> logit_processor;
   std::optional<protocol::DebugConfig> debug_config;
 
   static GenerationFields Of(const protocol::ChatCompletionRequest& request);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 #ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 #define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 

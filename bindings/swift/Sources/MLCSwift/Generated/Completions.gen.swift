@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -39,6 +39,7 @@ public struct ChatCompletions: Sendable {
         reasoning_effort: ReasoningEffort? = nil,
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -81,6 +82,7 @@ public struct ChatCompletions: Sendable {
             reasoning_effort: reasoning_effort,
             reasoning_budget: reasoning_budget,
             chat_template_kwargs: chat_template_kwargs,
+            logit_processor: logit_processor,
             priority: priority,
             timeout_ms: timeout_ms,
             usage_extra: usage_extra,
@@ -129,6 +131,7 @@ public struct ChatCompletions: Sendable {
         reasoning_effort: ReasoningEffort? = nil,
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -171,6 +174,7 @@ public struct ChatCompletions: Sendable {
                 reasoning_effort: reasoning_effort,
                 reasoning_budget: reasoning_budget,
                 chat_template_kwargs: chat_template_kwargs,
+                logit_processor: logit_processor,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 usage_extra: usage_extra,
@@ -216,6 +220,7 @@ public struct ChatCompletions: Sendable {
         reasoning_effort: ReasoningEffort? = nil,
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -258,6 +263,7 @@ public struct ChatCompletions: Sendable {
                 reasoning_effort: reasoning_effort,
                 reasoning_budget: reasoning_budget,
                 chat_template_kwargs: chat_template_kwargs,
+                logit_processor: logit_processor,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 usage_extra: usage_extra,
@@ -330,6 +336,7 @@ public struct Completions: Sendable {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
@@ -357,6 +364,7 @@ public struct Completions: Sendable {
             top_k: top_k,
             min_p: min_p,
             repetition_penalty: repetition_penalty,
+            logit_processor: logit_processor,
             priority: priority,
             timeout_ms: timeout_ms,
             debug_config: debug_config
@@ -390,6 +398,7 @@ public struct Completions: Sendable {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
@@ -417,6 +426,7 @@ public struct Completions: Sendable {
                 top_k: top_k,
                 min_p: min_p,
                 repetition_penalty: repetition_penalty,
+                logit_processor: logit_processor,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 debug_config: debug_config
@@ -447,6 +457,7 @@ public struct Completions: Sendable {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
@@ -474,6 +485,7 @@ public struct Completions: Sendable {
                 top_k: top_k,
                 min_p: min_p,
                 repetition_penalty: repetition_penalty,
+                logit_processor: logit_processor,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 debug_config: debug_config

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 
 extension MLCError {
     /// The kinds of errors that a program may want to handle differently.
@@ -83,6 +83,8 @@ extension MLCError {
         case missingRequiredParameter = "missing_required_parameter"
         /// There is no field of that name. Correct its name, or switch `refuse_unknown_fields` off.
         case unknownParameter = "unknown_parameter"
+        /// A request's logit processor failed. Correct the function that the program has registered.
+        case logitProcessorFailed = "logit_processor_failed"
         /// A whole number is too small. Correct what the message names.
         case integerBelowMinValue = "integer_below_min_value"
         /// A whole number is too large. Correct what the message names.
@@ -246,6 +248,8 @@ extension MLCError {
             case .missingRequiredParameter:
                 (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .unknownParameter:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .logitProcessorFailed:
                 (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .integerBelowMinValue:
                 (.invalidRequest, .invalidArgument, "invalid_request_error")

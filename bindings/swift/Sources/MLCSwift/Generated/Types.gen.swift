@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "d61856f38c91cb70"
+let schemaHash = "fcfd0a30cf6eed61"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1175,6 +1175,9 @@ public struct ChatCompletionRequest: WireObject {
     public var reasoning_budget: Int?
     /// Further variables for the model's chat template, such as `enable_thinking`.
     public var chat_template_kwargs: JSONObject?
+    /// The name of a logit processor that the program has registered with the engine: a function
+    /// that changes the logits before each token. Absent: none. An extension of this engine.
+    public var logit_processor: String?
     /// A label of the end user; it has no effect on the answer.
     public var user: String?
     /// Requests of higher priority are served first and may take the place of running ones of lower
@@ -1237,6 +1240,7 @@ public struct ChatCompletionRequest: WireObject {
         reasoning_effort: ReasoningEffort? = nil,
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -1278,6 +1282,7 @@ public struct ChatCompletionRequest: WireObject {
         self.reasoning_effort = reasoning_effort
         self.reasoning_budget = reasoning_budget
         self.chat_template_kwargs = chat_template_kwargs
+        self.logit_processor = logit_processor
         self.priority = priority
         self.timeout_ms = timeout_ms
         self.usage_extra = usage_extra
@@ -1321,6 +1326,7 @@ public struct ChatCompletionRequest: WireObject {
         self.reasoning_effort = try reader.optional("reasoning_effort")
         self.reasoning_budget = try reader.optional("reasoning_budget")
         self.chat_template_kwargs = try reader.optional("chat_template_kwargs")
+        self.logit_processor = try reader.optional("logit_processor")
         self.user = try reader.optional("user")
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
@@ -1365,6 +1371,7 @@ public struct ChatCompletionRequest: WireObject {
         writer.optional("reasoning_effort", self.reasoning_effort)
         writer.optional("reasoning_budget", self.reasoning_budget)
         writer.optional("chat_template_kwargs", self.chat_template_kwargs)
+        writer.optional("logit_processor", self.logit_processor)
         writer.optional("user", self.user)
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)
@@ -1507,6 +1514,9 @@ public struct CompletionRequest: WireObject {
     public var stop: Stop?
     /// The shape that the answer must have. Absent: any text.
     public var response_format: ResponseFormat?
+    /// The name of a logit processor that the program has registered with the engine: a function
+    /// that changes the logits before each token. Absent: none. An extension of this engine.
+    public var logit_processor: String?
     /// A label of the end user; it has no effect on the answer.
     public var user: String?
     /// Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
@@ -1542,6 +1552,7 @@ public struct CompletionRequest: WireObject {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         debug_config: DebugConfig? = nil
@@ -1568,6 +1579,7 @@ public struct CompletionRequest: WireObject {
         self.top_k = top_k
         self.min_p = min_p
         self.repetition_penalty = repetition_penalty
+        self.logit_processor = logit_processor
         self.priority = priority
         self.timeout_ms = timeout_ms
         self.debug_config = debug_config
@@ -1596,6 +1608,7 @@ public struct CompletionRequest: WireObject {
         self.logprobs = try reader.optional("logprobs")
         self.stop = try reader.optional("stop")
         self.response_format = try reader.optional("response_format")
+        self.logit_processor = try reader.optional("logit_processor")
         self.user = try reader.optional("user")
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
@@ -1625,6 +1638,7 @@ public struct CompletionRequest: WireObject {
         writer.optional("logprobs", self.logprobs)
         writer.optional("stop", self.stop)
         writer.optional("response_format", self.response_format)
+        writer.optional("logit_processor", self.logit_processor)
         writer.optional("user", self.user)
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)

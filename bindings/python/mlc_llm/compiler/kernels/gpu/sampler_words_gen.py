@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d61856f38c91cb70
+# Schema hash: fcfd0a30cf6eed61
 """What the core hands to the kernels that sample on a GPU: records of 32-bit words.
 
 A float's word is its bits. The core has the same in core/src/model/sampler_words.gen.h.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 package ai.mlc.mlcllm
 
 /** The caller asked for something impossible. */
@@ -75,6 +75,8 @@ enum class MLCReason(
     MISSING_REQUIRED_PARAMETER("missing_required_parameter", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** There is no field of that name. Correct its name, or switch `refuse_unknown_fields` off. */
     UNKNOWN_PARAMETER("unknown_parameter", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
+    /** A request's logit processor failed. Correct the function that the program has registered. */
+    LOGIT_PROCESSOR_FAILED("logit_processor_failed", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** A whole number is too small. Correct what the message names. */
     INTEGER_BELOW_MIN_VALUE("integer_below_min_value", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** A whole number is too large. Correct what the message names. */

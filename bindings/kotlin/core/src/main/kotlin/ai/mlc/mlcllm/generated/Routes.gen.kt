@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -47,6 +47,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -91,6 +92,7 @@ class ChatCompletions internal constructor(requests: Requests) :
                 reasoning_effort = reasoning_effort,
                 reasoning_budget = reasoning_budget,
                 chat_template_kwargs = chat_template_kwargs,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -136,6 +138,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -177,6 +180,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             reasoning_effort = reasoning_effort,
             reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -221,6 +225,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -262,6 +267,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             reasoning_effort = reasoning_effort,
             reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -306,6 +312,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -350,6 +357,7 @@ class ChatCompletions internal constructor(requests: Requests) :
                 reasoning_effort = reasoning_effort,
                 reasoning_budget = reasoning_budget,
                 chat_template_kwargs = chat_template_kwargs,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -395,6 +403,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -436,6 +445,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             reasoning_effort = reasoning_effort,
             reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -480,6 +490,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -521,6 +532,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             reasoning_effort = reasoning_effort,
             reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -565,6 +577,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -609,6 +622,7 @@ class ChatCompletions internal constructor(requests: Requests) :
                 reasoning_effort = reasoning_effort,
                 reasoning_budget = reasoning_budget,
                 chat_template_kwargs = chat_template_kwargs,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -654,6 +668,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -695,6 +710,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             reasoning_effort = reasoning_effort,
             reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -739,6 +755,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -780,6 +797,7 @@ class ChatCompletions internal constructor(requests: Requests) :
             reasoning_effort = reasoning_effort,
             reasoning_budget = reasoning_budget,
             chat_template_kwargs = chat_template_kwargs,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -874,6 +892,7 @@ class ChatCompletionRequestBuilder(
     private var reasoning_effort: ReasoningEffort? = null
     private var reasoning_budget: Long? = null
     private var chat_template_kwargs: JsonObject? = null
+    private var logit_processor: String? = null
     private var user: String? = null
     private var priority: Long? = null
     private var timeout_ms: Long? = null
@@ -1029,6 +1048,14 @@ class ChatCompletionRequestBuilder(
     fun chat_template_kwargs(chat_template_kwargs: JsonObject?): ChatCompletionRequestBuilder =
         apply { this.chat_template_kwargs = chat_template_kwargs }
 
+    /**
+     * The name of a logit processor that the program has registered with the engine: a
+     * function that changes the logits before each token. Absent: none. An extension of
+     * this engine.
+     */
+    fun logit_processor(logit_processor: String?): ChatCompletionRequestBuilder =
+        apply { this.logit_processor = logit_processor }
+
     /** A label of the end user; it has no effect on the answer. */
     fun user(user: String?): ChatCompletionRequestBuilder =
         apply { this.user = user }
@@ -1125,6 +1152,7 @@ class ChatCompletionRequestBuilder(
         reasoning_effort = reasoning_effort,
         reasoning_budget = reasoning_budget,
         chat_template_kwargs = chat_template_kwargs,
+        logit_processor = logit_processor,
         user = user,
         priority = priority,
         timeout_ms = timeout_ms,
@@ -1176,6 +1204,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1205,6 +1234,7 @@ class Completions internal constructor(requests: Requests) :
                 logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -1235,6 +1265,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1261,6 +1292,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1290,6 +1322,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1316,6 +1349,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1345,6 +1379,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1374,6 +1409,7 @@ class Completions internal constructor(requests: Requests) :
                 logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -1404,6 +1440,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1430,6 +1467,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1459,6 +1497,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1485,6 +1524,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1514,6 +1554,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1543,6 +1584,7 @@ class Completions internal constructor(requests: Requests) :
                 logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -1573,6 +1615,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1599,6 +1642,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1628,6 +1672,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1654,6 +1699,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1683,6 +1729,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1712,6 +1759,7 @@ class Completions internal constructor(requests: Requests) :
                 logprobs = logprobs,
                 stop = StopText(stop),
                 response_format = response_format,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -1742,6 +1790,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1768,6 +1817,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = StopText(stop),
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1797,6 +1847,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1823,6 +1874,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = StopText(stop),
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1852,6 +1904,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1881,6 +1934,7 @@ class Completions internal constructor(requests: Requests) :
                 logprobs = logprobs,
                 stop = StopTexts(stop),
                 response_format = response_format,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -1911,6 +1965,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1937,6 +1992,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = StopTexts(stop),
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -1966,6 +2022,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1992,6 +2049,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = StopTexts(stop),
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -2022,6 +2080,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -2051,6 +2110,7 @@ class Completions internal constructor(requests: Requests) :
                 logprobs = logprobs,
                 stop = stop,
                 response_format = response_format,
+                logit_processor = logit_processor,
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
@@ -2082,6 +2142,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -2108,6 +2169,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -2138,6 +2200,7 @@ class Completions internal constructor(requests: Requests) :
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -2164,6 +2227,7 @@ class Completions internal constructor(requests: Requests) :
             logprobs = logprobs,
             stop = stop,
             response_format = response_format,
+            logit_processor = logit_processor,
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
@@ -2195,6 +2259,7 @@ class CompletionRequestBuilder(
     private var logprobs: Long? = null
     private var stop: Stop? = null
     private var response_format: ResponseFormat? = null
+    private var logit_processor: String? = null
     private var user: String? = null
     private var priority: Long? = null
     private var timeout_ms: Long? = null
@@ -2313,6 +2378,14 @@ class CompletionRequestBuilder(
     fun response_format(response_format: ResponseFormat?): CompletionRequestBuilder =
         apply { this.response_format = response_format }
 
+    /**
+     * The name of a logit processor that the program has registered with the engine: a
+     * function that changes the logits before each token. Absent: none. An extension of
+     * this engine.
+     */
+    fun logit_processor(logit_processor: String?): CompletionRequestBuilder =
+        apply { this.logit_processor = logit_processor }
+
     /** A label of the end user; it has no effect on the answer. */
     fun user(user: String?): CompletionRequestBuilder =
         apply { this.user = user }
@@ -2358,6 +2431,7 @@ class CompletionRequestBuilder(
         logprobs = logprobs,
         stop = stop,
         response_format = response_format,
+        logit_processor = logit_processor,
         user = user,
         priority = priority,
         timeout_ms = timeout_ms,

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d61856f38c91cb70
+// Schema hash: fcfd0a30cf6eed61
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "d61856f38c91cb70"
+internal const val SCHEMA_HASH = "fcfd0a30cf6eed61"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -828,6 +828,12 @@ data class ChatCompletionRequest(
     val reasoning_budget: Long? = null,
     /** Further variables for the model's chat template, such as `enable_thinking`. */
     val chat_template_kwargs: JsonObject? = null,
+    /**
+     * The name of a logit processor that the program has registered with the engine: a
+     * function that changes the logits before each token. Absent: none. An extension of
+     * this engine.
+     */
+    val logit_processor: String? = null,
     /** A label of the end user; it has no effect on the answer. */
     val user: String? = null,
     /**
@@ -897,6 +903,7 @@ data class ChatCompletionRequest(
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -938,6 +945,7 @@ data class ChatCompletionRequest(
         reasoning_effort,
         reasoning_budget,
         chat_template_kwargs,
+        logit_processor,
         user,
         priority,
         timeout_ms,
@@ -981,6 +989,7 @@ data class ChatCompletionRequest(
         reasoning_effort: ReasoningEffort? = null,
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1022,6 +1031,7 @@ data class ChatCompletionRequest(
         reasoning_effort,
         reasoning_budget,
         chat_template_kwargs,
+        logit_processor,
         user,
         priority,
         timeout_ms,
@@ -1185,6 +1195,12 @@ data class CompletionRequest(
     val stop: Stop? = null,
     /** The shape that the answer must have. Absent: any text. */
     val response_format: ResponseFormat? = null,
+    /**
+     * The name of a logit processor that the program has registered with the engine: a
+     * function that changes the logits before each token. Absent: none. An extension of
+     * this engine.
+     */
+    val logit_processor: String? = null,
     /** A label of the end user; it has no effect on the answer. */
     val user: String? = null,
     /**
@@ -1223,6 +1239,7 @@ data class CompletionRequest(
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1249,6 +1266,7 @@ data class CompletionRequest(
         logprobs,
         stop,
         response_format,
+        logit_processor,
         user,
         priority,
         timeout_ms,
@@ -1277,6 +1295,7 @@ data class CompletionRequest(
         logprobs: Long? = null,
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1303,6 +1322,7 @@ data class CompletionRequest(
         logprobs,
         stop,
         response_format,
+        logit_processor,
         user,
         priority,
         timeout_ms,
@@ -1331,6 +1351,7 @@ data class CompletionRequest(
         logprobs: Long? = null,
         stop: String,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1357,6 +1378,7 @@ data class CompletionRequest(
         logprobs,
         StopText(stop),
         response_format,
+        logit_processor,
         user,
         priority,
         timeout_ms,
@@ -1385,6 +1407,7 @@ data class CompletionRequest(
         logprobs: Long? = null,
         stop: List<String>,
         response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1411,6 +1434,7 @@ data class CompletionRequest(
         logprobs,
         StopTexts(stop),
         response_format,
+        logit_processor,
         user,
         priority,
         timeout_ms,
