@@ -87,7 +87,7 @@ real("a logit processor chooses the tokens, and its fault ends the answer", asyn
   engine.setLogitProcessorRegistry(new Map([["one", processor]]));
   const { choices: [choice] } = await whole(engine, ask("Hi"));
   const text = choice?.message.content ?? "";
-  assert.equal(new Set(text).size, 1, text);
+  assert.equal(text, text.slice(0, text.length / 24).repeat(24)); // one token, 24 times
   assert.equal(resets, 1);
   assert.deepEqual(heard, Array(23).fill(65));
   processor.processLogits = () => {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Status Run(const std::function<void(float*)>& change) {
+Status Processed(const std::function<void(float*)>& change) {
   std::vector<float> logits = {1, 2, 3};
   auto processor = [&](const std::vector<int32_t>&, int, float* row, int) {
     change(row);
@@ -19,13 +19,13 @@ Status Run(const std::function<void(float*)>& change) {
 }
 
 TEST(RunLogitProcessor, ChecksWhatItLeaves) {
-  EXPECT_TRUE(Run([](float* row) { row[0] = row[2] = -kInfinity; }).ok());
+  EXPECT_TRUE(Processed([](float* row) { row[0] = row[2] = -kInfinity; }).ok());
   for (float bad : {std::numeric_limits<float>::quiet_NaN(), kInfinity}) {
-    Status status = Run([bad](float* row) { row[1] = bad; });
+    Status status = Processed([bad](float* row) { row[1] = bad; });
     EXPECT_TRUE(status.Is(Reason::kLogitProcessorFailed));
     EXPECT_NE(status.message().find("token 1"), std::string::npos) << status.message();
   }
-  Status none = Run([](float* row) { row[0] = row[1] = row[2] = -kInfinity; });
+  Status none = Processed([](float* row) { row[0] = row[1] = row[2] = -kInfinity; });
   EXPECT_TRUE(none.Is(Reason::kLogitProcessorFailed));
   EXPECT_NE(none.message().find("no token"), std::string::npos);
 }
