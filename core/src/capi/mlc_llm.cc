@@ -212,9 +212,9 @@ MLCStatus* mlc_engine_set_logit_processor(MLCEngine* engine, const char* name,
     mlc::LogitProcessor changes;
     if (processor != nullptr) {
       changes = [=](const std::vector<int32_t>& tokens, int num_prompt, float* logits, int size) {
-        const char* problem = processor(owned.get(), tokens.data(), tokens.size(),
-                                        static_cast<size_t>(num_prompt), logits,
-                                        static_cast<size_t>(size));
+        const char* problem =
+            processor(owned.get(), tokens.data(), tokens.size(), static_cast<size_t>(num_prompt),
+                      logits, static_cast<size_t>(size));
         return problem == nullptr ? mlc::Status() : mlc::LogitProcessorFailed(problem);
       };
     }

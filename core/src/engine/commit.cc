@@ -10,8 +10,8 @@ namespace mlc {
 
 namespace {
 
-// The logits after the processor, bias, penalties and the grammar's mask: `logits` itself, or a copy
-// in `scratch`. `processor`: null for none.
+// The logits after the processor, bias, penalties and the grammar's mask: `logits` itself, or a
+// copy in `scratch`. `processor`: null for none.
 Result<const float*> AdjustedLogits(const LogitRows& rows, Sequence* sequence, const float* logits,
                                     const LogitProcessor* processor, SamplerScratch* scratch) {
   const SamplingParams& params = sequence->request->request.sampling;

@@ -2,8 +2,9 @@
 // device.
 //
 // The device chooses for sequences that need only the token. The host chooses for requests that
-// want logprobs or have a logit processor, for a prompt whose end is shared by several choices, for drafts that branch, and
-// when the library or the device cannot choose. One step may have rows of both kinds.
+// want logprobs or have a logit processor, for a prompt whose end is shared by several choices, for
+// drafts that branch, and when the library or the device cannot choose. One step may have rows of
+// both kinds.
 #ifndef MLC_ENGINE_DEVICE_CHOICE_H_
 #define MLC_ENGINE_DEVICE_CHOICE_H_
 

@@ -46,10 +46,10 @@ struct Request {
   std::optional<Thinking> thinking;
   std::optional<Pooling> pooling;  // a vector of the prompt is wanted instead of an answer
   std::shared_ptr<const LogitProcessor> logit_processor;  // null: none
-  bool ignore_eos = false;         // stop tokens are tokens like others; for benchmarks
-  bool pin_prompt = false;         // the prompt's pages are not evicted until the cache is reset
-  bool jump_forward = true;        // text that the grammar forces may be computed ahead
-  int priority = 0;                // higher first (scheduler.h)
+  bool ignore_eos = false;   // stop tokens are tokens like others; for benchmarks
+  bool pin_prompt = false;   // the prompt's pages are not evicted until the cache is reset
+  bool jump_forward = true;  // text that the grammar forces may be computed ahead
+  int priority = 0;          // higher first (scheduler.h)
   Clock::time_point received = Clock::now();
   std::optional<std::chrono::milliseconds> timeout;  // from `received` on; then kDeadlineExceeded
 

@@ -11,8 +11,8 @@
 
 namespace mlc {
 
-// Changes `logits` [vocab_size] in place. `tokens`: the prompt's `num_prompt` ids, then those of the
-// answer so far; an id below zero stands for a row of a picture. It is called on the engine's
+// Changes `logits` [vocab_size] in place. `tokens`: the prompt's `num_prompt` ids, then those of
+// the answer so far; an id below zero stands for a row of a picture. It is called on the engine's
 // thread, and holds up all requests until it returns. An error ends the request.
 using LogitProcessor = std::function<Status(const std::vector<int32_t>& tokens, int num_prompt,
                                             float* logits, int vocab_size)>;

@@ -33,8 +33,7 @@ TEST_F(LogitProcessorsTest, ItSeesThePromptAndTheAnswer) {
   std::vector<std::pair<int, std::vector<int32_t>>> seen;
   auto look = [&](const std::vector<int32_t>& tokens, int num_prompt, float*, int vocab_size) {
     EXPECT_GT(vocab_size, 255);
-    seen.emplace_back(num_prompt,
-                      std::vector<int32_t>(tokens.begin() + num_prompt, tokens.end()));
+    seen.emplace_back(num_prompt, std::vector<int32_t>(tokens.begin() + num_prompt, tokens.end()));
     return Status();
   };
   ASSERT_TRUE(engine_->SetLogitProcessor("look", look).ok());
