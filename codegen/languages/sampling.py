@@ -60,7 +60,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     templates = {
         "core/src/sampling/sampling_numbers.gen.h": "numbers.h.j2",
         "core/src/chat/request/sampling_fields.gen.h": "fields.h.j2",
-        "core/src/model/sampler_words.gen.h": "words.h.j2",
+        "core/src/sampling/sampler_words.gen.h": "words.h.j2",
         f"{FOLDER}/sdk/sampling_gen.py": "fields.py.j2",
         f"{FOLDER}/compiler/kernels/gpu/sampler_words_gen.py": "words.py.j2",
     }

@@ -75,6 +75,70 @@ class SamplingFields(Model):
         le=10,
         neutral=1,
     )
+    top_n_sigma: float | None = field(
+        None,
+        "Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or "
+        "less keeps all. Absent: the model's own default, else 0.",
+        ge=-1,
+        le=1000,
+        neutral=0,
+    )
+    xtc_probability: float | None = field(
+        None,
+        "How often (of 1) the likeliest tokens are excluded, all but the last one that "
+        "`xtc_threshold` counts among them. Absent: the model's own default, else 0.",
+        ge=0,
+        le=1,
+        neutral=0,
+    )
+    xtc_threshold: float | None = field(
+        None,
+        "From which probability on `xtc_probability` counts a token among the likeliest; over 0.5 "
+        "there is no second one. Absent: the model's own default, else 0.1.",
+        ge=0,
+        le=1,
+        neutral=0.1,
+    )
+    dry_multiplier: float | None = field(
+        None,
+        "Lowers the logit of a token that would go on with a repetition, in prompt and answer: by "
+        "this much times `dry_base` to the power of what the repetition is longer than "
+        "`dry_allowed_length`. Absent: the model's own default, else 0.",
+        ge=0,
+        le=100,
+        neutral=0,
+    )
+    dry_base: float | None = field(
+        None,
+        "How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else "
+        "1.75.",
+        ge=1,
+        le=100,
+        neutral=1.75,
+    )
+    dry_allowed_length: int | None = field(
+        None,
+        "`dry_multiplier` begins at repetitions of this length. Absent: the model's own default, "
+        "else 2.",
+        unit="tokens",
+        ge=1,
+        neutral=2,
+    )
+    dry_penalty_last_n: int | None = field(
+        None,
+        "Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: "
+        "none. Absent: the model's own default, else -1.",
+        unit="tokens",
+        ge=-1,
+        neutral=-1,
+    )
+    dry_sequence_breakers: list[Annotated[str, Field(min_length=1)]] | None = field(
+        None,
+        "A token that contains one of these texts ends repetitions that `dry_multiplier` counts, "
+        "as a special token does. "
+        "Absent: a line's end, a colon, a quotation mark and an asterisk.",
+        max_length=64,
+    )
     logit_bias: dict[int, Annotated[float, Field(ge=-100, le=100)]] | None = field(
         None, "Adds to the logits of tokens: from token id to bias."
     )
@@ -107,6 +171,8 @@ TASK = RecordModel(
         WordModel("scale", 1.0, "1 / temperature, 1e6 at most."),
         WordModel("top_p", 1.0, "As in requests."),
         WordModel("min_p", 0.0, "As in requests."),
+        WordModel("top_n_sigma", 0.0, "As in requests; 0: all tokens."),
+        WordModel("xtc_threshold", 2.0, "As in requests; over 1: none is excluded."),
         WordModel("uniform", 0.0, "A random number in [0, 1)."),
     ),
 )

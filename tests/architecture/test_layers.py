@@ -24,7 +24,7 @@ ALLOWED = {
     "kv": {"base"},
     "grammar": {"base", "text"},
     "sampling": {"base", "grammar"},
-    "model": {"base", "platform", "runtime", "media"},
+    "model": {"base", "platform", "runtime", "media", "sampling"},
     "engine": {"base", "platform", "runtime", "model", "kv", "sampling", "grammar", "text"},
     "chat": {
         "base", "platform", "runtime", "model", "kv", "sampling", "grammar", "text", "jinja",

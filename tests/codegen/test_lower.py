@@ -205,6 +205,13 @@ def test_sampling_fields_exist_once() -> None:
         "frequency_penalty",
         "presence_penalty",
         "repetition_penalty",
+        "top_n_sigma",
+        "xtc_probability",
+        "xtc_threshold",
+        "dry_multiplier",
+        "dry_base",
+        "dry_allowed_length",
+        "dry_penalty_last_n",
     }
 
 

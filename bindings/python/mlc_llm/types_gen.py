@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: fcfd0a30cf6eed61
+# Schema hash: a78f1cfbb7a83267
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -135,7 +135,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "fcfd0a30cf6eed61"
+SCHEMA_HASH = "a78f1cfbb7a83267"
 
 
 class _Model(BaseModel):
@@ -596,6 +596,52 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     the model's own default, else 1. Range: above 0 and at most 10.
     """
 
+    top_n_sigma: float | None
+    """Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or
+    less keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most
+    1000.
+    """
+
+    xtc_probability: float | None
+    """How often (of 1) the likeliest tokens are excluded, all but the last one that
+    `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range: at
+    least 0 and at most 1.
+    """
+
+    xtc_threshold: float | None
+    """From which probability on `xtc_probability` counts a token among the likeliest; over 0.5
+    there is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and
+    at most 1.
+    """
+
+    dry_multiplier: float | None
+    """Lowers the logit of a token that would go on with a repetition, in prompt and answer: by
+    this much times `dry_base` to the power of what the repetition is longer than
+    `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0 and at
+    most 100.
+    """
+
+    dry_base: float | None
+    """How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else
+    1.75. Range: at least 1 and at most 100.
+    """
+
+    dry_allowed_length: int | None
+    """`dry_multiplier` begins at repetitions of this length. Absent: the model's own default,
+    else 2. Range: at least 1. Unit: tokens.
+    """
+
+    dry_penalty_last_n: int | None
+    """Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0:
+    none. Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+    """
+
+    dry_sequence_breakers: Sequence[str] | None
+    """A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as
+    a special token does. Absent: a line's end, a colon, a quotation mark and an asterisk.
+    Length: at least 1. Items: at most 64.
+    """
+
     logit_bias: Mapping[str, float] | Mapping[int, float] | None
     """Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100."""
 
@@ -778,6 +824,52 @@ class CompletionCreateParams(TypedDict, total=False):
     repetition_penalty: float | None
     """Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
     the model's own default, else 1. Range: above 0 and at most 10.
+    """
+
+    top_n_sigma: float | None
+    """Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or
+    less keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most
+    1000.
+    """
+
+    xtc_probability: float | None
+    """How often (of 1) the likeliest tokens are excluded, all but the last one that
+    `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range: at
+    least 0 and at most 1.
+    """
+
+    xtc_threshold: float | None
+    """From which probability on `xtc_probability` counts a token among the likeliest; over 0.5
+    there is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and
+    at most 1.
+    """
+
+    dry_multiplier: float | None
+    """Lowers the logit of a token that would go on with a repetition, in prompt and answer: by
+    this much times `dry_base` to the power of what the repetition is longer than
+    `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0 and at
+    most 100.
+    """
+
+    dry_base: float | None
+    """How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else
+    1.75. Range: at least 1 and at most 100.
+    """
+
+    dry_allowed_length: int | None
+    """`dry_multiplier` begins at repetitions of this length. Absent: the model's own default,
+    else 2. Range: at least 1. Unit: tokens.
+    """
+
+    dry_penalty_last_n: int | None
+    """Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0:
+    none. Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+    """
+
+    dry_sequence_breakers: Sequence[str] | None
+    """A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as
+    a special token does. Absent: a line's end, a colon, a quotation mark and an asterisk.
+    Length: at least 1. Items: at most 64.
     """
 
     logit_bias: Mapping[str, float] | Mapping[int, float] | None

@@ -15,7 +15,7 @@ namespace {
 Result<const float*> AdjustedLogits(const LogitRows& rows, Sequence* sequence, const float* logits,
                                     const LogitProcessor* processor, SamplerScratch* scratch) {
   const SamplingParams& params = sequence->request->request.sampling;
-  bool changes = params.changes_logits() || processor != nullptr;
+  bool changes = params.changes_logits() || params.narrows_by_sigma() || processor != nullptr;
   if (!changes && !sequence->has_grammar()) return logits;
   scratch->row.resize(static_cast<size_t>(rows.vocab_size));
   float* row = scratch->row.data();
@@ -25,12 +25,15 @@ Result<const float*> AdjustedLogits(const LogitRows& rows, Sequence* sequence, c
       MLC_RETURN_IF_ERROR(RunLogitProcessor(*processor, sequence->tokens(),
                                             sequence->num_prompt_tokens(), row, rows.vocab_size));
     }
-    ApplyBiasAndPenalties(params, sequence->counts(), row, rows.vocab_size);
+    ApplyChanges(sequence->Changes(rows.vocab_size), row);
     logits = row;
   }
+  // All tokens of the model count, also those that the grammar forbids.
+  double sigma = params.narrows_by_sigma() ? Deviation(logits, rows.vocab_size) : 0;
   if (sequence->has_grammar()) {
     MLC_RETURN_IF_ERROR(sequence->MaskByGrammar(logits, rows.vocab_size, row));
   }
+  if (sigma > 0) KeepNearLargest(params.top_n_sigma * sigma, row, rows.vocab_size);
   return row;
 }
 
@@ -47,7 +50,11 @@ Result<int32_t> ChooseToken(const LogitRows& rows, Sequence* sequence, const flo
   if (std::optional<int32_t> forced = sequence->ForcedToken()) return *forced;
   const LogitProcessor* processor = sequence->request->request.logit_processor.get();
   MLC_ASSIGN_OR_RETURN(logits, AdjustedLogits(rows, sequence, logits, processor, scratch));
-  return ChooseAdjusted(rows, *sequence, logits, scratch);
+  Result<int32_t> token = ChooseAdjusted(rows, *sequence, logits, scratch);
+  if (!token.ok() && processor != nullptr) {
+    return LogitProcessorFailed("left no token that the answer's shape allows");
+  }
+  return token;
 }
 
 Result<std::vector<LikelyToken>> ChooseTokens(const LogitRows& rows, Sequence* sequence,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 namespace mlc {
 namespace {
@@ -23,30 +22,6 @@ bool IsForDevice(const StepItem& item) {
   bool needs_host = request.sampling.logprobs || request.logit_processor != nullptr;
   return item.wants_logits && item.num_scored == 0 && !needs_host && !IsShared(item) &&
          !item.sequence->ForcedToken() && !item.drafts.has_branches();
-}
-
-// Bias and penalties with the meaning of ApplyBiasAndPenalties, one change for each token.
-std::vector<LogitChange> ChangesOf(const SamplingParams& params, const TokenCounts& counts,
-                                   int vocab_size) {
-  std::vector<LogitChange> changes;
-  std::unordered_map<int32_t, size_t> biased;  // index in the result
-  for (const auto& [token, bias] : params.logit_bias) {
-    if (token < 0 || token >= vocab_size) continue;
-    auto [found, is_new] = biased.emplace(token, changes.size());
-    if (is_new) changes.push_back({token, 0, 1, 0});
-    changes[found->second].bias += bias;
-  }
-  if (!params.has_penalties()) return changes;
-  float repetition = static_cast<float>(params.repetition_penalty);
-  for (const auto& [token, count] : counts.counts()) {
-    if (token >= vocab_size) continue;
-    auto found = biased.find(token);
-    if (found == biased.end()) changes.push_back({token, 0, 1, 0});
-    LogitChange& change = found == biased.end() ? changes.back() : changes[found->second];
-    change.repetition = repetition;
-    change.penalty = static_cast<float>(params.frequency_penalty * count + params.presence_penalty);
-  }
-  return changes;
 }
 
 // Adds the tasks of an item whose first row is `row`. No task follows a draft that ends the answer.
@@ -73,7 +48,7 @@ Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence) {
   SampleTask task;
   task.row = row;
   task.limit = vocab_size;
-  task.changes = ChangesOf(params, sequence->counts(), vocab_size);
+  task.changes = sequence->Changes(vocab_size);
   if (sequence->has_grammar()) {
     MLC_ASSIGN_OR_RETURN(const std::vector<int32_t>* mask, sequence->NextMask());
     task.mask = *mask;
@@ -83,7 +58,10 @@ Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence) {
   task.scale = params.is_greedy() ? 1 : static_cast<float>(1 / params.temperature);
   task.top_p = static_cast<float>(params.top_p);
   task.min_p = static_cast<float>(params.min_p);
-  task.uniform = std::min(static_cast<float>(sequence->NextUniform()), std::nextafter(1.0f, 0.0f));
+  task.top_n_sigma = params.narrows_by_sigma() ? static_cast<float>(params.top_n_sigma) : 0;
+  DrawNumbers numbers = NumbersFor(params, sequence->NextUniform());
+  if (numbers.excludes_top) task.xtc_threshold = static_cast<float>(params.xtc_threshold);
+  task.uniform = std::min(static_cast<float>(numbers.uniform), std::nextafter(1.0f, 0.0f));
   return task;
 }
 

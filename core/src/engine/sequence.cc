@@ -123,6 +123,16 @@ void Sequence::ForgetComputed() {
   scores_.clear();
 }
 
+std::vector<LogitChange> Sequence::Changes(int vocab_size) const {
+  const SamplingParams& params = request->request.sampling;
+  std::vector<int32_t> newest_first;
+  if (params.has_dry()) {
+    newest_first.assign(drafts_.rbegin(), drafts_.rend());
+    newest_first.insert(newest_first.end(), tokens_.rbegin(), tokens_.rend());
+  }
+  return ChangesOf(params, counts_, newest_first, vocab_size);
+}
+
 double Sequence::NextUniform() const {
   uint64_t seed = request->request.sampling.seed + static_cast<uint64_t>(choice);
   return UniformAt(seed, static_cast<uint64_t>(num_generated() + num_drafts()));

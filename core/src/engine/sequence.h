@@ -64,6 +64,8 @@ class Sequence {
   int num_prompt_tokens() const { return num_prompt_tokens_; }
   int num_generated() const { return num_tokens() - num_prompt_tokens_; }
   const TokenCounts& counts() const { return counts_; }
+  // What bias and penalties do to the logits of the next token, behind the drafts.
+  std::vector<LogitChange> Changes(int vocab_size) const;
   std::optional<Clock::time_point> preempted_at;  // the last time; empty: never
   int turn_begin = 0;                             // number of tokens at the beginning of its turn
   int num_computed = 0;                   // number of tokens whose keys and values are in the cache

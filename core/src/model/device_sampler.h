@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "model/sampler_words.gen.h"
+#include "sampling/sampler_words.gen.h"
 
 namespace mlc {
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "sampling/dry.h"
+
 namespace mlc {
 namespace {
 
@@ -17,22 +19,67 @@ void SelectBits(uint32_t bits, const float* from, int count, float* to) {
 
 }  // namespace
 
-void ApplyBiasAndPenalties(const SamplingParams& params, const TokenCounts& counts, float* logits,
-                           int vocab_size) {
+std::vector<LogitChange> ChangesOf(const SamplingParams& params, const TokenCounts& counts,
+                                   const std::vector<int32_t>& newest_first, int vocab_size) {
+  std::vector<LogitChange> changes;
+  std::unordered_map<int32_t, size_t> places;  // in the result, by token
+  auto change_of = [&](int32_t token) -> LogitChange& {
+    auto [found, is_new] = places.emplace(token, changes.size());
+    if (is_new) changes.push_back({token, 0, 1, 0});
+    return changes[found->second];
+  };
+  auto is_known = [&](int32_t token) { return token >= 0 && token < vocab_size; };
   for (const auto& [token, bias] : params.logit_bias) {
-    if (token >= 0 && token < vocab_size) logits[token] += bias;
+    if (is_known(token)) change_of(token).bias += bias;
   }
-  if (!params.has_penalties()) return;
-  float repetition = static_cast<float>(params.repetition_penalty);
-  for (const auto& [token, count] : counts.counts()) {
-    if (token >= vocab_size) continue;
-    float& logit = logits[token];
+  if (params.has_penalties()) {
+    for (const auto& [token, count] : counts.counts()) {
+      if (!is_known(token)) continue;
+      LogitChange& change = change_of(token);
+      change.repetition = static_cast<float>(params.repetition_penalty);
+      change.penalty =
+          static_cast<float>(params.frequency_penalty * count + params.presence_penalty);
+    }
+  }
+  if (params.has_dry()) {
+    for (const auto& [token, penalty] : DryPenalties(params, newest_first)) {
+      if (is_known(token)) change_of(token).penalty += penalty;
+    }
+  }
+  return changes;
+}
+
+void ApplyChanges(const std::vector<LogitChange>& changes, float* logits) {
+  for (const LogitChange& change : changes) {
+    float& logit = logits[change.token];
     // already impossible, or an error that the sampler reports
     if (!std::isfinite(logit)) continue;
-    // A penalty near 0 makes a token much likelier. The result must stay finite.
+    logit += change.bias;
+    // A repetition penalty near 0 makes a token much likelier. The result must stay finite.
     constexpr float kMost = std::numeric_limits<float>::max();
-    logit = std::clamp(logit > 0 ? logit / repetition : logit * repetition, -kMost, kMost);
-    logit -= static_cast<float>(params.frequency_penalty * count + params.presence_penalty);
+    float scaled = logit > 0 ? logit / change.repetition : logit * change.repetition;
+    logit = std::clamp(scaled, -kMost, kMost) - change.penalty;
+  }
+}
+
+double Deviation(const float* logits, int vocab_size) {
+  double sum = 0, squares = 0;
+  int count = 0;
+  auto add_up = [&](auto add) {
+    for (int i = 0; i < vocab_size; ++i) {
+      if (std::isfinite(logits[i])) add(static_cast<double>(logits[i]));
+    }
+  };
+  add_up([&](double logit) { sum += logit, ++count; });
+  double mean = count > 0 ? sum / count : 0;
+  add_up([&](double logit) { squares += (logit - mean) * (logit - mean); });
+  return count > 0 ? std::sqrt(squares / count) : 0;
+}
+
+void KeepNearLargest(double most, float* logits, int vocab_size) {
+  double least = *std::max_element(logits, logits + vocab_size) - most;
+  for (int i = 0; i < vocab_size; ++i) {
+    if (logits[i] < least) logits[i] = -std::numeric_limits<float>::infinity();
   }
 }
 

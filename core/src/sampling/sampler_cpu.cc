@@ -124,6 +124,25 @@ void KeepTopP(double wanted, Candidates* candidates) {
   Keep(FindCut(*candidates, wanted, [](const RowSplit& split) { return split.sum; }), candidates);
 }
 
+// Of the tokens with at least `threshold` of the weight that is left only the least likely stays,
+// and what is equally likely.
+void ExcludeTop(double threshold, Candidates* candidates) {
+  const float* weights = candidates->weights;
+  double bound = threshold * SumOfRow(weights, candidates->count);
+  float least = std::numeric_limits<float>::infinity();
+  for (int i = 0; i < candidates->count; ++i) {
+    if (weights[i] >= bound) least = std::min(least, weights[i]);
+  }
+  int kept = 0;
+  for (int i = 0; i < candidates->count; ++i) {
+    float weight = weights[i];
+    candidates->weights[kept] = weight;
+    candidates->ids[kept] = candidates->ids[i];
+    kept += weight <= least;
+  }
+  candidates->count = kept;
+}
+
 // Walks along the weights and returns the index at which `uniform` falls. -1 when all weights are
 // 0.
 int Draw(const float* weights, int count, double uniform) {
@@ -153,7 +172,7 @@ int32_t DrawFrom(const Candidates& candidates, double uniform) {
 
 // With top_k only few tokens are left, and only these need weights.
 int32_t SampleTopK(const SamplingParams& params, const float* logits, int vocab_size, float max,
-                   double uniform, SamplerScratch* scratch) {
+                   DrawNumbers numbers, SamplerScratch* scratch) {
   float bound = BoundOfLargest(logits, vocab_size, params.top_k, scratch);
   Candidates left = Collect(logits, vocab_size, bound, scratch);
   float scale = static_cast<float>(1 / params.temperature);
@@ -164,22 +183,26 @@ int32_t SampleTopK(const SamplingParams& params, const float* logits, int vocab_
     KeepTopP(params.top_p * SumOfRow(left.weights, left.count), &left);
   }
   if (params.min_p > 0) Keep({static_cast<float>(params.min_p), left.count}, &left);
-  return DrawFrom(left, uniform);
+  if (numbers.excludes_top) ExcludeTop(params.xtc_threshold, &left);
+  return DrawFrom(left, numbers.uniform);
 }
 
 int32_t SampleAll(const SamplingParams& params, const float* logits, int vocab_size, float max,
-                  double uniform, SamplerScratch* scratch) {
+                  DrawNumbers numbers, SamplerScratch* scratch) {
   float* weights = Room(vocab_size, &scratch->weights);
   double total =
       ExpOfRow(logits, vocab_size, max, static_cast<float>(1 / params.temperature), weights);
   float min_p = static_cast<float>(params.min_p);
-  if (params.top_p >= 1 && min_p <= 0) return Draw(weights, vocab_size, uniform);
+  if (params.top_p >= 1 && min_p <= 0 && !numbers.excludes_top) {
+    return Draw(weights, vocab_size, numbers.uniform);
+  }
   // All tokens with less weight than this, together, are not needed to reach top_p.
   double spare = (1 - std::min(1.0, params.top_p)) * total / vocab_size;
   float bound = std::max({static_cast<float>(0.99 * spare), min_p, kLeastPositive});
   Candidates left = Collect(weights, vocab_size, bound, scratch);
   if (params.top_p < 1) KeepTopP(params.top_p * total, &left);
-  return DrawFrom(left, uniform);
+  if (numbers.excludes_top) ExcludeTop(params.xtc_threshold, &left);
+  return DrawFrom(left, numbers.uniform);
 }
 
 }  // namespace
@@ -213,13 +236,21 @@ TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token
   return out;
 }
 
+DrawNumbers NumbersFor(const SamplingParams& params, double uniform) {
+  double share = params.xtc_probability;
+  if (share <= 0) return {false, uniform};
+  if (uniform < share) return {true, uniform / share};
+  return {false, (uniform - share) / (1 - share)};
+}
+
 Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, int vocab_size,
                             double uniform, SamplerScratch* scratch) {
   RowMax max = MaxOfRow(logits, vocab_size);
   if (max.index < 0 || std::isinf(max.value)) return NoToken();
   if (params.is_greedy() || params.top_k == 1) return max.index;
   bool few = params.top_k > 0 && params.top_k < vocab_size;
-  return (few ? SampleTopK : SampleAll)(params, logits, vocab_size, max.value, uniform, scratch);
+  return (few ? SampleTopK : SampleAll)(params, logits, vocab_size, max.value,
+                                        NumbersFor(params, uniform), scratch);
 }
 
 }  // namespace mlc

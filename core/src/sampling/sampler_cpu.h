@@ -33,8 +33,16 @@ TokenLogprobs ComputeLogprobs(const float* logits, int vocab_size, int32_t token
 // The error when no token is possible.
 Status NoToken();
 
-// Chooses the token for `uniform` in [0, 1), using temperature, top_k, top_p and min_p, in that
-// order. Of equally likely tokens the lower id comes first. Probabilities are floats: smaller
+// One random number in [0, 1) decides twice, independently: whether the likeliest tokens are
+// excluded (XTC, P. E. Weidmann 2024), and then which token is chosen.
+struct DrawNumbers {
+  bool excludes_top;
+  double uniform;
+};
+DrawNumbers NumbersFor(const SamplingParams& params, double uniform);
+
+// Chooses the token for `uniform` in [0, 1), using temperature, top_k, top_p, min_p and XTC, in
+// that order. Of equally likely tokens the lower id comes first. Probabilities are floats: smaller
 // differences count as equal. `logits` is [vocab_size]. Returns kInternal when no token is possible
 // or a logit is NaN.
 Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, int vocab_size,

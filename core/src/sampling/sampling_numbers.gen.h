@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 #ifndef MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 #define MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 
@@ -31,6 +31,26 @@ struct SamplingNumbers {
   // Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: the
   // model's own default, else 1.
   double repetition_penalty = 1;
+  // Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or less
+  // keeps all. Absent: the model's own default, else 0.
+  double top_n_sigma = 0;
+  // How often (of 1) the likeliest tokens are excluded, all but the last one that `xtc_threshold`
+  // counts among them. Absent: the model's own default, else 0.
+  double xtc_probability = 0;
+  // From which probability on `xtc_probability` counts a token among the likeliest; over 0.5 there
+  // is no second one. Absent: the model's own default, else 0.1.
+  double xtc_threshold = 0.1;
+  // Lowers the logit of a token that would go on with a repetition, in prompt and answer: by this
+  // much times `dry_base` to the power of what the repetition is longer than `dry_allowed_length`.
+  // Absent: the model's own default, else 0.
+  double dry_multiplier = 0;
+  // How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else 1.75.
+  double dry_base = 1.75;
+  // `dry_multiplier` begins at repetitions of this length. Absent: the model's own default, else 2.
+  int32_t dry_allowed_length = 2;
+  // Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: none.
+  // Absent: the model's own default, else -1.
+  int32_t dry_penalty_last_n = -1;
 };
 
 }  // namespace mlc

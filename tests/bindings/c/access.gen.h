@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -139,6 +139,14 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("frequency_penalty", object.frequency_penalty);
   visit("presence_penalty", object.presence_penalty);
   visit("repetition_penalty", object.repetition_penalty);
+  visit("top_n_sigma", object.top_n_sigma);
+  visit("xtc_probability", object.xtc_probability);
+  visit("xtc_threshold", object.xtc_threshold);
+  visit("dry_multiplier", object.dry_multiplier);
+  visit("dry_base", object.dry_base);
+  visit("dry_allowed_length", object.dry_allowed_length);
+  visit("dry_penalty_last_n", object.dry_penalty_last_n);
+  visit("dry_sequence_breakers", object.dry_sequence_breakers);
   visit("logit_bias", object.logit_bias);
   visit("seed", object.seed);
   visit("logprobs", object.logprobs);
@@ -185,6 +193,14 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("frequency_penalty", object.frequency_penalty);
   visit("presence_penalty", object.presence_penalty);
   visit("repetition_penalty", object.repetition_penalty);
+  visit("top_n_sigma", object.top_n_sigma);
+  visit("xtc_probability", object.xtc_probability);
+  visit("xtc_threshold", object.xtc_threshold);
+  visit("dry_multiplier", object.dry_multiplier);
+  visit("dry_base", object.dry_base);
+  visit("dry_allowed_length", object.dry_allowed_length);
+  visit("dry_penalty_last_n", object.dry_penalty_last_n);
+  visit("dry_sequence_breakers", object.dry_sequence_breakers);
   visit("logit_bias", object.logit_bias);
   visit("seed", object.seed);
   visit("logprobs", object.logprobs);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
 namespace mlc {
@@ -13,7 +14,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 
 std::vector<float> Applied(const SamplingParams& params, const TokenCounts& counts,
                            std::vector<float> logits) {
-  ApplyBiasAndPenalties(params, counts, logits.data(), static_cast<int>(logits.size()));
+  ApplyChanges(ChangesOf(params, counts, {}, static_cast<int>(logits.size())), logits.data());
   return logits;
 }
 
@@ -23,18 +24,18 @@ TokenCounts CountsOf(const std::vector<int32_t>& tokens) {
   return counts;
 }
 
-TEST(ApplyBiasAndPenalties, TheDefaultsChangeNothing) {
+TEST(ApplyChanges, TheDefaultsChangeNothing) {
   std::vector<float> logits = {1, -2, 0, kInf, -kInf};
   EXPECT_EQ(Applied(SamplingParams(), CountsOf({0, 1, 1, 3}), logits), logits);
 }
 
-TEST(ApplyBiasAndPenalties, BiasIsAddedAndUnknownTokensAreIgnored) {
+TEST(ApplyChanges, BiasIsAddedAndUnknownTokensAreIgnored) {
   SamplingParams params;
   params.logit_bias = {{0, 2.5f}, {2, -100.0f}, {-1, 9.0f}, {4, 9.0f}, {INT32_MAX, 9.0f}};
   EXPECT_EQ(Applied(params, TokenCounts(), {1, 1, 1, 1}), (std::vector<float>{3.5, 1, -99, 1}));
 }
 
-TEST(ApplyBiasAndPenalties, FrequencyCountsAndPresenceDoesNot) {
+TEST(ApplyChanges, FrequencyCountsAndPresenceDoesNot) {
   SamplingParams params;
   params.frequency_penalty = 0.5;
   EXPECT_EQ(Applied(params, CountsOf({1, 2, 2, 2}), {1, 1, 1}), (std::vector<float>{1, 0.5, -0.5}));
@@ -46,14 +47,14 @@ TEST(ApplyBiasAndPenalties, FrequencyCountsAndPresenceDoesNot) {
   EXPECT_EQ(Applied(params, CountsOf({1}), {1, 1}), (std::vector<float>{1, 1.25}));
 }
 
-TEST(ApplyBiasAndPenalties, RepetitionMakesBothSignsLessLikely) {
+TEST(ApplyChanges, RepetitionMakesBothSignsLessLikely) {
   SamplingParams params;
   params.repetition_penalty = 2;
   EXPECT_EQ(Applied(params, CountsOf({0, 1, 2, 3}), {4, -4, 0, -kInf, 4}),
             (std::vector<float>{2, -8, 0, -kInf, 4}));
 }
 
-TEST(ApplyBiasAndPenalties, ARepetitionNextToNoneMakesNoInfinity) {
+TEST(ApplyChanges, ARepetitionNextToNoneMakesNoInfinity) {
   SamplingParams params;
   params.repetition_penalty = 5e-324;
   constexpr float kMost = std::numeric_limits<float>::max();
@@ -61,7 +62,7 @@ TEST(ApplyBiasAndPenalties, ARepetitionNextToNoneMakesNoInfinity) {
             (std::vector<float>{kMost, 0, 0, -kInf}));
 }
 
-TEST(ApplyBiasAndPenalties, TheBiasIsPenalizedToo) {
+TEST(ApplyChanges, TheBiasIsPenalizedToo) {
   SamplingParams params;
   params.logit_bias = {{0, 4.0f}};
   params.repetition_penalty = 2;
@@ -69,10 +70,34 @@ TEST(ApplyBiasAndPenalties, TheBiasIsPenalizedToo) {
   EXPECT_EQ(Applied(params, CountsOf({0, 0}), {2}), (std::vector<float>{1}));  // (2 + 4) / 2 - 2
 }
 
-TEST(ApplyBiasAndPenalties, TokensBeyondTheLogitsAreIgnored) {
+TEST(ApplyChanges, TokensBeyondTheLogitsAreIgnored) {
   SamplingParams params;
   params.frequency_penalty = 1;
   EXPECT_EQ(Applied(params, CountsOf({0, 7}), {1, 1}), (std::vector<float>{0, 1}));
+}
+
+TEST(ChangesOf, DrySubtractsBesideTheOthers) {
+  SamplingParams params;
+  params.dry_multiplier = 0.5;
+  params.frequency_penalty = 1;
+  std::vector<LogitChange> changes =
+      ChangesOf(params, CountsOf({1, 2, 3, 1, 2}), {2, 1, 3, 2, 1}, 4);
+  std::map<int32_t, float> penalties;
+  for (const LogitChange& change : changes) penalties[change.token] = change.penalty;
+  EXPECT_EQ(penalties, (std::map<int32_t, float>{{1, 2.0f}, {2, 2.0f}, {3, 1.5f}}));
+  EXPECT_EQ(changes.size(), 3u);
+}
+
+TEST(Deviation, CountsWhatIsFinite) {
+  std::vector<float> logits = {1, -kInf, 3, 5, 7};
+  EXPECT_NEAR(Deviation(logits.data(), 5), std::sqrt(5.0), 1e-12);
+  EXPECT_EQ(Deviation(logits.data() + 1, 1), 0);
+}
+
+TEST(KeepNearLargest, TheRestIsImpossible) {
+  std::vector<float> logits = {1, -kInf, 3, 5, 7};
+  KeepNearLargest(4, logits.data(), 5);
+  EXPECT_EQ(logits, (std::vector<float>{-kInf, -kInf, 3, 5, 7}));
 }
 
 TEST(ApplyMask, KeepsExactlyTheTokensWithABit) {

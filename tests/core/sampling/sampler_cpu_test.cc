@@ -43,6 +43,14 @@ std::vector<double> Reference(const SamplingParams& params, const std::vector<fl
   total = 0;
   for (size_t i = 0; i < kept; ++i) total += weight[order[i]];
   for (size_t i = 0; i < kept; ++i) probability[order[i]] = weight[order[i]] / total;
+  if (params.xtc_probability < 1) return probability;
+  double least = 2, left = 0;
+  for (double p : probability) least = p >= params.xtc_threshold ? std::min(least, p) : least;
+  for (double& p : probability) {
+    if (p > least + 1e-9) p = 0;
+    left += p;
+  }
+  for (double& p : probability) p /= left;
   return probability;
 }
 
@@ -58,6 +66,10 @@ SamplingParams RandomParams(std::mt19937* random) {
   if ((*random)() % 2) params.top_k = static_cast<int>((*random)() % 300);
   if ((*random)() % 2) params.top_p = 0.001 + (*random)() % 999 / 1000.0;
   if ((*random)() % 2) params.min_p = (*random)() % 1000 / 1000.0;
+  if ((*random)() % 2) {
+    params.xtc_probability = 1;
+    params.xtc_threshold = (*random)() % 500 / 1000.0;
+  }
   return params;
 }
 
@@ -143,6 +155,42 @@ TEST(SampleToken, FrequenciesFollowTheProbabilities) {
     }
     EXPECT_LT(statistic, cells + 5 * std::sqrt(2.0 * cells) + 5) << "round " << round;
   }
+}
+
+TEST(SampleToken, XtcExcludesAllButTheLastOfTheLikeliest) {
+  SamplingParams params;
+  params.xtc_probability = 1;
+  std::vector<float> logits = {0, 3, 2.9f, -1, 2.8f};  // 0.02, 0.36, 0.32, 0.01, 0.29
+  std::set<int32_t> seen;
+  for (double u = 0; u < 1; u += 0.001) seen.insert(*Sample(params, logits, u));
+  EXPECT_EQ(seen, (std::set<int32_t>{0, 3, 4}));
+  params.xtc_threshold = 0.6;  // none is that likely
+  seen.clear();
+  for (double u = 0; u < 1; u += 0.001) seen.insert(*Sample(params, logits, u));
+  EXPECT_EQ(seen, (std::set<int32_t>{0, 1, 2, 3, 4}));
+  params.temperature = 0;
+  params.xtc_threshold = 0.1;
+  EXPECT_EQ(*Sample(params, logits, 0.5), 1);
+}
+
+TEST(NumbersFor, OneNumberDecidesTwiceIndependently) {
+  SamplingParams params;
+  EXPECT_FALSE(NumbersFor(params, 0.25).excludes_top);
+  EXPECT_EQ(NumbersFor(params, 0.25).uniform, 0.25);
+  params.xtc_probability = 0.25;
+  int count = 0, both = 0;
+  constexpr int kDraws = 1000;
+  for (int i = 0; i < kDraws; ++i) {
+    DrawNumbers numbers = NumbersFor(params, (i + 0.5) / kDraws);
+    ASSERT_GE(numbers.uniform, 0);
+    ASSERT_LT(numbers.uniform, 1);
+    count += numbers.excludes_top;
+    both += numbers.excludes_top && numbers.uniform < 0.5;
+  }
+  EXPECT_EQ(count, 250);
+  EXPECT_EQ(both, 125);
+  params.xtc_probability = 1;
+  EXPECT_TRUE(NumbersFor(params, 0.999).excludes_top);
 }
 
 TEST(SampleToken, MinPOfOneKeepsTheLikeliestOnly) {

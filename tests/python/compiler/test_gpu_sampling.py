@@ -73,7 +73,13 @@ def test_the_token_is_numpys(name: str, columns: int, choose: Chooser) -> None:
     for spread in (0.0, 1.0, 4.0, 15.0):
         logits = (rng.standard_normal((12, columns)) * spread).astype(np.float32)
         tasks = [
-            random_task(rng, int(row), columns, top_k=name == "sample_top_k")
+            random_task(
+                rng,
+                int(row),
+                columns,
+                top_k=name in ("sample_top_k", "sample_every"),
+                every=name == "sample_every",
+            )
             for row in rng.permutation(12)
         ]
         for task in tasks:

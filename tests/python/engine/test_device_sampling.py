@@ -34,6 +34,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "top_p": {"temperature": 0.9, "top_p": 0.8},
     "top_k": {"temperature": 1.0, "top_p": 0.9, "top_k": 7},
     "min_p": {"temperature": 1.2, "top_p": 1.0, "min_p": 0.3},
+    "top_n_sigma": {"temperature": 1.5, "top_p": 1.0, "top_n_sigma": 1.2},
+    "xtc": {"temperature": 1.0, "top_p": 0.95, "xtc_probability": 0.6, "xtc_threshold": 0.05},
+    "dry": {"temperature": 0.7, "dry_multiplier": 0.8, "dry_allowed_length": 1},
     "penalties": {
         "temperature": 0.8,
         "presence_penalty": 0.7,

@@ -105,6 +105,13 @@ def test_a_fault_ends_its_request_alone(processor: Any, match: str, engine: MLCE
     assert len([c for c in other if c.choices and c.choices[0].delta.content]) > 10
 
 
+def test_a_shape_and_a_processor_that_exclude_each_other(engine: MLCEngine) -> None:
+    engine.set_logit_processor("never", only(TOKEN))
+    with pytest.raises(InvalidRequestError, match="answer's shape") as caught:
+        ask(engine, logit_processor="never", response_format={"type": "json_object"})
+    assert caught.value.code == "logit_processor_failed"
+
+
 def test_what_it_gets_may_be_kept(engine: MLCEngine) -> None:
     arrays: list[Any] = []
 

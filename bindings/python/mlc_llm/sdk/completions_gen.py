@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: fcfd0a30cf6eed61
+# Schema hash: a78f1cfbb7a83267
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -168,6 +168,29 @@ class ChatCompletions(ABC):
             the model's own default, else 0. Range: at least -2 and at most 2.
         repetition_penalty: Divides a positive logit, and multiplies a negative one, of tokens that
             occurred. Absent: the model's own default, else 1. Range: above 0 and at most 10.
+        top_n_sigma: Keeps tokens whose logit is at most this many standard deviations below the
+            largest; 0 or less keeps all. Absent: the model's own default, else 0. Range: at least
+            -1 and at most 1000.
+        xtc_probability: How often (of 1) the likeliest tokens are excluded, all but the last one
+            that `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+            at least 0 and at most 1.
+        xtc_threshold: From which probability on `xtc_probability` counts a token among the
+            likeliest; over 0.5 there is no second one. Absent: the model's own default, else 0.1.
+            Range: at least 0 and at most 1.
+        dry_multiplier: Lowers the logit of a token that would go on with a repetition, in prompt
+            and answer: by this much times `dry_base` to the power of what the repetition is longer
+            than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0
+            and at most 100.
+        dry_base: How fast `dry_multiplier` grows with a repetition. Absent: the model's own
+            default, else 1.75. Range: at least 1 and at most 100.
+        dry_allowed_length: `dry_multiplier` begins at repetitions of this length. Absent: the
+            model's own default, else 2. Range: at least 1. Unit: tokens.
+        dry_penalty_last_n: Among how many of the last tokens `dry_multiplier` looks for
+            repetitions; -1: all, 0: none. Absent: the model's own default, else -1. Range: at least
+            -1. Unit: tokens.
+        dry_sequence_breakers: A token that contains one of these texts ends repetitions that
+            `dry_multiplier` counts, as a special token does. Absent: a line's end, a colon, a
+            quotation mark and an asterisk. Length: at least 1. Items: at most 64.
         logit_bias: Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
             most 100.
         seed: Makes the answer repeatable: equal requests with equal seeds get equal answers.
@@ -298,6 +321,29 @@ class AsyncChatCompletions(ABC):
             the model's own default, else 0. Range: at least -2 and at most 2.
         repetition_penalty: Divides a positive logit, and multiplies a negative one, of tokens that
             occurred. Absent: the model's own default, else 1. Range: above 0 and at most 10.
+        top_n_sigma: Keeps tokens whose logit is at most this many standard deviations below the
+            largest; 0 or less keeps all. Absent: the model's own default, else 0. Range: at least
+            -1 and at most 1000.
+        xtc_probability: How often (of 1) the likeliest tokens are excluded, all but the last one
+            that `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+            at least 0 and at most 1.
+        xtc_threshold: From which probability on `xtc_probability` counts a token among the
+            likeliest; over 0.5 there is no second one. Absent: the model's own default, else 0.1.
+            Range: at least 0 and at most 1.
+        dry_multiplier: Lowers the logit of a token that would go on with a repetition, in prompt
+            and answer: by this much times `dry_base` to the power of what the repetition is longer
+            than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0
+            and at most 100.
+        dry_base: How fast `dry_multiplier` grows with a repetition. Absent: the model's own
+            default, else 1.75. Range: at least 1 and at most 100.
+        dry_allowed_length: `dry_multiplier` begins at repetitions of this length. Absent: the
+            model's own default, else 2. Range: at least 1. Unit: tokens.
+        dry_penalty_last_n: Among how many of the last tokens `dry_multiplier` looks for
+            repetitions; -1: all, 0: none. Absent: the model's own default, else -1. Range: at least
+            -1. Unit: tokens.
+        dry_sequence_breakers: A token that contains one of these texts ends repetitions that
+            `dry_multiplier` counts, as a special token does. Absent: a line's end, a colon, a
+            quotation mark and an asterisk. Length: at least 1. Items: at most 64.
         logit_bias: Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
             most 100.
         seed: Makes the answer repeatable: equal requests with equal seeds get equal answers.
@@ -429,6 +475,29 @@ class Completions(ABC):
             the model's own default, else 0. Range: at least -2 and at most 2.
         repetition_penalty: Divides a positive logit, and multiplies a negative one, of tokens that
             occurred. Absent: the model's own default, else 1. Range: above 0 and at most 10.
+        top_n_sigma: Keeps tokens whose logit is at most this many standard deviations below the
+            largest; 0 or less keeps all. Absent: the model's own default, else 0. Range: at least
+            -1 and at most 1000.
+        xtc_probability: How often (of 1) the likeliest tokens are excluded, all but the last one
+            that `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+            at least 0 and at most 1.
+        xtc_threshold: From which probability on `xtc_probability` counts a token among the
+            likeliest; over 0.5 there is no second one. Absent: the model's own default, else 0.1.
+            Range: at least 0 and at most 1.
+        dry_multiplier: Lowers the logit of a token that would go on with a repetition, in prompt
+            and answer: by this much times `dry_base` to the power of what the repetition is longer
+            than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0
+            and at most 100.
+        dry_base: How fast `dry_multiplier` grows with a repetition. Absent: the model's own
+            default, else 1.75. Range: at least 1 and at most 100.
+        dry_allowed_length: `dry_multiplier` begins at repetitions of this length. Absent: the
+            model's own default, else 2. Range: at least 1. Unit: tokens.
+        dry_penalty_last_n: Among how many of the last tokens `dry_multiplier` looks for
+            repetitions; -1: all, 0: none. Absent: the model's own default, else -1. Range: at least
+            -1. Unit: tokens.
+        dry_sequence_breakers: A token that contains one of these texts ends repetitions that
+            `dry_multiplier` counts, as a special token does. Absent: a line's end, a colon, a
+            quotation mark and an asterisk. Length: at least 1. Items: at most 64.
         logit_bias: Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
             most 100.
         seed: Makes the answer repeatable: equal requests with equal seeds get equal answers.
@@ -537,6 +606,29 @@ class AsyncCompletions(ABC):
             the model's own default, else 0. Range: at least -2 and at most 2.
         repetition_penalty: Divides a positive logit, and multiplies a negative one, of tokens that
             occurred. Absent: the model's own default, else 1. Range: above 0 and at most 10.
+        top_n_sigma: Keeps tokens whose logit is at most this many standard deviations below the
+            largest; 0 or less keeps all. Absent: the model's own default, else 0. Range: at least
+            -1 and at most 1000.
+        xtc_probability: How often (of 1) the likeliest tokens are excluded, all but the last one
+            that `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+            at least 0 and at most 1.
+        xtc_threshold: From which probability on `xtc_probability` counts a token among the
+            likeliest; over 0.5 there is no second one. Absent: the model's own default, else 0.1.
+            Range: at least 0 and at most 1.
+        dry_multiplier: Lowers the logit of a token that would go on with a repetition, in prompt
+            and answer: by this much times `dry_base` to the power of what the repetition is longer
+            than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0
+            and at most 100.
+        dry_base: How fast `dry_multiplier` grows with a repetition. Absent: the model's own
+            default, else 1.75. Range: at least 1 and at most 100.
+        dry_allowed_length: `dry_multiplier` begins at repetitions of this length. Absent: the
+            model's own default, else 2. Range: at least 1. Unit: tokens.
+        dry_penalty_last_n: Among how many of the last tokens `dry_multiplier` looks for
+            repetitions; -1: all, 0: none. Absent: the model's own default, else -1. Range: at least
+            -1. Unit: tokens.
+        dry_sequence_breakers: A token that contains one of these texts ends repetitions that
+            `dry_multiplier` counts, as a special token does. Absent: a line's end, a colon, a
+            quotation mark and an asterisk. Length: at least 1. Items: at most 64.
         logit_bias: Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
             most 100.
         seed: Makes the answer repeatable: equal requests with equal seeds get equal answers.

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: fcfd0a30cf6eed61
+# Schema hash: a78f1cfbb7a83267
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations
@@ -13,6 +13,14 @@ SAMPLING_FIELDS = (
     "frequency_penalty",
     "presence_penalty",
     "repetition_penalty",
+    "top_n_sigma",
+    "xtc_probability",
+    "xtc_threshold",
+    "dry_multiplier",
+    "dry_base",
+    "dry_allowed_length",
+    "dry_penalty_last_n",
+    "dry_sequence_breakers",
     "logit_bias",
     "seed",
 )
@@ -26,4 +34,11 @@ SAMPLING_NUMBERS: dict[str, float | int] = {
     "frequency_penalty": 0.0,
     "presence_penalty": 0.0,
     "repetition_penalty": 1.0,
+    "top_n_sigma": 0.0,
+    "xtc_probability": 0.0,
+    "xtc_threshold": 0.1,
+    "dry_multiplier": 0.0,
+    "dry_base": 1.75,
+    "dry_allowed_length": 2,
+    "dry_penalty_last_n": -1,
 }

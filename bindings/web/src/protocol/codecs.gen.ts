@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -232,6 +232,14 @@ export const ChatCompletionRequest: Codec<types.ChatCompletionRequest> = struct(
   optional("frequency_penalty", float),
   optional("presence_penalty", float),
   optional("repetition_penalty", float),
+  optional("top_n_sigma", float),
+  optional("xtc_probability", float),
+  optional("xtc_threshold", float),
+  optional("dry_multiplier", float),
+  optional("dry_base", float),
+  optional("dry_allowed_length", whole),
+  optional("dry_penalty_last_n", whole),
+  optional("dry_sequence_breakers", list(text)),
   optional("logit_bias", numbered(float)),
   optional("seed", whole),
   defaulted("logprobs", flag, false),
@@ -289,6 +297,14 @@ export const CompletionRequest: Codec<types.CompletionRequest> = struct([
   optional("frequency_penalty", float),
   optional("presence_penalty", float),
   optional("repetition_penalty", float),
+  optional("top_n_sigma", float),
+  optional("xtc_probability", float),
+  optional("xtc_threshold", float),
+  optional("dry_multiplier", float),
+  optional("dry_base", float),
+  optional("dry_allowed_length", whole),
+  optional("dry_penalty_last_n", whole),
+  optional("dry_sequence_breakers", list(text)),
   optional("logit_bias", numbered(float)),
   optional("seed", whole),
   optional("logprobs", whole),

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "fcfd0a30cf6eed61";
+export const SCHEMA_HASH = "a78f1cfbb7a83267";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -391,6 +391,48 @@ export interface ChatCompletionRequest {
    * model's own default, else 1. Range: above 0 and at most 10.
    */
   repetition_penalty?: number | null;
+  /**
+   * Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or less
+   * keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most 1000.
+   */
+  top_n_sigma?: number | null;
+  /**
+   * How often (of 1) the likeliest tokens are excluded, all but the last one that `xtc_threshold`
+   * counts among them. Absent: the model's own default, else 0. Range: at least 0 and at most 1.
+   */
+  xtc_probability?: number | null;
+  /**
+   * From which probability on `xtc_probability` counts a token among the likeliest; over 0.5 there
+   * is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and at most 1.
+   */
+  xtc_threshold?: number | null;
+  /**
+   * Lowers the logit of a token that would go on with a repetition, in prompt and answer: by this
+   * much times `dry_base` to the power of what the repetition is longer than `dry_allowed_length`.
+   * Absent: the model's own default, else 0. Range: at least 0 and at most 100.
+   */
+  dry_multiplier?: number | null;
+  /**
+   * How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else 1.75.
+   * Range: at least 1 and at most 100.
+   */
+  dry_base?: number | null;
+  /**
+   * `dry_multiplier` begins at repetitions of this length. Absent: the model's own default, else 2.
+   * Range: at least 1. Unit: tokens.
+   */
+  dry_allowed_length?: number | null;
+  /**
+   * Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: none.
+   * Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+   */
+  dry_penalty_last_n?: number | null;
+  /**
+   * A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as a
+   * special token does. Absent: a line's end, a colon, a quotation mark and an asterisk. Length: at
+   * least 1. Items: at most 64.
+   */
+  dry_sequence_breakers?: string[] | null;
   /** Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100. */
   logit_bias?: Record<number, number> | null;
   /**
@@ -542,6 +584,48 @@ export interface CompletionRequest {
    * model's own default, else 1. Range: above 0 and at most 10.
    */
   repetition_penalty?: number | null;
+  /**
+   * Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or less
+   * keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most 1000.
+   */
+  top_n_sigma?: number | null;
+  /**
+   * How often (of 1) the likeliest tokens are excluded, all but the last one that `xtc_threshold`
+   * counts among them. Absent: the model's own default, else 0. Range: at least 0 and at most 1.
+   */
+  xtc_probability?: number | null;
+  /**
+   * From which probability on `xtc_probability` counts a token among the likeliest; over 0.5 there
+   * is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and at most 1.
+   */
+  xtc_threshold?: number | null;
+  /**
+   * Lowers the logit of a token that would go on with a repetition, in prompt and answer: by this
+   * much times `dry_base` to the power of what the repetition is longer than `dry_allowed_length`.
+   * Absent: the model's own default, else 0. Range: at least 0 and at most 100.
+   */
+  dry_multiplier?: number | null;
+  /**
+   * How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else 1.75.
+   * Range: at least 1 and at most 100.
+   */
+  dry_base?: number | null;
+  /**
+   * `dry_multiplier` begins at repetitions of this length. Absent: the model's own default, else 2.
+   * Range: at least 1. Unit: tokens.
+   */
+  dry_allowed_length?: number | null;
+  /**
+   * Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: none.
+   * Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+   */
+  dry_penalty_last_n?: number | null;
+  /**
+   * A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as a
+   * special token does. Absent: a line's end, a colon, a quotation mark and an asterisk. Length: at
+   * least 1. Items: at most 64.
+   */
+  dry_sequence_breakers?: string[] | null;
   /** Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100. */
   logit_bias?: Record<number, number> | null;
   /**

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -18,6 +18,15 @@ Result<SamplingFields> SamplingFields::Parse(const Json& json, const wire::Path&
   reader.Optional("presence_penalty", &out.presence_penalty, wire::Limits().AtLeast(-2).AtMost(2));
   reader.Optional("repetition_penalty", &out.repetition_penalty,
                   wire::Limits().Above(0).AtMost(10));
+  reader.Optional("top_n_sigma", &out.top_n_sigma, wire::Limits().AtLeast(-1).AtMost(1000));
+  reader.Optional("xtc_probability", &out.xtc_probability, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("xtc_threshold", &out.xtc_threshold, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("dry_multiplier", &out.dry_multiplier, wire::Limits().AtLeast(0).AtMost(100));
+  reader.Optional("dry_base", &out.dry_base, wire::Limits().AtLeast(1).AtMost(100));
+  reader.Optional("dry_allowed_length", &out.dry_allowed_length, wire::Limits().AtLeast(1));
+  reader.Optional("dry_penalty_last_n", &out.dry_penalty_last_n, wire::Limits().AtLeast(-1));
+  reader.Optional("dry_sequence_breakers", &out.dry_sequence_breakers,
+                  wire::Limits().MinLength(1).MaxItems(64));
   reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("seed", &out.seed);
   MLC_RETURN_IF_ERROR(reader.status());
@@ -33,6 +42,14 @@ Json SamplingFields::ToJson() const {
       .Optional("frequency_penalty", frequency_penalty)
       .Optional("presence_penalty", presence_penalty)
       .Optional("repetition_penalty", repetition_penalty)
+      .Optional("top_n_sigma", top_n_sigma)
+      .Optional("xtc_probability", xtc_probability)
+      .Optional("xtc_threshold", xtc_threshold)
+      .Optional("dry_multiplier", dry_multiplier)
+      .Optional("dry_base", dry_base)
+      .Optional("dry_allowed_length", dry_allowed_length)
+      .Optional("dry_penalty_last_n", dry_penalty_last_n)
+      .Optional("dry_sequence_breakers", dry_sequence_breakers)
       .Optional("logit_bias", logit_bias)
       .Optional("seed", seed)
       .Finish();
@@ -562,6 +579,15 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Optional("presence_penalty", &out.presence_penalty, wire::Limits().AtLeast(-2).AtMost(2));
   reader.Optional("repetition_penalty", &out.repetition_penalty,
                   wire::Limits().Above(0).AtMost(10));
+  reader.Optional("top_n_sigma", &out.top_n_sigma, wire::Limits().AtLeast(-1).AtMost(1000));
+  reader.Optional("xtc_probability", &out.xtc_probability, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("xtc_threshold", &out.xtc_threshold, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("dry_multiplier", &out.dry_multiplier, wire::Limits().AtLeast(0).AtMost(100));
+  reader.Optional("dry_base", &out.dry_base, wire::Limits().AtLeast(1).AtMost(100));
+  reader.Optional("dry_allowed_length", &out.dry_allowed_length, wire::Limits().AtLeast(1));
+  reader.Optional("dry_penalty_last_n", &out.dry_penalty_last_n, wire::Limits().AtLeast(-1));
+  reader.Optional("dry_sequence_breakers", &out.dry_sequence_breakers,
+                  wire::Limits().MinLength(1).MaxItems(64));
   reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("seed", &out.seed);
   reader.Defaulted("logprobs", &out.logprobs);
@@ -610,6 +636,14 @@ Json ChatCompletionRequest::ToJson() const {
       .Optional("frequency_penalty", frequency_penalty)
       .Optional("presence_penalty", presence_penalty)
       .Optional("repetition_penalty", repetition_penalty)
+      .Optional("top_n_sigma", top_n_sigma)
+      .Optional("xtc_probability", xtc_probability)
+      .Optional("xtc_threshold", xtc_threshold)
+      .Optional("dry_multiplier", dry_multiplier)
+      .Optional("dry_base", dry_base)
+      .Optional("dry_allowed_length", dry_allowed_length)
+      .Optional("dry_penalty_last_n", dry_penalty_last_n)
+      .Optional("dry_sequence_breakers", dry_sequence_breakers)
       .Optional("logit_bias", logit_bias)
       .Optional("seed", seed)
       .Required("logprobs", logprobs)
@@ -697,6 +731,15 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Optional("presence_penalty", &out.presence_penalty, wire::Limits().AtLeast(-2).AtMost(2));
   reader.Optional("repetition_penalty", &out.repetition_penalty,
                   wire::Limits().Above(0).AtMost(10));
+  reader.Optional("top_n_sigma", &out.top_n_sigma, wire::Limits().AtLeast(-1).AtMost(1000));
+  reader.Optional("xtc_probability", &out.xtc_probability, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("xtc_threshold", &out.xtc_threshold, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("dry_multiplier", &out.dry_multiplier, wire::Limits().AtLeast(0).AtMost(100));
+  reader.Optional("dry_base", &out.dry_base, wire::Limits().AtLeast(1).AtMost(100));
+  reader.Optional("dry_allowed_length", &out.dry_allowed_length, wire::Limits().AtLeast(1));
+  reader.Optional("dry_penalty_last_n", &out.dry_penalty_last_n, wire::Limits().AtLeast(-1));
+  reader.Optional("dry_sequence_breakers", &out.dry_sequence_breakers,
+                  wire::Limits().MinLength(1).MaxItems(64));
   reader.Optional("logit_bias", &out.logit_bias, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("seed", &out.seed);
   reader.Optional("logprobs", &out.logprobs, wire::Limits().AtLeast(0).AtMost(5));
@@ -729,6 +772,14 @@ Json CompletionRequest::ToJson() const {
       .Optional("frequency_penalty", frequency_penalty)
       .Optional("presence_penalty", presence_penalty)
       .Optional("repetition_penalty", repetition_penalty)
+      .Optional("top_n_sigma", top_n_sigma)
+      .Optional("xtc_probability", xtc_probability)
+      .Optional("xtc_threshold", xtc_threshold)
+      .Optional("dry_multiplier", dry_multiplier)
+      .Optional("dry_base", dry_base)
+      .Optional("dry_allowed_length", dry_allowed_length)
+      .Optional("dry_penalty_last_n", dry_penalty_last_n)
+      .Optional("dry_sequence_breakers", dry_sequence_breakers)
       .Optional("logit_bias", logit_bias)
       .Optional("seed", seed)
       .Optional("logprobs", logprobs)

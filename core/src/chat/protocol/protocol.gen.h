@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "fcfd0a30cf6eed61";
+inline constexpr char kSchemaHash[] = "a78f1cfbb7a83267";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -52,6 +52,32 @@ struct SamplingFields {
   // Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent: the
   // model's own default, else 1. Range: above 0 and at most 10.
   std::optional<double> repetition_penalty;
+  // Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or less
+  // keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most 1000.
+  std::optional<double> top_n_sigma;
+  // How often (of 1) the likeliest tokens are excluded, all but the last one that `xtc_threshold`
+  // counts among them. Absent: the model's own default, else 0. Range: at least 0 and at most 1.
+  std::optional<double> xtc_probability;
+  // From which probability on `xtc_probability` counts a token among the likeliest; over 0.5 there
+  // is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and at most 1.
+  std::optional<double> xtc_threshold;
+  // Lowers the logit of a token that would go on with a repetition, in prompt and answer: by this
+  // much times `dry_base` to the power of what the repetition is longer than `dry_allowed_length`.
+  // Absent: the model's own default, else 0. Range: at least 0 and at most 100.
+  std::optional<double> dry_multiplier;
+  // How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else 1.75.
+  // Range: at least 1 and at most 100.
+  std::optional<double> dry_base;
+  // `dry_multiplier` begins at repetitions of this length. Absent: the model's own default, else 2.
+  // Range: at least 1. Unit: tokens.
+  std::optional<int64_t> dry_allowed_length;
+  // Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: none.
+  // Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+  std::optional<int64_t> dry_penalty_last_n;
+  // A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as a
+  // special token does. Absent: a line's end, a colon, a quotation mark and an asterisk. Length: at
+  // least 1. Items: at most 64.
+  std::optional<std::vector<std::string>> dry_sequence_breakers;
   // Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
   std::optional<std::map<int64_t, double>> logit_bias;
   // Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a

@@ -27,6 +27,9 @@ uint64_t RandomSeed() {
   return static_cast<uint64_t>(device()) << 32 | device();
 }
 
+// Those of llama.cpp.
+std::vector<std::string> DefaultBreakers() { return {"\n", ":", "\"", "*"}; }
+
 SamplingParams BuildSampling(const ModelBundle& model, const GenerationFields& request) {
   SamplingParams params;
   static_cast<SamplingNumbers&>(params) = ReadSampling(request, model.sampling_defaults);
@@ -34,6 +37,10 @@ SamplingParams BuildSampling(const ModelBundle& model, const GenerationFields& r
   params.seed = request.seed ? static_cast<uint64_t>(*request.seed) : RandomSeed();
   params.logprobs = request.logprobs;
   params.top_logprobs = static_cast<int>(request.top_logprobs);
+  if (params.has_dry()) {
+    params.dry_breakers = model.dry_breakers->Find(
+        *model.tokenizer, request.dry_sequence_breakers.value_or(DefaultBreakers()));
+  }
   return params;
 }
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 #ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 #define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 
@@ -30,6 +30,21 @@ inline SamplingNumbers ReadSampling(const protocol::SamplingFields& request,
   if (auto given =
           request.repetition_penalty ? request.repetition_penalty : model.repetition_penalty)
     out.repetition_penalty = *given;
+  if (auto given = request.top_n_sigma ? request.top_n_sigma : model.top_n_sigma)
+    out.top_n_sigma = *given;
+  if (auto given = request.xtc_probability ? request.xtc_probability : model.xtc_probability)
+    out.xtc_probability = *given;
+  if (auto given = request.xtc_threshold ? request.xtc_threshold : model.xtc_threshold)
+    out.xtc_threshold = *given;
+  if (auto given = request.dry_multiplier ? request.dry_multiplier : model.dry_multiplier)
+    out.dry_multiplier = *given;
+  if (auto given = request.dry_base ? request.dry_base : model.dry_base) out.dry_base = *given;
+  if (auto given =
+          request.dry_allowed_length ? request.dry_allowed_length : model.dry_allowed_length)
+    out.dry_allowed_length = ToInt32(*given);
+  if (auto given =
+          request.dry_penalty_last_n ? request.dry_penalty_last_n : model.dry_penalty_last_n)
+    out.dry_penalty_last_n = ToInt32(*given);
   return out;
 }
 

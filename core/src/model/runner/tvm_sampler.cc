@@ -9,8 +9,9 @@ namespace mlc {
 namespace {
 
 // In the order of their costs.
-enum Function { kGreedy, kAll, kTopP, kTopK };
-constexpr const char* kFunctions[] = {"sample_greedy", "sample", "sample_top_p", "sample_top_k"};
+enum Function { kGreedy, kAll, kTopP, kTopK, kEvery };
+constexpr const char* kFunctions[] = {"sample_greedy", "sample", "sample_top_p", "sample_top_k",
+                                      "sample_every"};
 
 template <typename Record>
 void AppendWords(const Record& record, std::vector<int32_t>* words) {
@@ -21,13 +22,15 @@ void AppendWords(const Record& record, std::vector<int32_t>* words) {
 
 // The cheapest function that can do all tasks.
 Function FunctionFor(const std::vector<SampleTask>& tasks) {
-  bool draws = false, top_p = false, top_k = false;
+  bool draws = false, top_p = false, top_k = false, others = false;
   for (const SampleTask& task : tasks) {
     if (task.top_k == 1) continue;
     draws = true;
     top_p |= task.top_p < 1;
     top_k |= task.top_k > 1 && task.top_k < task.limit;
+    others |= task.top_n_sigma > 0 || task.xtc_threshold <= 1;
   }
+  if (others) return kEvery;
   if (top_k) return kTopK;
   if (top_p) return kTopP;
   return draws ? kAll : kGreedy;

@@ -87,6 +87,25 @@ def pick(values: Array, places: Array) -> Array:
     return np.where(is_token, place, -1).astype(np.int32)
 
 
+def spread(tasks: Array, logits: Array) -> Array:
+    out = []
+    for task in tasks:
+        row = logits[task[words.ROW]][: task[words.LIMIT]].astype(np.float64)
+        finite = row[np.isfinite(row)]
+        out.append(finite.std() if len(finite) else 0.0)
+    return np.array(out, np.float32)
+
+
+def near(tasks: Array, values: Array, places: Array, deviations: Array, logits: Array) -> Array:
+    out = logits.copy()
+    for task, largest, deviation in zip(tasks, best(values, places)[0], deviations, strict=True):
+        most = as_float(task[words.TOP_N_SIGMA])
+        row = out[task[words.ROW]]
+        if most > 0:
+            row[row < np.float32(largest - most * deviation)] = sampling_rows.IMPOSSIBLE
+    return out
+
+
 def weigh(
     rows: Rows, tasks: Array, values: Array, places: Array, logits: Array
 ) -> tuple[Array, Array]:
@@ -201,6 +220,19 @@ def measure(rows: Rows, tasks: Array, cut: Array, logits: Array) -> tuple[Array,
         above.append([part.sum(dtype=np.float64) for part in of_parts(rows, kept)])
         equal.append([part.sum() for part in of_parts(rows, is_equal)])
     return np.array(above, np.float32), np.array(equal, np.int32)
+
+
+def exclude(tasks: Array, cut: Array, above: Array, equal: Array, logits: Array) -> Array:
+    out = logits.copy()
+    for i, (task, edge) in enumerate(zip(tasks, cut, strict=True)):
+        weights = out[task[words.ROW]]
+        is_above, is_equal = _left(task, edge, weights)
+        ties = min(equal[i].sum(), edge[sampling_rows.NUM_EQUAL])
+        total = above[i].sum(dtype=np.float64) + ties * float(as_float(edge[sampling_rows.LEAST]))
+        bound = float(as_float(task[words.XTC_THRESHOLD])) * total
+        likely = weights[(is_above | is_equal) & (weights >= bound)]
+        weights[weights > min(likely, default=np.inf)] = 0
+    return out
 
 
 def draw(

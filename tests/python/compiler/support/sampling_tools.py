@@ -21,13 +21,17 @@ class Task:
     top_p: float = 1.0
     top_k: int = 0
     min_p: float = 0.0
+    top_n_sigma: float = 0.0
+    xtc_threshold: float = 2.0
     uniform: float = 0.5
     limit: int = 0  # 0: every column is a token
     allowed: Array | None = None
     changes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
 
 
-def random_task(rng: np.random.Generator, row: int, columns: int, *, top_k: bool) -> Task:
+def random_task(
+    rng: np.random.Generator, row: int, columns: int, *, top_k: bool, every: bool = False
+) -> Task:
     allowed = rng.random(columns) < rng.choice([0.02, 0.5]) if rng.random() < 0.4 else None
     if allowed is not None:
         allowed[rng.integers(columns)] = True
@@ -38,6 +42,8 @@ def random_task(rng: np.random.Generator, row: int, columns: int, *, top_k: bool
         top_p=float(rng.choice([1.0, 0.95, 0.5, 0.01])),
         top_k=int(rng.choice([0, 1, 2, 40, columns])) if top_k else 0,
         min_p=float(rng.choice([0.0, 0.0, 0.1, 1.0])),
+        top_n_sigma=float(rng.choice([0.0, 0.5, 1.5, 3.0])) if every else 0.0,
+        xtc_threshold=float(rng.choice([0.02, 0.1, 0.4, 2.0])) if every else 2.0,
         uniform=float(np.float32(rng.random())),
         limit=int(rng.choice([0, columns - 5])),
         allowed=allowed,
@@ -63,6 +69,8 @@ def packed(tasks: list[Task], columns: int) -> tuple[Array, Array]:
         for word, value in (
             (words.TOP_P, task.top_p),
             (words.MIN_P, task.min_p),
+            (words.TOP_N_SIGMA, task.top_n_sigma),
+            (words.XTC_THRESHOLD, task.xtc_threshold),
             (words.UNIFORM, task.uniform),
         ):
             entry[word] = _bits(value)
@@ -78,23 +86,31 @@ def packed(tasks: list[Task], columns: int) -> tuple[Array, Array]:
     return table, np.array(extra or [0], np.int32)
 
 
-def changed(row: Array, task: Task) -> Array:
-    """The logits, float64; what cannot be chosen is -infinity."""
+def changed(row: Array, task: Task) -> tuple[Array, float]:
+    """The logits, float64; what cannot be chosen is -infinity. And how far (in deviations) the
+    nearest logit is from where top_n_sigma begins to exclude."""
     x = row.astype(np.float64)
     for token, (bias, repetition, penalty) in task.changes.items():
         if np.isfinite(x[token]):
             value = x[token] + bias
             x[token] = (value / repetition if value > 0 else value * repetition) - penalty
+    x[task.limit or len(x) :] = -np.inf
+    finite = x[np.isfinite(x)]
+    deviation = finite.std() if len(finite) else 0.0
     if task.allowed is not None:
         x[~task.allowed] = -np.inf
-    x[task.limit or len(x) :] = -np.inf
-    return x
+    if task.top_n_sigma <= 0 or task.temperature == 0 or not np.isfinite(x).any():
+        return x, np.inf
+    least = x[np.isfinite(x)].max() - task.top_n_sigma * deviation
+    margin = np.abs(x - least).min() / max(deviation, 1e-9)
+    x[x < least] = -np.inf
+    return x, margin
 
 
 def expected(row: Array, task: Task) -> tuple[int, float]:
     """The token, and how far (of 1) the random number is from where another would be chosen; with
     infinity where rounding does not matter. -1: no token. By sorting, in float64."""
-    x = changed(row, task)
+    x, margin = changed(row, task)
     if np.isnan(x).any() or (x == np.inf).any() or not np.isfinite(x).any():
         return -1, np.inf
     if task.temperature == 0 or task.top_k == 1:
@@ -104,13 +120,17 @@ def expected(row: Array, task: Task) -> tuple[int, float]:
     order = np.lexsort((np.arange(len(x)), -weights))
     if 0 < task.top_k < len(x):
         weights[order[task.top_k :]] = 0
-    margin = np.inf
     if task.top_p < 1:
         reached = np.cumsum(weights[order]) / weights.sum()
         kept = int(np.searchsorted(reached, task.top_p)) + 1
-        margin = np.abs(reached - task.top_p).min()
+        margin = min(margin, np.abs(reached - task.top_p).min())
         weights[order[kept:]] = 0
     weights[weights < task.min_p] = 0
+    if task.xtc_threshold <= 1:
+        shares = weights / weights.sum()
+        margin = min(margin, np.abs(shares[shares > 0] - task.xtc_threshold).min())
+        likely = weights[shares >= task.xtc_threshold]
+        weights[weights > min(likely, default=np.inf)] = 0
     edges = np.cumsum(weights) / weights.sum()
     token = int(np.searchsorted(edges, task.uniform, side="right"))
     return token, min(margin, np.abs(edges - task.uniform).min())

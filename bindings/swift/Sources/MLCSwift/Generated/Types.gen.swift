@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "fcfd0a30cf6eed61"
+let schemaHash = "a78f1cfbb7a83267"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1147,6 +1147,36 @@ public struct ChatCompletionRequest: WireObject {
     /// Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
     /// the model's own default, else 1. Range: above 0 and at most 10.
     public var repetition_penalty: Double?
+    /// Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or
+    /// less keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most
+    /// 1000.
+    public var top_n_sigma: Double?
+    /// How often (of 1) the likeliest tokens are excluded, all but the last one that
+    /// `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range: at least
+    /// 0 and at most 1.
+    public var xtc_probability: Double?
+    /// From which probability on `xtc_probability` counts a token among the likeliest; over 0.5
+    /// there is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and at
+    /// most 1.
+    public var xtc_threshold: Double?
+    /// Lowers the logit of a token that would go on with a repetition, in prompt and answer: by
+    /// this much times `dry_base` to the power of what the repetition is longer than
+    /// `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0 and at most
+    /// 100.
+    public var dry_multiplier: Double?
+    /// How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else
+    /// 1.75. Range: at least 1 and at most 100.
+    public var dry_base: Double?
+    /// `dry_multiplier` begins at repetitions of this length. Absent: the model's own default, else
+    /// 2. Range: at least 1. Unit: tokens.
+    public var dry_allowed_length: Int?
+    /// Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: none.
+    /// Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+    public var dry_penalty_last_n: Int?
+    /// A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as a
+    /// special token does. Absent: a line's end, a colon, a quotation mark and an asterisk. Length:
+    /// at least 1. Items: at most 64.
+    public var dry_sequence_breakers: [String]?
     /// Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
     public var logit_bias: [Int: Double]?
     /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
@@ -1235,6 +1265,14 @@ public struct ChatCompletionRequest: WireObject {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        top_n_sigma: Double? = nil,
+        xtc_probability: Double? = nil,
+        xtc_threshold: Double? = nil,
+        dry_multiplier: Double? = nil,
+        dry_base: Double? = nil,
+        dry_allowed_length: Int? = nil,
+        dry_penalty_last_n: Int? = nil,
+        dry_sequence_breakers: [String]? = nil,
         tool_choice: ToolChoice? = nil,
         parallel_tool_calls: Bool = true,
         reasoning_effort: ReasoningEffort? = nil,
@@ -1277,6 +1315,14 @@ public struct ChatCompletionRequest: WireObject {
         self.top_k = top_k
         self.min_p = min_p
         self.repetition_penalty = repetition_penalty
+        self.top_n_sigma = top_n_sigma
+        self.xtc_probability = xtc_probability
+        self.xtc_threshold = xtc_threshold
+        self.dry_multiplier = dry_multiplier
+        self.dry_base = dry_base
+        self.dry_allowed_length = dry_allowed_length
+        self.dry_penalty_last_n = dry_penalty_last_n
+        self.dry_sequence_breakers = dry_sequence_breakers
         self.tool_choice = tool_choice
         self.parallel_tool_calls = parallel_tool_calls
         self.reasoning_effort = reasoning_effort
@@ -1314,6 +1360,14 @@ public struct ChatCompletionRequest: WireObject {
         self.frequency_penalty = try reader.optional("frequency_penalty")
         self.presence_penalty = try reader.optional("presence_penalty")
         self.repetition_penalty = try reader.optional("repetition_penalty")
+        self.top_n_sigma = try reader.optional("top_n_sigma")
+        self.xtc_probability = try reader.optional("xtc_probability")
+        self.xtc_threshold = try reader.optional("xtc_threshold")
+        self.dry_multiplier = try reader.optional("dry_multiplier")
+        self.dry_base = try reader.optional("dry_base")
+        self.dry_allowed_length = try reader.optional("dry_allowed_length")
+        self.dry_penalty_last_n = try reader.optional("dry_penalty_last_n")
+        self.dry_sequence_breakers = try reader.optional("dry_sequence_breakers")
         self.logit_bias = try reader.optional("logit_bias")
         self.seed = try reader.optional("seed")
         self.logprobs = try reader.defaulted("logprobs", false)
@@ -1359,6 +1413,14 @@ public struct ChatCompletionRequest: WireObject {
         writer.optional("frequency_penalty", self.frequency_penalty)
         writer.optional("presence_penalty", self.presence_penalty)
         writer.optional("repetition_penalty", self.repetition_penalty)
+        writer.optional("top_n_sigma", self.top_n_sigma)
+        writer.optional("xtc_probability", self.xtc_probability)
+        writer.optional("xtc_threshold", self.xtc_threshold)
+        writer.optional("dry_multiplier", self.dry_multiplier)
+        writer.optional("dry_base", self.dry_base)
+        writer.optional("dry_allowed_length", self.dry_allowed_length)
+        writer.optional("dry_penalty_last_n", self.dry_penalty_last_n)
+        writer.optional("dry_sequence_breakers", self.dry_sequence_breakers)
         writer.optional("logit_bias", self.logit_bias)
         writer.optional("seed", self.seed)
         writer.required("logprobs", self.logprobs)
@@ -1502,6 +1564,36 @@ public struct CompletionRequest: WireObject {
     /// Divides a positive logit, and multiplies a negative one, of tokens that occurred. Absent:
     /// the model's own default, else 1. Range: above 0 and at most 10.
     public var repetition_penalty: Double?
+    /// Keeps tokens whose logit is at most this many standard deviations below the largest; 0 or
+    /// less keeps all. Absent: the model's own default, else 0. Range: at least -1 and at most
+    /// 1000.
+    public var top_n_sigma: Double?
+    /// How often (of 1) the likeliest tokens are excluded, all but the last one that
+    /// `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range: at least
+    /// 0 and at most 1.
+    public var xtc_probability: Double?
+    /// From which probability on `xtc_probability` counts a token among the likeliest; over 0.5
+    /// there is no second one. Absent: the model's own default, else 0.1. Range: at least 0 and at
+    /// most 1.
+    public var xtc_threshold: Double?
+    /// Lowers the logit of a token that would go on with a repetition, in prompt and answer: by
+    /// this much times `dry_base` to the power of what the repetition is longer than
+    /// `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least 0 and at most
+    /// 100.
+    public var dry_multiplier: Double?
+    /// How fast `dry_multiplier` grows with a repetition. Absent: the model's own default, else
+    /// 1.75. Range: at least 1 and at most 100.
+    public var dry_base: Double?
+    /// `dry_multiplier` begins at repetitions of this length. Absent: the model's own default, else
+    /// 2. Range: at least 1. Unit: tokens.
+    public var dry_allowed_length: Int?
+    /// Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all, 0: none.
+    /// Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+    public var dry_penalty_last_n: Int?
+    /// A token that contains one of these texts ends repetitions that `dry_multiplier` counts, as a
+    /// special token does. Absent: a line's end, a colon, a quotation mark and an asterisk. Length:
+    /// at least 1. Items: at most 64.
+    public var dry_sequence_breakers: [String]?
     /// Adds to the logits of tokens: from token id to bias. Range: at least -100 and at most 100.
     public var logit_bias: [Int: Double]?
     /// Makes the answer repeatable: equal requests with equal seeds get equal answers. Absent: a
@@ -1552,6 +1644,14 @@ public struct CompletionRequest: WireObject {
         top_k: Int? = nil,
         min_p: Double? = nil,
         repetition_penalty: Double? = nil,
+        top_n_sigma: Double? = nil,
+        xtc_probability: Double? = nil,
+        xtc_threshold: Double? = nil,
+        dry_multiplier: Double? = nil,
+        dry_base: Double? = nil,
+        dry_allowed_length: Int? = nil,
+        dry_penalty_last_n: Int? = nil,
+        dry_sequence_breakers: [String]? = nil,
         logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
@@ -1579,6 +1679,14 @@ public struct CompletionRequest: WireObject {
         self.top_k = top_k
         self.min_p = min_p
         self.repetition_penalty = repetition_penalty
+        self.top_n_sigma = top_n_sigma
+        self.xtc_probability = xtc_probability
+        self.xtc_threshold = xtc_threshold
+        self.dry_multiplier = dry_multiplier
+        self.dry_base = dry_base
+        self.dry_allowed_length = dry_allowed_length
+        self.dry_penalty_last_n = dry_penalty_last_n
+        self.dry_sequence_breakers = dry_sequence_breakers
         self.logit_processor = logit_processor
         self.priority = priority
         self.timeout_ms = timeout_ms
@@ -1603,6 +1711,14 @@ public struct CompletionRequest: WireObject {
         self.frequency_penalty = try reader.optional("frequency_penalty")
         self.presence_penalty = try reader.optional("presence_penalty")
         self.repetition_penalty = try reader.optional("repetition_penalty")
+        self.top_n_sigma = try reader.optional("top_n_sigma")
+        self.xtc_probability = try reader.optional("xtc_probability")
+        self.xtc_threshold = try reader.optional("xtc_threshold")
+        self.dry_multiplier = try reader.optional("dry_multiplier")
+        self.dry_base = try reader.optional("dry_base")
+        self.dry_allowed_length = try reader.optional("dry_allowed_length")
+        self.dry_penalty_last_n = try reader.optional("dry_penalty_last_n")
+        self.dry_sequence_breakers = try reader.optional("dry_sequence_breakers")
         self.logit_bias = try reader.optional("logit_bias")
         self.seed = try reader.optional("seed")
         self.logprobs = try reader.optional("logprobs")
@@ -1633,6 +1749,14 @@ public struct CompletionRequest: WireObject {
         writer.optional("frequency_penalty", self.frequency_penalty)
         writer.optional("presence_penalty", self.presence_penalty)
         writer.optional("repetition_penalty", self.repetition_penalty)
+        writer.optional("top_n_sigma", self.top_n_sigma)
+        writer.optional("xtc_probability", self.xtc_probability)
+        writer.optional("xtc_threshold", self.xtc_threshold)
+        writer.optional("dry_multiplier", self.dry_multiplier)
+        writer.optional("dry_base", self.dry_base)
+        writer.optional("dry_allowed_length", self.dry_allowed_length)
+        writer.optional("dry_penalty_last_n", self.dry_penalty_last_n)
+        writer.optional("dry_sequence_breakers", self.dry_sequence_breakers)
         writer.optional("logit_bias", self.logit_bias)
         writer.optional("seed", self.seed)
         writer.optional("logprobs", self.logprobs)

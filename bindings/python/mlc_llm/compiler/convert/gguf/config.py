@@ -132,6 +132,8 @@ _SAMPLING = {
     "top_p": "top_p",
     "min_p": "min_p",
     "penalty_repeat": "repetition_penalty",
+    "xtc_probability": "xtc_probability",
+    "xtc_threshold": "xtc_threshold",
 }
 
 

@@ -1,13 +1,13 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: fcfd0a30cf6eed61
+# Schema hash: a78f1cfbb7a83267
 """What the core hands to the kernels that sample on a GPU: records of 32-bit words.
 
-A float's word is its bits. The core has the same in core/src/model/sampler_words.gen.h.
+A float's word is its bits. The core has the same in core/src/sampling/sampler_words.gen.h.
 """
 
 from __future__ import annotations
 
-SAMPLER_VERSION = 38060  # of the words below, and of what they mean
+SAMPLER_VERSION = 28476  # of the words below, and of what they mean
 
 # One token to be chosen. The mask and the changes lie in a list of words beside the tasks.
 ROW = 0  # int32_t: Of the step's logits.
@@ -19,8 +19,10 @@ TOP_K = 5  # int32_t: 0: all tokens; 1: the likeliest token, whatever follows.
 SCALE = 6  # float: 1 / temperature, 1e6 at most.
 TOP_P = 7  # float: As in requests.
 MIN_P = 8  # float: As in requests.
-UNIFORM = 9  # float: A random number in [0, 1).
-TASK_WORDS = 10
+TOP_N_SIGMA = 9  # float: As in requests; 0: all tokens.
+XTC_THRESHOLD = 10  # float: As in requests; over 1: none is excluded.
+UNIFORM = 11  # float: A random number in [0, 1).
+TASK_WORDS = 12
 
 # What happens to a finite logit before the mask.
 TOKEN = 0  # int32_t: Whose logit it is.

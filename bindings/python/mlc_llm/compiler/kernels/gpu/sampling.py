@@ -5,6 +5,7 @@ The kernels, in the order in which `nn/gpu/sampling.py` calls them:
     adjust, maxima      bias and penalties, then the mask; `pick` then takes the likeliest token
     weigh, whole        weights exp((x - max) / temperature), and their sum
     (sampling_cut.py)   top_k, then top_p: which weights are left
+    spread, near, exclude   (sampling_exclude.py) where a task asks for them
     measure, draw       the token at which the request's random number falls, in order of ids
 
 There is no sort, and there are no atomics. Logits are changed in place. Sums are 32-bit floats, and
@@ -18,7 +19,7 @@ import math
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import kernel
 from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_group_sums,
@@ -35,7 +36,6 @@ from mlc_llm.compiler.kernels.gpu.sampler_words_gen import (
     LIMIT,
     LOGIT_CHANGE_WORDS,
     MASK_START,
-    MIN_P,
     NUM_CHANGES,
     PENALTY,
     REPETITION,
@@ -48,7 +48,7 @@ from mlc_llm.compiler.kernels.gpu.sampler_words_gen import (
 from mlc_llm.compiler.kernels.gpu.sampling_rows import (
     ALL,
     BROKEN,
-    CUT_WORDS,
+    CUT,
     EXTRA,
     IMPOSSIBLE,
     ITEMS,
@@ -59,16 +59,16 @@ from mlc_llm.compiler.kernels.gpu.sampling_rows import (
     TASKS,
     TOKENS,
     Best,
+    Remaining,
     Rows,
     Walk,
     as_float,
     as_word,
     bit_of,
+    emit_best,
     emit_total,
     is_finite,
 )
-
-CUT = Arg("cut", ("n", CUT_WORDS), "int32")
 
 
 def adjust(rows: Rows) -> tirx.PrimFunc:
@@ -141,13 +141,6 @@ def maxima(rows: Rows) -> tirx.PrimFunc:
     return kernel([TASKS, EXTRA, rows.logits, *results], body)
 
 
-def _emit_best(rows: Rows, values, places, task, item):
-    """(value, place) of the whole row, for every work-item."""
-    best = Best(rows)
-    emit_spread(rows.parts, ITEMS, item, lambda i: best.offer(values[task, i], places[task, i]))
-    return best.emit_result(item)
-
-
 def _is_token(value):
     return T.And(value > scalar(IMPOSSIBLE), value < scalar(BROKEN))
 
@@ -157,7 +150,7 @@ def pick(rows: Rows) -> tirx.PrimFunc:
 
     def body(values, places, tokens) -> None:
         with grid((tokens.shape[0],), ITEMS) as ((task,), item):
-            value, place = _emit_best(rows, values, places, task, item)
+            value, place = emit_best(rows, values, places, task, item)
             with T.If(item == 0), T.Then():
                 token = T.Select(_is_token(value), place, T.int32(-1))
                 T.buffer_store(tokens, token, [task])
@@ -172,7 +165,7 @@ def weigh(rows: Rows) -> tirx.PrimFunc:
     def body(tasks, values, places, logits, sums) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
             row, scale = emit_value(tasks[task, ROW]), emit_value(as_float(tasks[task, SCALE]))
-            largest, _ = _emit_best(rows, values, places, task, item)
+            largest, _ = emit_best(rows, values, places, task, item)
             own, memory = registers(1), shared(ITEMS)
             T.buffer_store(own, scalar(0.0), [0])
 
@@ -228,40 +221,13 @@ def whole(rows: Rows) -> tirx.PrimFunc:
     return kernel([rows.of_parts("sums"), CUT], body)
 
 
-class _Remaining:
-    """The weights that are left: those above the edge, some of those equal to it, and at least
-    min_p."""
-
-    def __init__(self, tasks, cut, task) -> None:
-        self.edge = emit_value(cut[task, LEAST])
-        self.num_equal = emit_value(cut[task, NUM_EQUAL])
-        self.min_p = emit_value(as_float(tasks[task, MIN_P]))
-
-    @property
-    def edge_weight(self):
-        return as_float(self.edge)
-
-    def is_above(self, weight):
-        return T.And(as_word(weight) > self.edge, weight >= self.min_p)
-
-    def is_equal(self, weight):
-        """Whether it is equal to the edge. A weight of 0 never is."""
-        return T.And(
-            T.And(as_word(weight) == self.edge, weight >= self.min_p), weight > scalar(0.0)
-        )
-
-    def mass(self, above, num_equal, ties_left):
-        taken = T.Cast("float32", T.min(num_equal, ties_left))
-        return above + taken * self.edge_weight
-
-
 def measure(rows: Rows) -> tirx.PrimFunc:
     """f(tasks, cut, logits, above, equal): for each part, the sum of the weights above the edge,
     and the number of weights equal to it."""
 
     def body(tasks, cut, logits, above, equal) -> None:
         with grid((rows.parts, tasks.shape[0]), ITEMS) as ((part, task), item):
-            row, left = emit_value(tasks[task, ROW]), _Remaining(tasks, cut, task)
+            row, left = emit_value(tasks[task, ROW]), Remaining(tasks, cut, task)
             own, count = registers(1), registers(1)
             memory = shared(ITEMS), shared(ITEMS)
             T.buffer_store(own, scalar(0.0), [0])
@@ -292,8 +258,8 @@ def draw(rows: Rows) -> tirx.PrimFunc:
 
     def body(tasks, values, places, cut, above, equal, logits, tokens) -> None:
         with grid((tokens.shape[0],), ITEMS) as ((task,), item):
-            largest, likeliest = _emit_best(rows, values, places, task, item)
-            left = _Remaining(tasks, cut, task)
+            largest, likeliest = emit_best(rows, values, places, task, item)
+            left = Remaining(tasks, cut, task)
             draw = _Draw(rows, left, item)
             draw.load_parts(above, equal, task)
             part = draw.emit_part(as_float(tasks[task, UNIFORM]))
@@ -314,7 +280,7 @@ def draw(rows: Rows) -> tirx.PrimFunc:
 class _Draw:
     """Walks to a part, then to a work-item's slice of neighbours in it, then to the token."""
 
-    def __init__(self, rows: Rows, left: _Remaining, item) -> None:
+    def __init__(self, rows: Rows, left: Remaining, item) -> None:
         self.rows, self.left, self.item = rows, left, item
         size = max(rows.parts, ITEMS)
         self.above, self.equal = shared(size), shared(size, "int32")

@@ -22,7 +22,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     shared,
 )
-from mlc_llm.compiler.kernels.gpu.sampler_words_gen import TASK_WORDS
+from mlc_llm.compiler.kernels.gpu.sampler_words_gen import MIN_P, TASK_WORDS
 
 ITEMS = 64  # of a work-group
 _MOST_PARTS = 128
@@ -35,6 +35,7 @@ ALL = 2**31 - 1
 
 TASKS = Arg("tasks", ("n", TASK_WORDS), "int32")
 EXTRA = Arg("extra", ("w",), "int32")  # masks, with one bit for each token; then changes
+CUT = Arg("cut", ("n", CUT_WORDS), "int32")
 TOKENS = Arg("tokens", ("n",), "int32")  # -1: no token is possible, or a logit is not a number
 
 # A logit that marks an impossible token, and one that marks a row with a logit that is not a
@@ -129,6 +130,40 @@ class Best:
             barrier()
             width //= 2
         return emit_value(self._values[0]), emit_value(self._places[0])
+
+
+def emit_best(rows: Rows, values, places, task, item):
+    """(value, place) of the whole row, for every work-item."""
+    best = Best(rows)
+    emit_spread(rows.parts, ITEMS, item, lambda i: best.offer(values[task, i], places[task, i]))
+    return best.emit_result(item)
+
+
+class Remaining:
+    """The weights that are left: those above the edge, some of those equal to it, and at least
+    min_p."""
+
+    def __init__(self, tasks, cut, task) -> None:
+        self.edge = emit_value(cut[task, LEAST])
+        self.num_equal = emit_value(cut[task, NUM_EQUAL])
+        self.min_p = emit_value(as_float(tasks[task, MIN_P]))
+
+    @property
+    def edge_weight(self):
+        return as_float(self.edge)
+
+    def is_above(self, weight):
+        return T.And(as_word(weight) > self.edge, weight >= self.min_p)
+
+    def is_equal(self, weight):
+        """Whether it is equal to the edge. A weight of 0 never is."""
+        return T.And(
+            T.And(as_word(weight) == self.edge, weight >= self.min_p), weight > scalar(0.0)
+        )
+
+    def mass(self, above, num_equal, ties_left):
+        taken = T.Cast("float32", T.min(num_equal, ties_left))
+        return above + taken * self.edge_weight
 
 
 class Walk:

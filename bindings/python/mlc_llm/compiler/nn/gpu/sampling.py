@@ -4,6 +4,7 @@
     sample          by temperature and min_p; the likeliest token if top_k is 1
     sample_top_p    the same with top_p
     sample_top_k    the same with top_k, then top_p
+    sample_every    the same, with top_n_sigma before and XTC behind
 
 Each is f(logits [m, vocabulary], tasks i32 [n, TASK_WORDS], extra i32 [w]) -> tokens i32 [n]; the
 words are named in `codegen/schema/sampling.py`. A row of logits belongs to at most one task. The
@@ -18,20 +19,27 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
-from mlc_llm.compiler.kernels.gpu import sampling, sampling_cut
+from mlc_llm.compiler.kernels.gpu import sampling, sampling_cut, sampling_exclude
 from mlc_llm.compiler.kernels.gpu.sampler_words_gen import SAMPLER_VERSION, TASK_WORDS
 from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, Rows
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
 
+_BOTH = (sampling_cut.TOP_K_KIND, sampling_cut.TOP_P_KIND)
 # The searches of each function for the tokens that remain, in order.
 FUNCTIONS: dict[str, tuple[int, ...] | None] = {
     "sample_greedy": None,
     "sample": (),
     "sample_top_p": (sampling_cut.TOP_P_KIND,),
-    "sample_top_k": (sampling_cut.TOP_K_KIND, sampling_cut.TOP_P_KIND),
+    "sample_top_k": _BOTH,
+    "sample_every": _BOTH,
 }
+
+
+def _kernel(name: str) -> Callable[[Rows], tirx.PrimFunc]:
+    modules = vars(sampling) | vars(sampling_cut) | vars(sampling_exclude)
+    return modules[name]
 
 
 class Sampler:
@@ -42,17 +50,24 @@ class Sampler:
         self.logits, self.tasks, self.extra = logits, tasks, extra
         self.count = tasks.ty.shape[0]
 
-    def sample(self, searches: tuple[int, ...] | None) -> Any:
+    def sample(self, searches: tuple[int, ...] | None, *, every: bool) -> Any:
         self.logits = self._in_place("adjust", [self.tasks, self.extra], [])[0]
         parts = [self._of_parts(), self._of_parts("int32")]
+        if every:
+            spread = self._call("spread", [self.tasks, self.logits], self._tensor(()))
         self.logits, *likely = self._in_place("maxima", [self.tasks, self.extra], parts)
         if searches is None:
             return self._call("pick", likely, self._tensor((), "int32"))
+        if every:
+            self.logits = self._in_place("near", [self.tasks, *likely, spread], [])[0]
         self.logits, sums = self._in_place("weigh", [self.tasks, *likely], [self._of_parts()])
         cut = self._call("whole", [sums], self._tensor((CUT_WORDS,), "int32"))
         for kind in searches:
             cut = self._search(kind, cut)
         masses = self._call("measure", [self.tasks, cut, self.logits], parts)
+        if every:
+            self.logits = self._in_place("exclude", [self.tasks, cut, *masses], [])[0]
+            masses = self._call("measure", [self.tasks, cut, self.logits], parts)
         args = [self.tasks, *likely, cut, *masses, self.logits]
         return self._call("draw", args, self._tensor((), "int32"))
 
@@ -62,11 +77,11 @@ class Sampler:
         name = "aim_top_k" if kind == sampling_cut.TOP_K_KIND else "aim_top_p"
         make = partial(sampling_cut.aim, kind)
         state = self._emit(name, kind, make, [self.tasks, cut], state_type)
-        found = self._call_cut("first_digit", [self.tasks, state, self.logits], digits)
+        found = self._call("first_digit", [self.tasks, state, self.logits], digits)
         for _ in range(sampling_cut.ROUNDS - 1):
             args = [self.tasks, state, *found, self.logits]
-            state, *found = self._call_cut("next_digit", args, [state_type, *digits])
-        return self._call_cut("settle", [state, *found, cut], cut.ty)
+            state, *found = self._call("next_digit", args, [state_type, *digits])
+        return self._call("settle", [state, *found, cut], cut.ty)
 
     def _tensor(self, shape: tuple[int, ...], dtype: str = "float32") -> relax.TensorType:
         return relax.TensorType([self.count, *shape], dtype)
@@ -82,16 +97,12 @@ class Sampler:
         return self._items(made, len(out)) if isinstance(out, list) else made
 
     def _call(self, name: str, args: list[Any], out: Any) -> Any:
-        make = getattr(sampling, name)
-        return self._emit(name, self.rows, lambda: make(self.rows), args, out)
-
-    def _call_cut(self, name: str, args: list[Any], out: Any) -> Any:
-        make = getattr(sampling_cut, name)
+        make = _kernel(name)
         return self._emit(name, self.rows, lambda: make(self.rows), args, out)
 
     def _in_place(self, name: str, args: list[Any], made: list[Any]) -> list[Any]:
         """Calls a kernel that changes the logits. Returns the logits, then its other results."""
-        make = getattr(sampling, name)
+        make = _kernel(name)
         kernel = self.nn.kernel(name, self.rows, lambda: make(self.rows))
         changed = [len(args), *([-1] * len(made))]
         out = self.nn.call_in_place(kernel, [*args, self.logits], changed, [self.logits.ty, *made])
@@ -118,4 +129,5 @@ def build(nn: Builder, columns: int) -> None:
     for name, searches in FUNCTIONS.items():
         with nn.function(name, inputs, bounds={}, params=False) as f:
             arguments = [nn.block.emit(f[key]) for key in inputs]
-            f.results = {"tokens": Sampler(nn, *arguments, columns=columns).sample(searches)}
+            sampler = Sampler(nn, *arguments, columns=columns)
+            f.results = {"tokens": sampler.sample(searches, every=name == "sample_every")}

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -35,6 +35,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -80,6 +88,14 @@ class ChatCompletions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -126,6 +142,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -168,6 +192,14 @@ class ChatCompletions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -213,6 +245,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -255,6 +295,14 @@ class ChatCompletions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -300,6 +348,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -345,6 +401,14 @@ class ChatCompletions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -391,6 +455,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -433,6 +505,14 @@ class ChatCompletions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -478,6 +558,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -520,6 +608,14 @@ class ChatCompletions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -565,6 +661,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -610,6 +714,14 @@ class ChatCompletions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -656,6 +768,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -698,6 +818,14 @@ class ChatCompletions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -743,6 +871,14 @@ class ChatCompletions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -785,6 +921,14 @@ class ChatCompletions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -880,6 +1024,14 @@ class ChatCompletionRequestBuilder(
     private var frequency_penalty: Double? = null
     private var presence_penalty: Double? = null
     private var repetition_penalty: Double? = null
+    private var top_n_sigma: Double? = null
+    private var xtc_probability: Double? = null
+    private var xtc_threshold: Double? = null
+    private var dry_multiplier: Double? = null
+    private var dry_base: Double? = null
+    private var dry_allowed_length: Long? = null
+    private var dry_penalty_last_n: Long? = null
+    private var dry_sequence_breakers: List<String>? = null
     private var logit_bias: Map<Int, Double>? = null
     private var seed: Long? = null
     private var logprobs: Boolean = false
@@ -986,6 +1138,68 @@ class ChatCompletionRequestBuilder(
      */
     fun repetition_penalty(repetition_penalty: Double?): ChatCompletionRequestBuilder =
         apply { this.repetition_penalty = repetition_penalty }
+
+    /**
+     * Keeps tokens whose logit is at most this many standard deviations below the largest;
+     * 0 or less keeps all. Absent: the model's own default, else 0. Range: at least -1 and
+     * at most 1000.
+     */
+    fun top_n_sigma(top_n_sigma: Double?): ChatCompletionRequestBuilder =
+        apply { this.top_n_sigma = top_n_sigma }
+
+    /**
+     * How often (of 1) the likeliest tokens are excluded, all but the last one that
+     * `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+     * at least 0 and at most 1.
+     */
+    fun xtc_probability(xtc_probability: Double?): ChatCompletionRequestBuilder =
+        apply { this.xtc_probability = xtc_probability }
+
+    /**
+     * From which probability on `xtc_probability` counts a token among the likeliest; over
+     * 0.5 there is no second one. Absent: the model's own default, else 0.1. Range: at
+     * least 0 and at most 1.
+     */
+    fun xtc_threshold(xtc_threshold: Double?): ChatCompletionRequestBuilder =
+        apply { this.xtc_threshold = xtc_threshold }
+
+    /**
+     * Lowers the logit of a token that would go on with a repetition, in prompt and
+     * answer: by this much times `dry_base` to the power of what the repetition is longer
+     * than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least
+     * 0 and at most 100.
+     */
+    fun dry_multiplier(dry_multiplier: Double?): ChatCompletionRequestBuilder =
+        apply { this.dry_multiplier = dry_multiplier }
+
+    /**
+     * How fast `dry_multiplier` grows with a repetition. Absent: the model's own default,
+     * else 1.75. Range: at least 1 and at most 100.
+     */
+    fun dry_base(dry_base: Double?): ChatCompletionRequestBuilder =
+        apply { this.dry_base = dry_base }
+
+    /**
+     * `dry_multiplier` begins at repetitions of this length. Absent: the model's own
+     * default, else 2. Range: at least 1. Unit: tokens.
+     */
+    fun dry_allowed_length(dry_allowed_length: Long?): ChatCompletionRequestBuilder =
+        apply { this.dry_allowed_length = dry_allowed_length }
+
+    /**
+     * Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all,
+     * 0: none. Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+     */
+    fun dry_penalty_last_n(dry_penalty_last_n: Long?): ChatCompletionRequestBuilder =
+        apply { this.dry_penalty_last_n = dry_penalty_last_n }
+
+    /**
+     * A token that contains one of these texts ends repetitions that `dry_multiplier`
+     * counts, as a special token does. Absent: a line's end, a colon, a quotation mark and
+     * an asterisk. Length: at least 1. Items: at most 64.
+     */
+    fun dry_sequence_breakers(dry_sequence_breakers: List<String>?): ChatCompletionRequestBuilder =
+        apply { this.dry_sequence_breakers = dry_sequence_breakers }
 
     /**
      * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
@@ -1140,6 +1354,14 @@ class ChatCompletionRequestBuilder(
         frequency_penalty = frequency_penalty,
         presence_penalty = presence_penalty,
         repetition_penalty = repetition_penalty,
+        top_n_sigma = top_n_sigma,
+        xtc_probability = xtc_probability,
+        xtc_threshold = xtc_threshold,
+        dry_multiplier = dry_multiplier,
+        dry_base = dry_base,
+        dry_allowed_length = dry_allowed_length,
+        dry_penalty_last_n = dry_penalty_last_n,
+        dry_sequence_breakers = dry_sequence_breakers,
         logit_bias = logit_bias,
         seed = seed,
         logprobs = logprobs,
@@ -1199,6 +1421,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1229,6 +1459,14 @@ class Completions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -1260,6 +1498,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1287,6 +1533,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1317,6 +1571,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1344,6 +1606,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1374,6 +1644,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1404,6 +1682,14 @@ class Completions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -1435,6 +1721,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1462,6 +1756,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1492,6 +1794,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1519,6 +1829,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1549,6 +1867,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1579,6 +1905,14 @@ class Completions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -1610,6 +1944,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1637,6 +1979,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1667,6 +2017,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1694,6 +2052,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1724,6 +2090,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1754,6 +2128,14 @@ class Completions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -1785,6 +2167,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1812,6 +2202,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1842,6 +2240,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1869,6 +2275,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -1899,6 +2313,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1929,6 +2351,14 @@ class Completions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -1960,6 +2390,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1987,6 +2425,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -2017,6 +2463,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -2044,6 +2498,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -2075,6 +2537,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -2105,6 +2575,14 @@ class Completions internal constructor(requests: Requests) :
                 frequency_penalty = frequency_penalty,
                 presence_penalty = presence_penalty,
                 repetition_penalty = repetition_penalty,
+                top_n_sigma = top_n_sigma,
+                xtc_probability = xtc_probability,
+                xtc_threshold = xtc_threshold,
+                dry_multiplier = dry_multiplier,
+                dry_base = dry_base,
+                dry_allowed_length = dry_allowed_length,
+                dry_penalty_last_n = dry_penalty_last_n,
+                dry_sequence_breakers = dry_sequence_breakers,
                 logit_bias = logit_bias,
                 seed = seed,
                 logprobs = logprobs,
@@ -2137,6 +2615,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -2164,6 +2650,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -2195,6 +2689,14 @@ class Completions internal constructor(requests: Requests) :
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -2222,6 +2724,14 @@ class Completions internal constructor(requests: Requests) :
             frequency_penalty = frequency_penalty,
             presence_penalty = presence_penalty,
             repetition_penalty = repetition_penalty,
+            top_n_sigma = top_n_sigma,
+            xtc_probability = xtc_probability,
+            xtc_threshold = xtc_threshold,
+            dry_multiplier = dry_multiplier,
+            dry_base = dry_base,
+            dry_allowed_length = dry_allowed_length,
+            dry_penalty_last_n = dry_penalty_last_n,
+            dry_sequence_breakers = dry_sequence_breakers,
             logit_bias = logit_bias,
             seed = seed,
             logprobs = logprobs,
@@ -2254,6 +2764,14 @@ class CompletionRequestBuilder(
     private var frequency_penalty: Double? = null
     private var presence_penalty: Double? = null
     private var repetition_penalty: Double? = null
+    private var top_n_sigma: Double? = null
+    private var xtc_probability: Double? = null
+    private var xtc_threshold: Double? = null
+    private var dry_multiplier: Double? = null
+    private var dry_base: Double? = null
+    private var dry_allowed_length: Long? = null
+    private var dry_penalty_last_n: Long? = null
+    private var dry_sequence_breakers: List<String>? = null
     private var logit_bias: Map<Int, Double>? = null
     private var seed: Long? = null
     private var logprobs: Long? = null
@@ -2350,6 +2868,68 @@ class CompletionRequestBuilder(
         apply { this.repetition_penalty = repetition_penalty }
 
     /**
+     * Keeps tokens whose logit is at most this many standard deviations below the largest;
+     * 0 or less keeps all. Absent: the model's own default, else 0. Range: at least -1 and
+     * at most 1000.
+     */
+    fun top_n_sigma(top_n_sigma: Double?): CompletionRequestBuilder =
+        apply { this.top_n_sigma = top_n_sigma }
+
+    /**
+     * How often (of 1) the likeliest tokens are excluded, all but the last one that
+     * `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+     * at least 0 and at most 1.
+     */
+    fun xtc_probability(xtc_probability: Double?): CompletionRequestBuilder =
+        apply { this.xtc_probability = xtc_probability }
+
+    /**
+     * From which probability on `xtc_probability` counts a token among the likeliest; over
+     * 0.5 there is no second one. Absent: the model's own default, else 0.1. Range: at
+     * least 0 and at most 1.
+     */
+    fun xtc_threshold(xtc_threshold: Double?): CompletionRequestBuilder =
+        apply { this.xtc_threshold = xtc_threshold }
+
+    /**
+     * Lowers the logit of a token that would go on with a repetition, in prompt and
+     * answer: by this much times `dry_base` to the power of what the repetition is longer
+     * than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least
+     * 0 and at most 100.
+     */
+    fun dry_multiplier(dry_multiplier: Double?): CompletionRequestBuilder =
+        apply { this.dry_multiplier = dry_multiplier }
+
+    /**
+     * How fast `dry_multiplier` grows with a repetition. Absent: the model's own default,
+     * else 1.75. Range: at least 1 and at most 100.
+     */
+    fun dry_base(dry_base: Double?): CompletionRequestBuilder =
+        apply { this.dry_base = dry_base }
+
+    /**
+     * `dry_multiplier` begins at repetitions of this length. Absent: the model's own
+     * default, else 2. Range: at least 1. Unit: tokens.
+     */
+    fun dry_allowed_length(dry_allowed_length: Long?): CompletionRequestBuilder =
+        apply { this.dry_allowed_length = dry_allowed_length }
+
+    /**
+     * Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all,
+     * 0: none. Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+     */
+    fun dry_penalty_last_n(dry_penalty_last_n: Long?): CompletionRequestBuilder =
+        apply { this.dry_penalty_last_n = dry_penalty_last_n }
+
+    /**
+     * A token that contains one of these texts ends repetitions that `dry_multiplier`
+     * counts, as a special token does. Absent: a line's end, a colon, a quotation mark and
+     * an asterisk. Length: at least 1. Items: at most 64.
+     */
+    fun dry_sequence_breakers(dry_sequence_breakers: List<String>?): CompletionRequestBuilder =
+        apply { this.dry_sequence_breakers = dry_sequence_breakers }
+
+    /**
      * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
      * most 100.
      */
@@ -2426,6 +3006,14 @@ class CompletionRequestBuilder(
         frequency_penalty = frequency_penalty,
         presence_penalty = presence_penalty,
         repetition_penalty = repetition_penalty,
+        top_n_sigma = top_n_sigma,
+        xtc_probability = xtc_probability,
+        xtc_threshold = xtc_threshold,
+        dry_multiplier = dry_multiplier,
+        dry_base = dry_base,
+        dry_allowed_length = dry_allowed_length,
+        dry_penalty_last_n = dry_penalty_last_n,
+        dry_sequence_breakers = dry_sequence_breakers,
         logit_bias = logit_bias,
         seed = seed,
         logprobs = logprobs,

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "fcfd0a30cf6eed61"
+internal const val SCHEMA_HASH = "a78f1cfbb7a83267"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -790,6 +790,52 @@ data class ChatCompletionRequest(
      */
     val repetition_penalty: Double? = null,
     /**
+     * Keeps tokens whose logit is at most this many standard deviations below the largest;
+     * 0 or less keeps all. Absent: the model's own default, else 0. Range: at least -1 and
+     * at most 1000.
+     */
+    val top_n_sigma: Double? = null,
+    /**
+     * How often (of 1) the likeliest tokens are excluded, all but the last one that
+     * `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+     * at least 0 and at most 1.
+     */
+    val xtc_probability: Double? = null,
+    /**
+     * From which probability on `xtc_probability` counts a token among the likeliest; over
+     * 0.5 there is no second one. Absent: the model's own default, else 0.1. Range: at
+     * least 0 and at most 1.
+     */
+    val xtc_threshold: Double? = null,
+    /**
+     * Lowers the logit of a token that would go on with a repetition, in prompt and
+     * answer: by this much times `dry_base` to the power of what the repetition is longer
+     * than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least
+     * 0 and at most 100.
+     */
+    val dry_multiplier: Double? = null,
+    /**
+     * How fast `dry_multiplier` grows with a repetition. Absent: the model's own default,
+     * else 1.75. Range: at least 1 and at most 100.
+     */
+    val dry_base: Double? = null,
+    /**
+     * `dry_multiplier` begins at repetitions of this length. Absent: the model's own
+     * default, else 2. Range: at least 1. Unit: tokens.
+     */
+    val dry_allowed_length: Long? = null,
+    /**
+     * Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all,
+     * 0: none. Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+     */
+    val dry_penalty_last_n: Long? = null,
+    /**
+     * A token that contains one of these texts ends repetitions that `dry_multiplier`
+     * counts, as a special token does. Absent: a line's end, a colon, a quotation mark and
+     * an asterisk. Length: at least 1. Items: at most 64.
+     */
+    val dry_sequence_breakers: List<String>? = null,
+    /**
      * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
      * most 100.
      */
@@ -891,6 +937,14 @@ data class ChatCompletionRequest(
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -933,6 +987,14 @@ data class ChatCompletionRequest(
         frequency_penalty,
         presence_penalty,
         repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
         logit_bias,
         seed,
         logprobs,
@@ -977,6 +1039,14 @@ data class ChatCompletionRequest(
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Boolean = false,
@@ -1019,6 +1089,14 @@ data class ChatCompletionRequest(
         frequency_penalty,
         presence_penalty,
         repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
         logit_bias,
         seed,
         logprobs,
@@ -1177,6 +1255,52 @@ data class CompletionRequest(
      */
     val repetition_penalty: Double? = null,
     /**
+     * Keeps tokens whose logit is at most this many standard deviations below the largest;
+     * 0 or less keeps all. Absent: the model's own default, else 0. Range: at least -1 and
+     * at most 1000.
+     */
+    val top_n_sigma: Double? = null,
+    /**
+     * How often (of 1) the likeliest tokens are excluded, all but the last one that
+     * `xtc_threshold` counts among them. Absent: the model's own default, else 0. Range:
+     * at least 0 and at most 1.
+     */
+    val xtc_probability: Double? = null,
+    /**
+     * From which probability on `xtc_probability` counts a token among the likeliest; over
+     * 0.5 there is no second one. Absent: the model's own default, else 0.1. Range: at
+     * least 0 and at most 1.
+     */
+    val xtc_threshold: Double? = null,
+    /**
+     * Lowers the logit of a token that would go on with a repetition, in prompt and
+     * answer: by this much times `dry_base` to the power of what the repetition is longer
+     * than `dry_allowed_length`. Absent: the model's own default, else 0. Range: at least
+     * 0 and at most 100.
+     */
+    val dry_multiplier: Double? = null,
+    /**
+     * How fast `dry_multiplier` grows with a repetition. Absent: the model's own default,
+     * else 1.75. Range: at least 1 and at most 100.
+     */
+    val dry_base: Double? = null,
+    /**
+     * `dry_multiplier` begins at repetitions of this length. Absent: the model's own
+     * default, else 2. Range: at least 1. Unit: tokens.
+     */
+    val dry_allowed_length: Long? = null,
+    /**
+     * Among how many of the last tokens `dry_multiplier` looks for repetitions; -1: all,
+     * 0: none. Absent: the model's own default, else -1. Range: at least -1. Unit: tokens.
+     */
+    val dry_penalty_last_n: Long? = null,
+    /**
+     * A token that contains one of these texts ends repetitions that `dry_multiplier`
+     * counts, as a special token does. Absent: a line's end, a colon, a quotation mark and
+     * an asterisk. Length: at least 1. Items: at most 64.
+     */
+    val dry_sequence_breakers: List<String>? = null,
+    /**
      * Adds to the logits of tokens: from token id to bias. Range: at least -100 and at
      * most 100.
      */
@@ -1234,6 +1358,14 @@ data class CompletionRequest(
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1261,6 +1393,14 @@ data class CompletionRequest(
         frequency_penalty,
         presence_penalty,
         repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
         logit_bias,
         seed,
         logprobs,
@@ -1290,6 +1430,14 @@ data class CompletionRequest(
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1317,6 +1465,14 @@ data class CompletionRequest(
         frequency_penalty,
         presence_penalty,
         repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
         logit_bias,
         seed,
         logprobs,
@@ -1346,6 +1502,14 @@ data class CompletionRequest(
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1373,6 +1537,14 @@ data class CompletionRequest(
         frequency_penalty,
         presence_penalty,
         repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
         logit_bias,
         seed,
         logprobs,
@@ -1402,6 +1574,14 @@ data class CompletionRequest(
         frequency_penalty: Double? = null,
         presence_penalty: Double? = null,
         repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
         logit_bias: Map<Int, Double>? = null,
         seed: Long? = null,
         logprobs: Long? = null,
@@ -1429,6 +1609,14 @@ data class CompletionRequest(
         frequency_penalty,
         presence_penalty,
         repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
         logit_bias,
         seed,
         logprobs,

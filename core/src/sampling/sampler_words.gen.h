@@ -1,17 +1,17 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: fcfd0a30cf6eed61
+// Schema hash: a78f1cfbb7a83267
 //
 // What the core hands to the kernels that sample on a GPU: records of 32-bit words, a float as its
 // bits. The kernels have the same in compiler/kernels/gpu/sampler_words_gen.py.
-#ifndef MLC_MODEL_SAMPLER_WORDS_GEN_H_
-#define MLC_MODEL_SAMPLER_WORDS_GEN_H_
+#ifndef MLC_SAMPLING_SAMPLER_WORDS_GEN_H_
+#define MLC_SAMPLING_SAMPLER_WORDS_GEN_H_
 
 #include <cstdint>
 
 namespace mlc {
 
 // Of the records below; a library of another version is not asked to sample.
-inline constexpr int kSamplerVersion = 38060;
+inline constexpr int kSamplerVersion = 28476;
 
 // One token to be chosen. The mask and the changes lie in a list of words beside the tasks.
 struct TaskWords {
@@ -24,9 +24,11 @@ struct TaskWords {
   float scale = 1;            // 1 / temperature, 1e6 at most.
   float top_p = 1;            // As in requests.
   float min_p = 0;            // As in requests.
+  float top_n_sigma = 0;      // As in requests; 0: all tokens.
+  float xtc_threshold = 2;    // As in requests; over 1: none is excluded.
   float uniform = 0;          // A random number in [0, 1).
 };
-static_assert(sizeof(TaskWords) == 10 * sizeof(int32_t));
+static_assert(sizeof(TaskWords) == 12 * sizeof(int32_t));
 
 // What happens to a finite logit before the mask.
 struct LogitChange {
@@ -39,4 +41,4 @@ static_assert(sizeof(LogitChange) == 4 * sizeof(int32_t));
 
 }  // namespace mlc
 
-#endif  // MLC_MODEL_SAMPLER_WORDS_GEN_H_
+#endif  // MLC_SAMPLING_SAMPLER_WORDS_GEN_H_
