@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from codegen.schema.base import Model, OneOf, field
-from codegen.schema.responses import (
-    Response,
+from codegen.schema.response_items import (
     ResponseLogprob,
     ResponseOutputItem,
     ResponseOutputText,
     ResponseReasoningText,
 )
+from codegen.schema.responses import Response
 
 
 class _Event(Model):
@@ -118,6 +118,50 @@ class ResponseFunctionCallArgumentsDoneEvent(_PieceEvent):
     arguments: str = field(..., "The arguments as JSON text.")
 
 
+class ResponseMCPListToolsInProgressEvent(_PieceEvent):
+    """An MCP server is asked for its tools."""
+
+    type: Literal["response.mcp_list_tools.in_progress"] = field(..., "The kind of event.")
+
+
+class ResponseMCPListToolsCompletedEvent(_PieceEvent):
+    """The tools are known."""
+
+    type: Literal["response.mcp_list_tools.completed"] = field(..., "The kind of event.")
+
+
+class ResponseMCPCallInProgressEvent(_PieceEvent):
+    """A call at an MCP server begins."""
+
+    type: Literal["response.mcp_call.in_progress"] = field(..., "The kind of event.")
+
+
+class ResponseMCPCallArgumentsDeltaEvent(_PieceEvent):
+    """The next piece of such a call's arguments."""
+
+    type: Literal["response.mcp_call_arguments.delta"] = field(..., "The kind of event.")
+    delta: str = field(..., "The piece.")
+
+
+class ResponseMCPCallArgumentsDoneEvent(_PieceEvent):
+    """Such a call's arguments are whole."""
+
+    type: Literal["response.mcp_call_arguments.done"] = field(..., "The kind of event.")
+    arguments: str = field(..., "The arguments as JSON text.")
+
+
+class ResponseMCPCallCompletedEvent(_PieceEvent):
+    """The tool gave a result."""
+
+    type: Literal["response.mcp_call.completed"] = field(..., "The kind of event.")
+
+
+class ResponseMCPCallFailedEvent(_PieceEvent):
+    """The call failed; the model is told."""
+
+    type: Literal["response.mcp_call.failed"] = field(..., "The kind of event.")
+
+
 class ResponseOutputItemDoneEvent(_ItemEvent):
     """An item is whole."""
 
@@ -161,6 +205,13 @@ class ResponseStreamEvent(OneOf):
         | ResponseContentPartDoneEvent
         | ResponseFunctionCallArgumentsDeltaEvent
         | ResponseFunctionCallArgumentsDoneEvent
+        | ResponseMCPListToolsInProgressEvent
+        | ResponseMCPListToolsCompletedEvent
+        | ResponseMCPCallInProgressEvent
+        | ResponseMCPCallArgumentsDeltaEvent
+        | ResponseMCPCallArgumentsDoneEvent
+        | ResponseMCPCallCompletedEvent
+        | ResponseMCPCallFailedEvent
         | ResponseOutputItemDoneEvent
         | ResponseCompletedEvent
         | ResponseIncompleteEvent

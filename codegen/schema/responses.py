@@ -17,6 +17,7 @@ from codegen.schema.response_format import (
     ResponseFormatText,
     SchemaWarning,
 )
+from codegen.schema.response_items import ResponseMCPError, ResponseOutputItem, ResponseStatus
 from codegen.schema.sampling import SamplingFields
 from codegen.schema.tools import ToolChoiceMode
 
@@ -62,6 +63,8 @@ class ResponseItemType(ClosedEnum):
     FUNCTION_CALL = "function_call", "A function call that the model made."
     FUNCTION_CALL_OUTPUT = "function_call_output", "What the function gave."
     REASONING = "reasoning", "What the model thought, as an earlier response gave it."
+    MCP_LIST_TOOLS = "mcp_list_tools", "Tools, as an earlier response gave them; it has no effect."
+    MCP_CALL = "mcp_call", "A call at an MCP server, as an earlier response gave it."
 
 
 class ResponseInputItem(Model):
@@ -78,16 +81,19 @@ class ResponseInputItem(Model):
         None, "The call's id.", required_when=("type", ("function_call", "function_call_output"))
     )
     name: str | None = field(
-        None, "The function's name.", required_when=("type", ("function_call",))
+        None, "The function's name.", required_when=("type", ("function_call", "mcp_call"))
     )
     arguments: str | None = field(
-        None, "The arguments as JSON text.", required_when=("type", ("function_call",))
+        None, "The arguments as JSON text.", required_when=("type", ("function_call", "mcp_call"))
     )
     output: ResponseInputContent | None = field(
         None, "What the function gave.", required_when=("type", ("function_call_output",))
     )
     id: str | None = field(None, "The item's id in the response that it came from.")
     status: str | None = field(None, "The item's status there; it has no effect.")
+    server_label: str | None = field(None, "The MCP server; it has no effect.")
+    tools: list[AnyObject] | None = field(None, "Its tools; they have no effect.")
+    error: ResponseMCPError | None = field(None, "Why a call at an MCP server failed.")
 
 
 class ResponseInput(OneOf):
@@ -102,7 +108,7 @@ class ResponseInput(OneOf):
 class ResponseFunctionTool(Model):
     """A function that the model may call."""
 
-    type: Literal["function"] = field(..., "The kind of tool; only functions exist.")
+    type: Literal["function"] = field(..., "The kind of tool.")
     name: str = field(..., "The function's name, by which the model calls it.", min_length=1)
     description: str | None = field(None, "What the function does.")
     parameters: AnyObject | None = field(
@@ -111,6 +117,32 @@ class ResponseFunctionTool(Model):
     strict: bool | None = field(
         None, "Whether the arguments are held to the schema while they are generated."
     )
+
+
+class ResponseMCPApproval(ClosedEnum):
+    """Which calls must be approved."""
+
+    NEVER = "never", "None."
+
+
+class ResponseMCPTool(Model):
+    """The tools of an MCP server that the settings file names; this server calls them."""
+
+    type: Literal["mcp"] = field(..., "The kind of tool.")
+    server_label: str = field(..., "The server's name in the settings file.", min_length=1)
+    server_description: str | None = field(None, "What it is for; it has no effect.")
+    allowed_tools: list[str] | None = field(
+        None, "Those that the model may call. Absent: all that the settings file allows."
+    )
+    require_approval: ResponseMCPApproval | None = field(
+        None, "Which calls must be approved. Absent: `never`."
+    )
+
+
+class ResponseTool(OneOf):
+    """What the model may call."""
+
+    root: Annotated[ResponseFunctionTool | ResponseMCPTool, Field(discriminator="type")]
 
 
 class ResponseNamedToolChoice(Model):
@@ -202,8 +234,8 @@ class ResponseCreateRequest(SamplingFields):
     )
     include: list[ResponseInclude] | None = field(None, "What is wanted beside the answer.")
     text: ResponseTextConfig | None = field(None, "How the text of the answer is.")
-    tools: list[ResponseFunctionTool] | None = field(
-        None, "The functions that the model may call.", max_length=128
+    tools: list[ResponseTool] | None = field(
+        None, "The functions and MCP servers that the model may call.", max_length=128
     )
     tool_choice: ResponseToolChoice | None = field(
         None, "Which functions are called. Absent: `auto` with tools, `none` without."
@@ -229,18 +261,9 @@ class ResponseCreateRequest(SamplingFields):
         None, "Whether the response is made later; then it must be kept and is not streamed."
     )
     prompt: AnyJson | None = field(None, "A kept prompt: refused.")
-    max_tool_calls: AnyJson | None = field(None, "A bound of the service's own tools: refused.")
-
-
-class ResponseStatus(ClosedEnum):
-    """How far a response or an item is."""
-
-    QUEUED = "queued", "It will be generated."
-    IN_PROGRESS = "in_progress", "It is being generated."
-    COMPLETED = "completed", "It is whole."
-    INCOMPLETE = "incomplete", "It was cut off."
-    FAILED = "failed", "An error ended it."
-    CANCELLED = "cancelled", "The caller ended it."
+    max_tool_calls: int | None = field(
+        None, "The most calls that this server makes at MCP servers. Absent: 16.", ge=1, le=1000
+    )
 
 
 class ResponseErrorCode(ClosedEnum):
@@ -262,79 +285,6 @@ class ResponseIncompleteDetails(Model):
     """Why an answer was cut off."""
 
     reason: Literal["max_output_tokens"] = field(..., "It reached the longest length.")
-
-
-class ResponseTopLogprob(Model):
-    """A token that was likely."""
-
-    token: str = field(..., "The token's text.")
-    bytes: list[int] = field(..., "Its bytes.")
-    logprob: float = field(..., "Its log probability.")
-
-
-class ResponseLogprob(Model):
-    """The log probability of a token."""
-
-    token: str = field(..., "The token's text.")
-    bytes: list[int] = field(..., "Its bytes.")
-    logprob: float = field(..., "Its log probability.")
-    top_logprobs: list[ResponseTopLogprob] = field(..., "The likeliest tokens at its place.")
-
-
-class ResponseOutputText(Model):
-    """The text of an answer."""
-
-    type: Literal["output_text"] = field(..., "The kind of part.")
-    text: str = field(..., "The text.")
-    annotations: list[AnyObject] = field(..., "Always empty.")
-    logprobs: list[ResponseLogprob] = field(..., "Its log probabilities, when asked for.")
-
-
-class ResponseOutputMessage(Model):
-    """The model's message."""
-
-    type: Literal["message"] = field(..., "The kind of item.")
-    id: str = field(..., "The item's id.")
-    status: ResponseStatus = field(..., "How far it is.")
-    role: Literal["assistant"] = field(..., "Who speaks.")
-    content: list[ResponseOutputText] = field(..., "What is said.")
-
-
-class ResponseFunctionToolCall(Model):
-    """A function call that the model made."""
-
-    type: Literal["function_call"] = field(..., "The kind of item.")
-    id: str = field(..., "The item's id.")
-    call_id: str = field(..., "The call's id, which `function_call_output` repeats.")
-    name: str = field(..., "The function's name.")
-    arguments: str = field(..., "The arguments as JSON text.")
-    status: ResponseStatus = field(..., "How far it is.")
-
-
-class ResponseReasoningText(Model):
-    """A stretch of thought."""
-
-    type: Literal["reasoning_text"] = field(..., "The kind of part.")
-    text: str = field(..., "The text.")
-
-
-class ResponseReasoningItem(Model):
-    """What the model thought before it answered."""
-
-    type: Literal["reasoning"] = field(..., "The kind of item.")
-    id: str = field(..., "The item's id.")
-    summary: list[AnyObject] = field(..., "Always empty: the thought is given whole.")
-    content: list[ResponseReasoningText] = field(..., "The thought.")
-    status: ResponseStatus = field(..., "How far it is.")
-
-
-class ResponseOutputItem(OneOf):
-    """A message, a function call or a thought."""
-
-    root: Annotated[
-        ResponseOutputMessage | ResponseFunctionToolCall | ResponseReasoningItem,
-        Field(discriminator="type"),
-    ]
 
 
 class ResponseInputTokensDetails(Model):
@@ -386,7 +336,7 @@ class Response(Model):
     temperature: float | None = field(None, "As it was asked for.", always=True)
     text: ResponseTextConfig = field(..., "How the text was to be.")
     tool_choice: ResponseToolChoice = field(..., "Which functions were to be called.")
-    tools: list[ResponseFunctionTool] = field(..., "The functions.")
+    tools: list[ResponseTool] = field(..., "As they were asked for.")
     top_logprobs: int = field(..., "As it was asked for.")
     top_p: float | None = field(None, "As it was asked for.", always=True)
     truncation: ResponseTruncation = field(..., "What happens to a conversation that is too long.")

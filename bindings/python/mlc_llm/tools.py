@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -63,7 +63,8 @@ __all__ = [
 @dataclass(frozen=True)
 class Tool:
     """A function, and its description for the model. `arguments` reads the model's JSON. `strict`:
-    whether the arguments are held to `parameters`; None: as the engine does by itself."""
+    whether the arguments are held to `parameters`; None: as the engine does by itself.
+    `function_async`: the same function for asyncio, where `function` would block."""
 
     name: str
     description: str | None
@@ -71,6 +72,7 @@ class Tool:
     function: Callable[..., Any]
     arguments: Callable[[str], dict[str, Any]]
     strict: bool | None = True
+    function_async: Callable[..., Awaitable[Any]] | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], *, name: str | None = None) -> Tool:

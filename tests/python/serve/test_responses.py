@@ -226,7 +226,10 @@ def test_faults_have_the_responses_names(chat: str | None, response: str | None)
 
 
 def test_every_sampling_field_is_handed_on() -> None:
-    given = {name: 1 for name in SAMPLING_NUMBERS} | {"logit_bias": {"3": 2}, "seed": 7}
+    given = {
+        **{name: 1 for name in SAMPLING_NUMBERS},
+        **{"logit_bias": {"3": 2}, "seed": 7, "dry_sequence_breakers": ["x"]},
+    }
     assert given.keys() == set(SAMPLING_FIELDS)
     asked = RESPONSES.parse(json.dumps({"input": "Hi", **given}).encode())
     chat = to_chat(asked)

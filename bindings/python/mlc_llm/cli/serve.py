@@ -17,6 +17,7 @@ from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides, size_in_b
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
+    from mlc_llm.sdk.mcp_servers import MCPServer
     from mlc_llm.serve.catalogue import Catalogue, ModelSpec
     from mlc_llm.serve.loading import Load
     from mlc_llm.serve.registry import ModelRegistry
@@ -200,6 +201,7 @@ def run(args: argparse.Namespace) -> None:
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
     max_connections, backlog = limit_connections(args.max_connections)
+    known = known_models(args)
     options = ServeOptions(
         host=args.host,
         allow_hosts=tuple(args.allow_hosts),
@@ -221,11 +223,11 @@ def run(args: argparse.Namespace) -> None:
         request_timeout=args.request_timeout,
         keep_alive=args.keep_alive,
         stalled_timeout=args.stalled_timeout,
+        mcp_servers=known.mcp_servers,
     )
     return_large_buffers()
     drain = Drain()
     steps = LoadingSteps(steps_for(args))
-    known = known_models(args)
     models = ModelRegistry(
         steps, any_name=args.any_model_name, catalogue=known.catalogue, limits=_limits(args)
     )
@@ -280,14 +282,17 @@ def _limits(args: argparse.Namespace) -> ModelLimits:
 
 @dataclass(frozen=True)
 class KnownModels:
-    """The models that requests load, and those of them that are loaded at the start."""
+    """The models that requests load, those of them that are loaded at the start, and the MCP
+    servers whose tools requests may name."""
 
     catalogue: Catalogue | None = None
     at_start: tuple[ModelSpec, ...] = ()
+    mcp_servers: tuple[MCPServer, ...] = ()
 
 
 def known_models(args: argparse.Namespace) -> KnownModels:
-    """The models of the settings file, of folders, and those kept here."""
+    """The models of the settings file, of folders, and those kept here; the file's MCP servers."""
+    from mlc_llm.cli.mcp import read_mcp_servers
     from mlc_llm.serve import catalogue
     from mlc_llm.serve.models_file import ModelSettings, read_models
     from mlc_llm.serve.settings_file import read_settings
@@ -296,9 +301,11 @@ def known_models(args: argparse.Namespace) -> KnownModels:
         return KnownModels()
     template = _spec(args, None)
     settings = ModelSettings(template, (), ())
+    mcp_servers: tuple[MCPServer, ...] = ()
     if args.settings:
         table = read_settings(args.settings)
         settings = read_models(table, template)
+        mcp_servers = tuple(read_mcp_servers(table))
         table.end()
     sources = []
     for folder in map(Path, args.models_dir):
@@ -307,8 +314,10 @@ def known_models(args: argparse.Namespace) -> KnownModels:
         sources.append(catalogue.models_in(folder.absolute(), settings.defaults))
     if args.kept_models:
         sources.append(catalogue.kept_here(settings.defaults))
+    if not (settings.models or sources):
+        return KnownModels(mcp_servers=mcp_servers)
     at_start = tuple(spec for spec in settings.models if spec.names[0] in settings.at_start)
-    return KnownModels(catalogue.Catalogue(settings.models, sources), at_start)
+    return KnownModels(catalogue.Catalogue(settings.models, sources), at_start, mcp_servers)
 
 
 def _jobs(

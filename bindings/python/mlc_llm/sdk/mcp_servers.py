@@ -15,7 +15,7 @@ import concurrent.futures
 import contextlib
 import importlib.util
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -73,6 +73,11 @@ class MCPTools:
             self.close()
             raise
 
+    @property
+    def connected(self) -> bool:
+        """Whether all connections stand."""
+        return all(connection.is_open for connection in self._connections)
+
     def asks(self, name: str) -> bool:
         """Whether the user is to be asked before a call of this tool."""
         return self._asks.get(name, True)
@@ -117,12 +122,22 @@ class MCPTools:
                     function=self._caller(connection, tool.name),
                     arguments=_read_arguments,
                     strict=None,
+                    function_async=self._async_caller(connection, tool.name),
                 )
             )
 
     def _caller(self, connection: _Connection, name: str) -> Callable[..., str]:
         def call(**arguments: Any) -> str:
             return str(self._wait(connection.call(name, arguments)))
+
+        return call
+
+    def _async_caller(
+        self, connection: _Connection, name: str
+    ) -> Callable[..., Coroutine[Any, Any, str]]:
+        async def call(**arguments: Any) -> str:
+            work = connection.call(name, arguments)
+            return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
         return call
 
@@ -158,6 +173,11 @@ class _Connection:
         self._task: asyncio.Task[None] | None = None
         self._client: Any = None
 
+    @property
+    def is_open(self) -> bool:
+        ended = self._task is None or self._task.done() or self._closing.is_set()
+        return not ended
+
     async def open(self) -> Sequence[Any]:
         """Connects. Returns the server's tools."""
         ready: asyncio.Future[Sequence[Any]] = asyncio.get_running_loop().create_future()
@@ -178,11 +198,19 @@ class _Connection:
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """The text of a tool's result. An error of the tool is raised."""
-        if self._task is None or self._task.done():
+        if not self.is_open:
             raise self._unavailable("the connection has ended")
-        result = await asyncio.wait_for(
-            self._client.call_tool(name, dict(arguments)), self.server.timeout
-        )
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED
+
+        try:
+            result = await asyncio.wait_for(
+                self._client.call_tool(name, dict(arguments)), self.server.timeout
+            )
+        except MCPError as error:
+            if error.code == CONNECTION_CLOSED:
+                self._closing.set()
+            raise
         text = "\n".join(_text_of(part) for part in result.content)
         if len(text) > self.server.max_result_chars:
             text = text[: self.server.max_result_chars] + _CUT

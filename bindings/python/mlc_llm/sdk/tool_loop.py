@@ -101,7 +101,9 @@ class ToolLoop:
         """The next request. `tool_choice` is only in the first one; otherwise the loop would never
         end."""
         request = {**self._params, "messages": list(self._messages)}
-        request["tools"] = [tool.definition() for tool in self._tools.values()]
+        # The caller runs the calls of its own definitions.
+        definitions = [tool.definition() for tool in self._tools.values()]
+        request["tools"] = [*self._params.get("tools", ()), *definitions]
         request["stream_options"] = {"include_usage": True}
         if self._limit_reached:
             request["tool_choice"] = "none"
@@ -122,6 +124,10 @@ class ToolLoop:
         message = {"role": "tool", "tool_call_id": result.call.id, "content": result.content}
         self._messages.append(message)
         return ToolRunResult(result)
+
+    def has(self, name: str) -> bool:
+        """Whether it is the name of one of the loop's tools."""
+        return name in self._tools
 
     def ended(self) -> ToolRunEnd:
         assert self._completion is not None
@@ -268,18 +274,18 @@ async def loop_events_async(
         for planned in calls:
             yield ToolRunCall(planned.call)
             approved.append(await _is_approved_async(planned, approve))
-        async with _Work(calls, approved) as work:
+        async with Work(calls, approved) as work:
             for result in work:
                 yield loop.answer(await result)
     yield loop.ended()
 
 
-class _Work(AbstractAsyncContextManager["list[asyncio.Task[ToolResult]]"]):
+class Work(AbstractAsyncContextManager["list[asyncio.Task[ToolResult]]"]):
     """Running calls. All of them have ended when the block is left."""
 
     def __init__(self, calls: Sequence[PlannedCall], approved: Sequence[bool]) -> None:
         self._tasks = [
-            asyncio.ensure_future(_call_async(planned, yes))
+            asyncio.ensure_future(call_async(planned, yes))
             for planned, yes in zip(calls, approved, strict=True)
         ]
 
@@ -299,11 +305,12 @@ async def _is_approved_async(planned: PlannedCall, approve: AsyncApprove | None)
     return await answer if inspect.isawaitable(answer) else answer
 
 
-async def _call_async(planned: PlannedCall, approved: bool) -> ToolResult:
+async def call_async(planned: PlannedCall, approved: bool) -> ToolResult:
     if planned.tool is None or not approved:
         return planned.not_made()
     try:
-        value = planned.tool.function(**planned.arguments)
+        function = planned.tool.function_async or planned.tool.function
+        value = function(**planned.arguments)
         return planned.returned(await value if inspect.isawaitable(value) else value)
     except Exception as error:
         return planned.failed(error)

@@ -32,6 +32,7 @@ from mlc_llm.serve.api_prefix import PrefixMiddleware
 from mlc_llm.serve.errors import response_of
 from mlc_llm.serve.lifecycle import Drain, DrainMiddleware
 from mlc_llm.serve.limits import AccessMiddleware, BodyMiddleware
+from mlc_llm.serve.mcp_host import MCPHost
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.origin import OriginMiddleware
 from mlc_llm.serve.registry import ModelRegistry
@@ -53,12 +54,14 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     """The server for `models`. It unloads them when it shuts down."""
     drain = drain or Drain()
     responses = ResponseState(options)
+    mcp = MCPHost(options.mcp_servers)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         gc.unfreeze()
         await responses.close()
+        mcp.close()
         models.close()
 
     app = _Application(
@@ -75,6 +78,7 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.state.models = models
     app.state.drain = drain
     app.state.responses = responses
+    app.state.mcp = mcp
     app.state.options = options
     routers = [routes.inference, tokenizer_routes.router, ollama_routes.router, routes.service]
     routers += [responses_routes.router, page_routes.router]

@@ -71,10 +71,17 @@ class RequestHandler:
     """Handles one request: waits for its model, runs it in the core, formats the answer, and
     applies the time limits."""
 
-    def __init__(self, lease: Lease, answer_format: AnswerFormat, options: ServeOptions) -> None:
-        """`lease`: whoever took it releases it when the request has ended."""
+    def __init__(
+        self,
+        lease: Lease,
+        answer_format: AnswerFormat,
+        options: ServeOptions,
+        core: CoreRequest | None = None,
+    ) -> None:
+        """`lease`: whoever took it releases it when the request has ended. `core`: another kind of
+        request than the usual one."""
         self._lease = lease
-        self._core = CoreRequest()
+        self._core = core or CoreRequest()
         self._format = answer_format
         self._options = options
         self._times = RequestTimes()

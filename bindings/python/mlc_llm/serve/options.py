@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlc_llm.sdk.mcp_servers import MCPServer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +22,7 @@ class ServeOptions:
     allow_methods: tuple[str, ...] = ("*",)
     allow_headers: tuple[str, ...] = ("*",)
     api_prefix: str = ""  # the path below which all routes lie, without a slash at its end
+    mcp_servers: tuple[MCPServer, ...] = ()  # whose tools requests may name
     enable_debug: bool = False
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20

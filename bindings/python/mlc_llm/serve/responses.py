@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from mlc_llm.serve.inference import AnswerFormat
 from mlc_llm.serve.responses_items import (
     CallItem,
     EventWriter,
+    MCPCallItem,
+    MCPListItem,
     MessageItem,
     OutputItem,
     ReasoningItem,
 )
 from mlc_llm.serve.responses_request import param_of
+from mlc_llm.serve.tool_request import RESULT, TURNS
+
+if TYPE_CHECKING:
+    from mlc_llm.tools import Tool
 
 _ERROR_CODES = {
     "rate_limit_error": "rate_limit_exceeded",
@@ -32,9 +39,14 @@ class ResponsesAnswerFormat(AnswerFormat):
     """One response, made from the only choice of a chat completion: thoughts, text and calls."""
 
     def __init__(
-        self, asked: Mapping[str, Any], model: str, keep: Callable[[dict[str, Any]], None] = _forget
+        self,
+        asked: Mapping[str, Any],
+        model: str,
+        keep: Callable[[dict[str, Any]], None] = _forget,
+        mcp: Mapping[str, Sequence[Tool]] = MappingProxyType({}),
     ) -> None:
-        """`keep` gets the response when it has ended."""
+        """`keep` gets the response when it has ended. `mcp`: the tools of each MCP server that the
+        model may call."""
         self._asked = asked
         self._keep = keep
         self._model = model
@@ -45,23 +57,34 @@ class ResponsesAnswerFormat(AnswerFormat):
         self._current: OutputItem | None = None
         self._call_index: int | None = None  # index of the call that is being written
         self._finish: str | None = None
-        self._usage: Mapping[str, Any] | None = None
+        self._usage: dict[str, Any] = {}  # of all turns
+        self._mcp = mcp
+        self._server_of = {tool.name: server for server, tools in mcp.items() for tool in tools}
+        self._mcp_calls: dict[str, MCPCallItem] = {}  # whose results are to come, by their ids
         self._warnings: list[Any] | None = None
 
     def begin(self) -> bytes:
         response = self.describe("in_progress")
-        return self._events.write("response.created", response=response) + self._events.write(
-            "response.in_progress", response=response
-        )
+        out = self._events.write("response.created", response=response)
+        out += self._events.write("response.in_progress", response=response)
+        return out + self._list_tools()
+
+    def _list_tools(self) -> bytes:
+        out = b""
+        for server, tools in self._mcp.items():
+            out += self._open(MCPListItem(self._events, len(self._items), server, tools))
+        return out + self._close("completed")
 
     def chunk(self, text: str) -> bytes:
         chunk = json.loads(text)
-        self._usage = chunk.get("usage") or self._usage
+        if result := chunk.get(RESULT):
+            return self._take_result(result)
+        _add_usage(self._usage, chunk.get("usage") or {})
         self._warnings = chunk.get("warnings") or self._warnings
         return b"".join(self._take(choice, choice["delta"]) for choice in chunk["choices"])
 
     def done(self) -> bytes:
-        if not self._items:  # an empty answer is still a message
+        if self._is_empty():  # an empty answer is still a message
             return self._switch(MessageItem) + self.done()
         out = self._close(self._status())
         kind = "response.incomplete" if self._status() == "incomplete" else "response.completed"
@@ -70,11 +93,17 @@ class ResponsesAnswerFormat(AnswerFormat):
     def whole(self, text: str) -> str:
         """The same, without the events."""
         answer = json.loads(text)
-        choice = answer["choices"][0]
-        self._usage = answer.get("usage")
-        self._warnings = answer.get("warnings")
-        self._take(choice, choice["message"])
-        if not self._items:
+        self._list_tools()
+        for turn in answer.get(TURNS, [answer]):
+            if result := turn.get(RESULT):
+                self._take_result(result)
+                continue
+            choice = turn["choices"][0]
+            _add_usage(self._usage, turn.get("usage") or {})
+            self._warnings = turn.get("warnings") or self._warnings
+            self._take(choice, choice["message"])
+            self._close(self._status())
+        if self._is_empty():
             self._switch(MessageItem)
         self._close(self._status())
         return json.dumps(self._ended(self._status()))
@@ -117,19 +146,33 @@ class ResponsesAnswerFormat(AnswerFormat):
             return b""
         return self._open(kind(self._events, len(self._items)))
 
+    def _is_empty(self) -> bool:
+        return all(isinstance(item, MCPListItem) for item in self._items)
+
+    def _take_result(self, result: Mapping[str, Any]) -> bytes:
+        out = self._close("completed")
+        return out + self._mcp_calls.pop(result["id"]).take(result)
+
     def _take_call(self, call: Mapping[str, Any], index: int) -> bytes:
         """The first piece of a call has its id and name. Later pieces have only its index."""
         function = call.get("function") or {}
         out = b""
-        if index != self._call_index or not isinstance(self._current, CallItem):
-            name = function.get("name") or ""
-            item = CallItem(self._events, len(self._items), call.get("id") or "", name)
-            out = self._open(item)
+        kinds = (CallItem, MCPCallItem)
+        if index != self._call_index or not isinstance(self._current, kinds):
+            out = self._open(self._call_item(call.get("id") or "", function.get("name") or ""))
             self._call_index = index
-        assert isinstance(self._current, CallItem)
+        assert isinstance(self._current, kinds)
         if arguments := function.get("arguments"):
             out += self._current.add(arguments)
         return out
+
+    def _call_item(self, call_id: str, name: str) -> OutputItem:
+        server = self._server_of.get(name)
+        if server is None:
+            return CallItem(self._events, len(self._items), call_id, name)
+        item = MCPCallItem(self._events, len(self._items), server, name)
+        self._mcp_calls[call_id] = item
+        return item
 
     def _open(self, item: OutputItem) -> bytes:
         out = self._close("completed")
@@ -139,6 +182,8 @@ class ResponsesAnswerFormat(AnswerFormat):
 
     def _close(self, status: str) -> bytes:
         item, self._current = self._current, None
+        if isinstance(item, MCPCallItem):  # its result is to come
+            return item.end_arguments()
         return b"" if item is None else item.close(status)
 
     # The response object
@@ -188,6 +233,15 @@ class ResponsesAnswerFormat(AnswerFormat):
             "user": asked.get("user"),
             **({"warnings": self._warnings} if self._warnings else {}),
         }
+
+
+def _add_usage(total: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Adds the numbers, also those of inner objects."""
+    for name, value in more.items():
+        if isinstance(value, Mapping):
+            _add_usage(total.setdefault(name, {}), value)
+        elif isinstance(value, int | float):
+            total[name] = total.get(name, 0) + value
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlc_llm.tools import Tool
 
 Logprobs = Sequence[Mapping[str, Any]]
 
@@ -156,6 +159,74 @@ class CallItem(OutputItem):
         return self._event(
             "response.function_call_arguments.done", name=self._name, arguments=self._arguments
         )
+
+
+class MCPListItem(OutputItem):
+    """The tools of an MCP server that the model may call. They are known already."""
+
+    kind, id_prefix = "mcp_list_tools", "mcpl"
+
+    def __init__(self, events: EventWriter, index: int, server: str, tools: Sequence[Tool]) -> None:
+        super().__init__(events, index)
+        self._server, self._tools = server, tools
+
+    def open(self) -> bytes:
+        return super().open() + self._event("response.mcp_list_tools.in_progress")
+
+    def describe(self) -> dict[str, Any]:
+        tools = [
+            {"name": one.name, "description": one.description, "input_schema": one.parameters}
+            for one in self._tools
+        ]
+        return {"type": self.kind, "id": self.id, "server_label": self._server, "tools": tools}
+
+    def _end(self) -> bytes:
+        return self._event("response.mcp_list_tools.completed")
+
+
+class MCPCallItem(OutputItem):
+    """A call at an MCP server. It is closed when its result has come."""
+
+    kind, id_prefix = "mcp_call", "mcp"
+
+    def __init__(self, events: EventWriter, index: int, server: str, name: str) -> None:
+        super().__init__(events, index)
+        self._server, self._name, self._arguments = server, name, ""
+        self._output: str | None = None
+        self._error: dict[str, Any] | None = None
+
+    def open(self) -> bytes:
+        return super().open() + self._event("response.mcp_call.in_progress")
+
+    def add(self, piece: str) -> bytes:
+        self._arguments += piece
+        return self._event("response.mcp_call_arguments.delta", delta=piece)
+
+    def end_arguments(self) -> bytes:
+        return self._event("response.mcp_call_arguments.done", arguments=self._arguments)
+
+    def take(self, result: Mapping[str, Any]) -> bytes:
+        """`result`: as `tool_request.RESULT` has it."""
+        returned = result["outcome"] == "returned"
+        self._output = result["content"] if returned else None
+        if not returned:
+            said = [{"type": "text", "text": result["content"]}]
+            self._error = {"type": "mcp_tool_execution_error", "content": said}
+        return self.close("completed" if returned else "failed")
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            **super().describe(),
+            "server_label": self._server,
+            "name": self._name,
+            "arguments": self._arguments,
+            "output": self._output,
+            "error": self._error,
+        }
+
+    def _end(self) -> bytes:
+        failed = self._status != "completed"
+        return self._event("response.mcp_call.failed" if failed else "response.mcp_call.completed")
 
 
 def _logprob(entry: Mapping[str, Any]) -> dict[str, Any]:

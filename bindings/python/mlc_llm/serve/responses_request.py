@@ -40,8 +40,8 @@ def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
         chat |= {"logprobs": True, "top_logprobs": asked.get("top_logprobs") or 0}
     if response_format := _response_format(asked.get("text") or {}):
         chat["response_format"] = response_format
-    if asked.get("tools"):
-        chat["tools"] = [_function(tool) for tool in asked["tools"]]
+    if functions := [tool for tool in asked.get("tools") or () if tool["type"] == "function"]:
+        chat["tools"] = [_function(tool) for tool in functions]
     if choice := asked.get("tool_choice"):
         chat["tool_choice"] = choice if isinstance(choice, str) else _function(choice)
     if effort := (asked.get("reasoning") or {}).get("effort"):
@@ -90,15 +90,20 @@ def _messages(given: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
         if kind == "reasoning":
             thought += "".join(_texts(item.get("content")))
             continue
+        if kind == "mcp_list_tools":
+            continue
         message = _MESSAGES[kind](item)
         if message["role"] == "assistant":
             if thought:
                 message["reasoning_content"] = thought
             thought = ""
-        if kind == "function_call" and messages and messages[-1]["role"] == "assistant":
+        is_call = kind in ("function_call", "mcp_call")
+        if is_call and messages and messages[-1]["role"] == "assistant":
             _join(messages[-1], message)
         else:
             messages.append(message)
+        if kind == "mcp_call":
+            messages.append(_mcp_result(item))
     return messages
 
 
@@ -124,7 +129,25 @@ def _call_output(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": item["call_id"], "content": content}
 
 
-_MESSAGES = {"message": _message, "function_call": _call, "function_call_output": _call_output}
+def _mcp_call(item: Mapping[str, Any]) -> dict[str, Any]:
+    return _call({**item, "call_id": _mcp_id(item)})
+
+
+def _mcp_result(item: Mapping[str, Any]) -> dict[str, Any]:
+    error = "".join(_texts((item.get("error") or {}).get("content")))
+    return _call_output({"call_id": _mcp_id(item), "output": item.get("output") or error})
+
+
+def _mcp_id(item: Mapping[str, Any]) -> str:
+    return item.get("id") or "mcp"
+
+
+_MESSAGES = {
+    "message": _message,
+    "function_call": _call,
+    "function_call_output": _call_output,
+    "mcp_call": _mcp_call,
+}
 
 
 def _content(content: str | list[dict[str, Any]]) -> object:

@@ -14,12 +14,16 @@ from starlette.responses import Response
 
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
+from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import to_chat
 from mlc_llm.serve.responses_state import own_items
-from mlc_llm.serve.state import keep_lease, responses_of
+from mlc_llm.serve.state import keep_lease, mcp_of, responses_of
+from mlc_llm.serve.tool_request import ToolRequest
 from mlc_llm.serve.translated import Asked, Translation, dump
+from mlc_llm.tools import Tool
 
 router = APIRouter(prefix="/v1/responses", tags=["inference"])
 _MAX_LISTED = 100
@@ -32,6 +36,30 @@ async def _after_earlier(request: Request, own: Asked, asked: Asked) -> Asked:
     return {**asked, "input": [*before, *own["input"]]} if before else asked
 
 
+async def _mcp_tools(request: Request, asked: Asked) -> dict[str, list[Tool]]:
+    """The tools of the MCP servers that a request names. Raises MLCError where two tools have the
+    same name."""
+    found: dict[str, list[Tool]] = {}
+    taken = {tool["name"] for tool in asked.get("tools") or () if tool["type"] == "function"}
+    for place, tool in enumerate(asked.get("tools") or ()):
+        if tool["type"] != "mcp":
+            continue
+        server, param = tool["server_label"], f"tools[{place}].server_label"
+        tools = (await mcp_of(request).tools(server, param)).tools
+        allowed = tool.get("allowed_tools")
+        found[server] = [one for one in tools if allowed is None or one.name in allowed]
+        for name in allowed or ():
+            if all(one.name != name for one in tools):
+                words = f"mcp.{server} offers no tool '{name[:100]}'"
+                raise error_of(reasons.INVALID_VALUE, words, param=f"tools[{place}].allowed_tools")
+        for one in found[server]:
+            if one.name in taken:
+                words = f"there are two tools with the name '{one.name}'"
+                raise error_of(reasons.INVALID_VALUE, words, param=param)
+            taken.add(one.name)
+    return {server: tools for server, tools in found.items() if tools}
+
+
 class _Responses(Translation):
     """A response after those that it follows."""
 
@@ -40,17 +68,22 @@ class _Responses(Translation):
         state = responses_of(request)
         own = {**asked, "input": own_items(asked)}
         whole = await _after_earlier(request, own, asked)
+        mcp = await _mcp_tools(request, asked)
         if asked.get("store") is False:
             if asked.get("background"):
                 raise _refused("background", "needs 'store'")
-            answer = ResponsesAnswerFormat(asked, lease.name)
+            answer = ResponsesAnswerFormat(asked, lease.name, mcp=mcp)
         else:
-            answer = ResponsesAnswerFormat(asked, lease.name, partial(state.keep, own))
+            answer = ResponsesAnswerFormat(asked, lease.name, partial(state.keep, own), mcp)
+        core = CoreRequest()
+        if mcp:
+            tools = [tool for tools in mcp.values() for tool in tools]
+            core = ToolRequest(tools, asked.get("max_tool_calls") or MAX_TOOL_CALLS)
         if not asked.get("background"):
-            return await self.submit(request, whole, lease, answer)
+            return await self.submit(request, whole, lease, answer, core)
         if asked.get("stream"):
             raise _refused("stream", "does not go with 'background'; ask for the response later")
-        queued = state.begin(own, answer, lease, dump(to_chat(whole)))
+        queued = state.begin(own, answer, lease, dump(to_chat(whole)), core)
         keep_lease(request, lease)
         return JSONResponse(queued)
 
@@ -65,7 +98,7 @@ class _Counts(Translation):
 
 
 # Fields that need services that this server does not have.
-_REFUSED = ("conversation", "prompt", "max_tool_calls")
+_REFUSED = ("conversation", "prompt")
 _WHY = "This server keeps responses: follow one with 'previous_response_id'."
 _CREATE = _Responses(
     "ResponseCreateRequest",

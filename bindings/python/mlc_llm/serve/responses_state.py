@@ -66,6 +66,7 @@ class ResponseState:
         answer: ResponsesAnswerFormat,
         lease: Lease,
         body: bytes,
+        core: CoreRequest,
     ) -> dict[str, Any]:
         """Begins a response in the background. Returns it as it is now. Releases the lease at its
         end."""
@@ -76,7 +77,7 @@ class ResponseState:
         queued = answer.describe("queued")
         kept = KeptResponse(queued["id"], queued["previous_response_id"], asked["input"], queued)
         self.store.put(kept)
-        running = self._running[kept.id] = _Running(CoreRequest(), lease, kept)
+        running = self._running[kept.id] = _Running(core, lease, kept)
         running.task = asyncio.ensure_future(self._run(running, answer, body))
         running.task.add_done_callback(lambda _: lease.release())
         return queued

@@ -7,6 +7,7 @@ import asyncio
 from starlette.requests import Request
 
 from mlc_llm.serve.lifecycle import Drain
+from mlc_llm.serve.mcp_host import MCPHost
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.responses_state import ResponseState
@@ -31,6 +32,11 @@ def drain_of(request: Request) -> Drain:
 def responses_of(request: Request) -> ResponseState:
     state: ResponseState = request.app.state.responses
     return state
+
+
+def mcp_of(request: Request) -> MCPHost:
+    host: MCPHost = request.app.state.mcp
+    return host
 
 
 async def lease_model(request: Request, name: str | None, *, embeddings: bool = False) -> Lease:

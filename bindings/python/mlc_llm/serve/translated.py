@@ -15,6 +15,7 @@ from starlette.responses import Response
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
+from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.slot import Lease
 from mlc_llm.serve.state import lease_model, options_of
@@ -79,13 +80,15 @@ class Translation:
         asked: Asked,
         lease: Lease,
         answer: AnswerFormat | None = None,
+        core: CoreRequest | None = None,
     ) -> Response:
-        """Runs what was asked in the core. `answer`: another form of the answer."""
+        """Runs what was asked in the core. `answer`: another form of the answer. `core`: another
+        kind of request in it."""
         route, fields = self.to_core(asked)
         body = body_of(request)
         body.data = dump(fields)
         handler = RequestHandler(
-            lease, answer or self.answer(asked, lease.name), options_of(request)
+            lease, answer or self.answer(asked, lease.name), options_of(request), core
         )
         return await handler.run(request, route, body, stream=self.streams(asked))
 

@@ -1,0 +1,254 @@
+"""Responses whose calls of MCP tools the server makes, with the official packages on both sides."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import openai
+import pytest
+
+from mlc_llm.serve.responses_request import to_chat
+from mlc_llm.serve.schemas import all_schemas, reference
+
+from .conftest import running_server
+
+PROGRAM = """
+import os
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # its log is not the server's
+from typing import Literal
+from mcp.server import MCPServer
+
+server = MCPServer("coins")
+
+@server.tool()
+def flip(side: Literal["heads"]) -> str:
+    "Flips a coin."
+    return f"{os.getpid()} shows {side}"
+
+@server.tool()
+def fail(why: Literal["rain"]) -> str:
+    raise ValueError("no coin")
+
+@server.tool()
+def leave(now: Literal["yes"]) -> str:
+    os._exit(3)
+
+server.run()
+"""
+SETTINGS = """
+[mcp.coins]
+command = {command}
+allow = ["*"]
+ask = false
+
+[mcp.same]
+command = {command}
+allow = ["flip"]
+ask = false
+
+[mcp.asks]
+command = {command}
+allow = ["flip"]
+
+[mcp.gone]
+command = ["/no/such/program"]
+allow = ["*"]
+ask = false
+"""
+FLIP: dict[str, Any] = {
+    "type": "mcp",
+    "server_label": "coins",
+    "allowed_tools": ["flip"],
+    "require_approval": "never",
+}
+ASKED: dict[str, Any] = {
+    "model": "fake-model",
+    "input": "Flip a coin.",
+    "tools": [FLIP],
+    "tool_choice": "required",  # in the first turn, so the fake model calls
+    "max_output_tokens": 400,
+    "temperature": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
+    folder = tmp_path_factory.mktemp("mcp")
+    (folder / "coins.py").write_text(PROGRAM)
+    command = json.dumps([sys.executable, str(folder / "coins.py")])
+    (folder / "models.toml").write_text(SETTINGS.format(command=command))
+    with running_server("--settings", str(folder / "models.toml")) as url:
+        yield openai.OpenAI(base_url=f"{url}/v1", api_key="-", max_retries=0)
+
+
+def check(schema: str, value: object) -> None:
+    components = {"components": {"schemas": all_schemas()}}
+    jsonschema_rs.validate({**reference(schema), **components}, value)
+
+
+def kinds(response: Any) -> list[str]:
+    return [item.type for item in response.output]
+
+
+def call_of(response: Any) -> Any:
+    """The only call; the fake model may have said something before."""
+    (call,) = (item for item in response.output if item.type == "mcp_call")
+    return call
+
+
+def test_the_server_calls_and_the_model_goes_on(client: openai.OpenAI) -> None:
+    response = client.responses.create(**ASKED)
+    assert kinds(response) == ["mcp_list_tools", "mcp_call", "message"]
+    listed, call, _ = response.output
+    assert [tool.name for tool in listed.tools] == ["flip"]
+    assert listed.tools[0].input_schema["required"] == ["side"]
+    assert (call.server_label, call.name) == ("coins", "flip")
+    assert json.loads(call.arguments) == {"side": "heads"}
+    assert call.output.endswith(" shows heads") and call.error is None
+    assert response.usage.input_tokens > 2 * len("Flip a coin.")  # of both turns
+    check("Response", response.to_dict())
+
+
+def test_a_stream_tells_the_same(client: openai.OpenAI) -> None:
+    events = list(client.responses.create(**ASKED, stream=True))
+    for event in events:
+        check("ResponseStreamEvent", event.to_dict())
+    told = [event.type for event in events]
+    assert told[:7] == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.mcp_list_tools.in_progress",
+        "response.mcp_list_tools.completed",
+        "response.output_item.done",
+        "response.output_item.added",
+    ]
+    of_call = [kind for kind in told if "mcp_call" in kind and not kind.endswith("delta")]
+    assert of_call == [
+        "response.mcp_call.in_progress",
+        "response.mcp_call_arguments.done",
+        "response.mcp_call.completed",
+    ]
+    assert told[-1] == "response.completed"
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert kinds(events[-1].response) == ["mcp_list_tools", "mcp_call", "message"]
+
+
+def test_a_call_that_fails_is_told_to_the_model(client: openai.OpenAI) -> None:
+    tool = {**FLIP, "allowed_tools": ["fail"]}
+    call = call_of(client.responses.create(**{**ASKED, "tools": [tool]}))
+    assert call.status == "failed" and call.output is None
+    assert "Error executing tool" in call.error.content[0]["text"]
+
+
+def test_a_connection_that_ended_is_made_again(client: openai.OpenAI) -> None:
+    before = client.responses.create(**ASKED).output[1].output
+    assert client.responses.create(**ASKED).output[1].output == before  # the same process
+    tool = {**FLIP, "allowed_tools": ["leave"]}
+    left = client.responses.create(**{**ASKED, "tools": [tool]})
+    assert call_of(left).status == "failed"
+    after = client.responses.create(**ASKED).output[1].output
+    assert after.endswith(" shows heads") and after != before
+
+
+def test_another_response_follows(client: openai.OpenAI) -> None:
+    first = client.responses.create(**ASKED)
+    asked = {**ASKED, "input": "Thanks."}
+    del asked["tools"], asked["tool_choice"]
+    second = client.responses.create(**asked, previous_response_id=first.id)
+    assert kinds(second) == ["message"]
+    items = [item.to_dict() for item in first.output]
+    again = client.responses.create(**{**asked, "input": [*items, _user("Thanks.")]})
+    assert kinds(again) == ["message"]
+
+
+def _user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def _error(text: str) -> dict[str, Any]:
+    return {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
+
+
+def test_calls_are_messages_of_later_requests() -> None:
+    call = {
+        **{"type": "mcp_call", "id": "mcp_1", "server_label": "c", "name": "flip"},
+        **{"arguments": "{}", "output": "heads", "error": None},
+    }
+    failed = {**call, "id": "mcp_2", "output": None, "error": _error("rain")}
+    items = [_user("x"), {"type": "mcp_list_tools", "tools": []}, call, failed]
+    messages = to_chat({"input": items})["messages"]
+    assert [message["role"] for message in messages] == [
+        *("user", "assistant", "tool", "assistant", "tool")
+    ]
+    assert messages[2]["content"] == "heads" and messages[4]["content"] == "rain"
+    assert messages[3]["tool_calls"][0]["id"] == messages[4]["tool_call_id"] == "mcp_2"
+
+
+def test_in_the_background(client: openai.OpenAI) -> None:
+    response = client.responses.create(**ASKED, background=True)
+    deadline = time.monotonic() + 60
+    while response.status in ("queued", "in_progress"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+        response = client.responses.retrieve(response.id)
+    assert response.status == "completed"
+    assert kinds(response) == ["mcp_list_tools", "mcp_call", "message"]
+
+
+def test_a_function_of_the_client_is_its_own_to_call(client: openai.OpenAI) -> None:
+    function = {"type": "function", "name": "mine", "parameters": {"type": "object"}}
+    choice = {"type": "function", "name": "mine"}
+    asked = {**ASKED, "tools": [FLIP, function], "tool_choice": choice}
+    response = client.responses.create(**asked)
+    assert kinds(response) == ["mcp_list_tools", "function_call"]
+    assert response.output[1].name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("change", "param", "words"),
+    [
+        ({"server_label": "no"}, "tools[0].server_label", "there is: coins, same, asks, gone"),
+        ({"server_label": "asks"}, "tools[0].server_label", "ask = false"),
+        ({"allowed_tools": ["no"]}, "tools[0].allowed_tools", "offers no tool 'no'"),
+        ({"require_approval": "always"}, "tools[0].require_approval", "never"),
+    ],
+)
+def test_faults_name_their_field(
+    client: openai.OpenAI, change: dict[str, Any], param: str, words: str
+) -> None:
+    with pytest.raises(openai.BadRequestError, match=words) as refused:
+        client.responses.create(**{**ASKED, "tools": [{**FLIP, **change}]})
+    assert refused.value.param == param
+
+
+def test_other_faults(client: openai.OpenAI) -> None:
+    same = {"type": "mcp", "server_label": "same"}
+    with pytest.raises(openai.BadRequestError, match="two tools with the name 'flip'"):
+        client.responses.create(**{**ASKED, "tools": [FLIP, same]})
+    gone = {"type": "mcp", "server_label": "gone"}
+    for _ in range(2):
+        with pytest.raises(openai.InternalServerError, match="mcp.gone") as refused:
+            client.responses.create(**{**ASKED, "tools": [gone]})
+        assert refused.value.status_code == 503
+
+
+def test_programs_end_with_the_server(tmp_path: Path) -> None:
+    (tmp_path / "coins.py").write_text(PROGRAM)
+    command = json.dumps([sys.executable, str(tmp_path / "coins.py")])
+    (tmp_path / "models.toml").write_text(SETTINGS.format(command=command))
+    with running_server("--settings", str(tmp_path / "models.toml")) as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="-", max_retries=0)
+        process = int(client.responses.create(**ASKED).output[1].output.split()[0])
+        os.kill(process, 0)
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{process}").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
