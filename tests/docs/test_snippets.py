@@ -33,7 +33,7 @@ NOT_RUN = {
     "docs/python.md": 1,  # the same
     "docs/new-model.md": 1,  # a family of the reader
     "docs/gpu.md": 3,  # a GPU's driver; tests and benchmarks
-    "docs/mcp.md": 2,  # servers of others
+    "docs/mcp.md": 3,  # servers of others
     "docs/web.md": 1,  # 14 minutes
     "docs/packaging.md": 2,  # a download; three compilations
     "docs/apps-android.md": 2,  # a phone

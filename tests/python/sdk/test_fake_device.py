@@ -62,7 +62,7 @@ def test_an_answer_without_a_limit_has_one(engine: MLCEngine) -> None:
 
 def endless(engine: MLCEngine):
     return engine.chat.completions.create(
-        messages=HELLO, stream=True, debug_config={"ignore_eos": True}
+        messages=HELLO, stream=True, max_tokens=30_000, debug_config={"ignore_eos": True}
     )
 
 

@@ -72,7 +72,7 @@ ASKED: dict[str, Any] = {
     "model": "fake-model",
     "input": "Flip a coin.",
     "tools": [FLIP],
-    "tool_choice": "required",  # in the first turn, so the fake model calls
+    "tool_choice": {"type": "function", "name": "flip"},  # so the fake model calls it once
     "max_output_tokens": 400,
     "temperature": 0,
 }
@@ -88,6 +88,12 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
         yield openai.OpenAI(base_url=f"{url}/v1", api_key="-", max_retries=0)
 
 
+def calling(name: str) -> dict[str, Any]:
+    """The same with another tool."""
+    choice = {"type": "function", "name": name}
+    return {**ASKED, "tools": [{**FLIP, "allowed_tools": [name]}], "tool_choice": choice}
+
+
 def check(schema: str, value: object) -> None:
     components = {"components": {"schemas": all_schemas()}}
     jsonschema_rs.validate({**reference(schema), **components}, value)
@@ -98,7 +104,7 @@ def kinds(response: Any) -> list[str]:
 
 
 def call_of(response: Any) -> Any:
-    """The only call; the fake model may have said something before."""
+    """The only call."""
     (call,) = (item for item in response.output if item.type == "mcp_call")
     return call
 
@@ -142,8 +148,7 @@ def test_a_stream_tells_the_same(client: openai.OpenAI) -> None:
 
 
 def test_a_call_that_fails_is_told_to_the_model(client: openai.OpenAI) -> None:
-    tool = {**FLIP, "allowed_tools": ["fail"]}
-    call = call_of(client.responses.create(**{**ASKED, "tools": [tool]}))
+    call = call_of(client.responses.create(**calling("fail")))
     assert call.status == "failed" and call.output is None
     assert "Error executing tool" in call.error.content[0]["text"]
 
@@ -151,8 +156,7 @@ def test_a_call_that_fails_is_told_to_the_model(client: openai.OpenAI) -> None:
 def test_a_connection_that_ended_is_made_again(client: openai.OpenAI) -> None:
     before = client.responses.create(**ASKED).output[1].output
     assert client.responses.create(**ASKED).output[1].output == before  # the same process
-    tool = {**FLIP, "allowed_tools": ["leave"]}
-    left = client.responses.create(**{**ASKED, "tools": [tool]})
+    left = client.responses.create(**calling("leave"))
     assert call_of(left).status == "failed"
     after = client.responses.create(**ASKED).output[1].output
     assert after.endswith(" shows heads") and after != before

@@ -114,9 +114,12 @@ def test_a_damaged_file_is_put_aside(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        logging.getLogger("uvicorn"), "propagate", True
-    )  # a server sets it to False
+    log = logging.getLogger("uvicorn.error")
+    # Servers of other tests in this process may have configured it.
+    for name, value in (("disabled", False), ("level", logging.INFO), ("propagate", False)):
+        monkeypatch.setattr(log, name, value)
+    monkeypatch.setattr(log, "handlers", [caplog.handler])
+    monkeypatch.setattr(logging.root.manager, "disable", 0)
     path = tmp_path / "db"
     store = ResponseStore(path)
     for number in range(50):
