@@ -18,9 +18,9 @@ namespace {
 // when a text needs them.
 constexpr int64_t kFirstWork = 20;
 
-xgrammar::GrammarCompiler CompilerFor(const Tokenizer& tokenizer, int vocab_size,
-                                      const std::vector<int32_t>& stop_token_ids,
-                                      const std::vector<int32_t>& marker_ids) {
+xgrammar::TokenizerInfo TokensOf(const Tokenizer& tokenizer, int vocab_size,
+                                 const std::vector<int32_t>& stop_token_ids,
+                                 const std::vector<int32_t>& marker_ids) {
   std::vector<std::string> bytes(static_cast<size_t>(vocab_size));
   for (int32_t id = 0; id < vocab_size; ++id) {
     if (!tokenizer.IsSpecial(id)) bytes[static_cast<size_t>(id)] = tokenizer.TokenBytes(id);
@@ -30,9 +30,7 @@ xgrammar::GrammarCompiler CompilerFor(const Tokenizer& tokenizer, int vocab_size
   for (int32_t id : marker_ids) {
     bytes[static_cast<size_t>(id)] = "\xff" + tokenizer.IdToToken(id);
   }
-  xgrammar::TokenizerInfo info(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
-  // On the calling thread only, and without a cache: GrammarCompiler has one cache for all kinds.
-  return xgrammar::GrammarCompiler(info, /*max_threads=*/1, /*cache_enabled=*/false);
+  return xgrammar::TokenizerInfo(bytes, xgrammar::VocabType::RAW, vocab_size, stop_token_ids);
 }
 
 xgrammar::CompiledGrammar CompileWith(xgrammar::GrammarCompiler* compiler, GrammarKind kind,
@@ -90,11 +88,15 @@ std::string LibraryMessage(const std::string& message) {
 
 xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::string& source) {
   std::call_once(once_, [this] {
-    compiler_.emplace(CompilerFor(tokenizer_, vocab_size_, stops_, markers_));
+    tokens_.emplace(TokensOf(tokenizer_, vocab_size_, stops_, markers_));
+    // On the calling thread only, and without a cache: GrammarCompiler has one cache for all kinds.
+    compiler_.emplace(*tokens_, /*max_threads=*/1, /*cache_enabled=*/false);
     may_allow_.resize(static_cast<size_t>(vocab_size_));
     for (int32_t id = 0; id < vocab_size_; ++id) {
       size_t at = static_cast<size_t>(id);
-      may_allow_[at] = !tokenizer_.IsSpecial(id) && !tokenizer_.TokenBytes(id).empty();
+      std::string bytes = tokenizer_.IsSpecial(id) ? "" : tokenizer_.TokenBytes(id);
+      may_allow_[at] = !bytes.empty();
+      if (bytes.find('"') != std::string::npos) quotes_.push_back(id);
     }
     for (const std::vector<int32_t>& ids : {stops_, markers_}) {
       for (int32_t id : ids) {  // an id that is not a token of the model is ignored
@@ -118,6 +120,7 @@ Status Grammar::Impl::Prepare(const std::atomic<bool>* is_cancelled) {
     compiled_ = backend_->Compile(kind_, source_);
     grammar_bytes_ =
         static_cast<int64_t>(compiled_->MemorySizeBytes()) - xgrammar::MaskBytes(*compiled_);
+    if (unique_ != nullptr) grammar_bytes_ += unique_->memory_bytes();
   } catch (const xgrammar::LimitReached& reached) {
     status_ = StatusOf(reached, backend_->vocab_size()).In("cannot be enforced");
     // The next one that waits compiles it.

@@ -140,7 +140,8 @@ Result<Grammar> GrammarCompiler::CompileJsonSchema(const std::string& schema,
   if (std::optional<Grammar> known = cache_->Find(key)) return *known;
   MLC_ASSIGN_OR_RETURN(Json document, Json::Parse(schema));
   GrammarSource source;
-  Result<std::string> ebnf = JsonSchemaToEbnf(document, strictness, &source.warnings);
+  Result<std::string> ebnf =
+      JsonSchemaToEbnf(document, strictness, &source.warnings, &source.unique);
   if (!ebnf.ok()) return Printable(ebnf.status());
   source.text = std::move(ebnf).value();
   return cache_->Add(key, std::move(source));

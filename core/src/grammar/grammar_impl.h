@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "grammar/grammar.h"
+#include "grammar/schema/unique_places.h"
 
 namespace mlc {
 
@@ -24,6 +25,7 @@ struct GrammarSource {
   GrammarKind kind = GrammarKind::kEbnf;
   std::string text;
   std::vector<SchemaWarning> warnings;
+  std::shared_ptr<const UniquePlaces> unique;
 };
 
 // The parts of a model that are needed for compiling. Describing a vocabulary takes time, so the
@@ -43,6 +45,10 @@ class GrammarBackend {
   bool MayAllow(int32_t token) const {
     return token >= 0 && token < vocab_size_ && may_allow_[static_cast<size_t>(token)];
   }
+  const xgrammar::TokenizerInfo& tokens() const { return *tokens_; }
+  // The tokens with a quotation mark in them; only they end a text. Valid, as the others, after
+  // the first compilation.
+  const std::vector<int32_t>& quotes() const { return quotes_; }
   // Throws the library's exceptions, LimitReached among them.
   xgrammar::CompiledGrammar Compile(GrammarKind kind, const std::string& source);
 
@@ -52,6 +58,8 @@ class GrammarBackend {
   std::vector<int32_t> stops_, markers_;
   std::once_flag once_;
   std::vector<bool> may_allow_;
+  std::vector<int32_t> quotes_;
+  std::optional<xgrammar::TokenizerInfo> tokens_;
   std::optional<xgrammar::GrammarCompiler> compiler_;
 };
 
@@ -93,6 +101,7 @@ class Grammar::Impl {
         kind_(source.kind),
         source_(std::move(source.text)),
         warnings_(std::move(source.warnings)),
+        unique_(std::move(source.unique)),
         done_(std::move(done)) {}
 
   bool ready() const { return ready_.load(std::memory_order_acquire); }
@@ -102,12 +111,15 @@ class Grammar::Impl {
   const std::shared_ptr<GrammarBackend>& backend() const { return backend_; }
   int64_t memory_bytes() const;
   const std::vector<SchemaWarning>& warnings() const { return warnings_; }
+  // Null when no list must have different items beyond what the grammar says.
+  const std::shared_ptr<const UniquePlaces>& unique() const { return unique_; }
 
  private:
   std::shared_ptr<GrammarBackend> backend_;
   GrammarKind kind_;
   std::string source_;
   std::vector<SchemaWarning> warnings_;
+  std::shared_ptr<const UniquePlaces> unique_;
   Done done_;
   std::mutex mutex_;
   std::atomic<bool> ready_{false};

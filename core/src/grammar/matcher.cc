@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "grammar/grammar_impl.h"
+#include "grammar/unique_items.h"
 
 namespace mlc {
 namespace {
@@ -26,6 +28,19 @@ class KeptStates {
   int64_t count_ = 0;
 };
 
+bool IsIn(const std::vector<int32_t>& mask, int32_t token) {
+  return (static_cast<uint32_t>(mask[static_cast<size_t>(token / 32)]) >> (token % 32) & 1) != 0;
+}
+
+bool IsEmpty(const std::vector<int32_t>& mask) {
+  return std::all_of(mask.begin(), mask.end(), [](int32_t word) { return word == 0; });
+}
+
+void Remove(int32_t token, std::vector<int32_t>* mask) {
+  int32_t& word = (*mask)[static_cast<size_t>(token / 32)];
+  word = static_cast<int32_t>(static_cast<uint32_t>(word) & ~(uint32_t{1} << (token % 32)));
+}
+
 }  // namespace
 
 struct GrammarMatcher::Impl {
@@ -35,8 +50,20 @@ struct GrammarMatcher::Impl {
   Status failure;
   KeptStates kept{};
   int64_t work_left = kMostWork;  // of all steps, so that an answer cannot hold up all others
+  std::optional<UniqueItems> unique{};
 
   Status FillMask(std::vector<int32_t>* mask);
+  bool Accept(int32_t token);
+  bool Accept(const std::string& text);  // counts as one token
+  void Rollback(int num_tokens);
+  std::string ForcedText();
+  // Takes away the tokens with which an item of a list would be equal to an earlier one.
+  void RemoveRepeats(std::vector<int32_t>* mask);
+  // Takes away those after which only such tokens could follow.
+  void RemoveDeadEnds(std::vector<int32_t>* mask);
+  std::set<int32_t> Following(const std::vector<int32_t>& mask) const;
+  bool MayFollow(int32_t token, int* tries);
+  bool MayGoOn(int* tries);
   // Calls it under the limits. Its result, or `otherwise` where it throws.
   template <typename Step, typename Out>
   Out Limited(const Step& step, Out otherwise);
@@ -66,9 +93,116 @@ Status GrammarMatcher::Impl::FillMask(std::vector<int32_t>* mask) {
   bool is_needed = Limited([&] { return FillTokenMask(&matcher, mask); }, true);
   MLC_RETURN_IF_ERROR(failure);
   if (!is_needed) mask->assign(mask->size(), -1);
-  bool is_dead = std::all_of(mask->begin(), mask->end(), [](int32_t word) { return word == 0; });
-  if (is_dead) return InvalidArgument("the grammar leaves no way to go on from here");
+  if (unique) {
+    RemoveRepeats(mask);
+    RemoveDeadEnds(mask);
+    MLC_RETURN_IF_ERROR(failure);
+  }
+  if (IsEmpty(*mask)) return InvalidArgument("the grammar leaves no way to go on from here");
   return Status();
+}
+
+void GrammarMatcher::Impl::RemoveRepeats(std::vector<int32_t>* mask) {
+  const std::vector<std::string>& vocabulary = backend->tokens().GetDecodedVocab();
+  bool is_inside = unique->is_inside();
+  auto judge = [&](int32_t token) {
+    const std::string& bytes = vocabulary[static_cast<size_t>(token)];
+    // Outside, a token would have to hold a list with two items.
+    bool may_repeat =
+        is_inside || (bytes.find('[') != std::string::npos && bytes.find(',') != std::string::npos);
+    if (may_repeat && IsIn(*mask, token) && unique->Repeats(bytes)) Remove(token, mask);
+  };
+  if (unique->is_in_string()) {
+    for (int32_t token : backend->quotes()) judge(token);
+    return;
+  }
+  for (size_t word = 0; word < mask->size(); ++word) {
+    if ((*mask)[word] == 0) continue;
+    int32_t first = static_cast<int32_t>(word) * 32;
+    for (int32_t token = first; token < std::min(first + 32, backend->vocab_size()); ++token) {
+      judge(token);
+    }
+  }
+}
+
+// The tokens with which the item goes on like an earlier one.
+std::set<int32_t> GrammarMatcher::Impl::Following(const std::vector<int32_t>& mask) const {
+  constexpr size_t kMostItems = 64, kLongestToken = 32;
+  const auto& sorted = backend->tokens().GetSortedDecodedVocab();
+  std::set<int32_t> following;
+  for (const std::string& rest : unique->Rests(kMostItems)) {
+    for (size_t length = 1; length <= std::min(rest.size(), kLongestToken); ++length) {
+      std::string bytes = rest.substr(0, length);
+      auto found = std::lower_bound(sorted.begin(), sorted.end(), bytes,
+                                    [](const auto& a, const auto& b) { return a.second < b; });
+      for (; found != sorted.end() && found->second == bytes; ++found) {
+        if (IsIn(mask, found->first)) following.insert(found->first);
+      }
+    }
+  }
+  return following;
+}
+
+void GrammarMatcher::Impl::RemoveDeadEnds(std::vector<int32_t>* mask) {
+  if (!unique->is_inside()) return;
+  int most_tries = 64;
+  for (int32_t token : Following(*mask)) {
+    if (!MayFollow(token, &most_tries) && failure.ok()) Remove(token, mask);
+  }
+}
+
+// Whether the item can become another one behind the token. Where that takes too many tries, it is
+// said to be so.
+bool GrammarMatcher::Impl::MayFollow(int32_t token, int* tries) {
+  if (--*tries < 0) return true;
+  if (!Accept(token)) return false;
+  std::string forced = Limited([&] { return matcher.FindJumpForwardString(); }, std::string());
+  bool may_follow = false;
+  if (Accept(forced)) {
+    may_follow = MayGoOn(tries);
+    Rollback(1);
+  }
+  Rollback(1);
+  return may_follow;
+}
+
+bool GrammarMatcher::Impl::MayGoOn(int* tries) {
+  std::vector<int32_t> mask(static_cast<size_t>((backend->vocab_size() + 31) / 32));
+  if (!Limited([&] { return FillTokenMask(&matcher, &mask); }, true)) return true;
+  const std::vector<std::string>& vocabulary = backend->tokens().GetDecodedVocab();
+  std::set<int32_t> following = Following(mask);
+  for (int32_t token = 0; token < backend->vocab_size(); ++token) {
+    if (!IsIn(mask, token) || following.count(token) != 0) continue;
+    if (!unique->Repeats(vocabulary[static_cast<size_t>(token)])) return true;
+  }
+  return std::any_of(following.begin(), following.end(),
+                     [&](int32_t token) { return MayFollow(token, tries); });
+}
+
+bool GrammarMatcher::Impl::Accept(const std::string& text) {
+  bool is_read = Limited([&] { return matcher.AcceptString(text); }, false);
+  if (!is_read || unique->Accept(text)) return is_read;
+  matcher.Rollback(1);
+  return false;
+}
+
+bool GrammarMatcher::Impl::Accept(int32_t token) {
+  if (!Limited([&] { return matcher.AcceptToken(token); }, false)) return false;
+  const std::string& bytes = backend->tokens().GetDecodedVocab()[static_cast<size_t>(token)];
+  if (!unique || unique->Accept(bytes)) return true;
+  matcher.Rollback(1);
+  return false;
+}
+
+void GrammarMatcher::Impl::Rollback(int num_tokens) {
+  if (num_tokens <= 0 || !failure.ok()) return;
+  matcher.Rollback(num_tokens);
+  if (unique) unique->Rollback(num_tokens);
+}
+
+std::string GrammarMatcher::Impl::ForcedText() {
+  std::string text = Limited([&] { return matcher.FindJumpForwardString(); }, std::string());
+  return unique && unique->Repeats(text) ? "" : text;
 }
 
 GrammarMatcher::GrammarMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -80,6 +214,7 @@ GrammarMatcher::GrammarMatcher(const Grammar& grammar) {
   bool ends_by_itself = compiled.GetTokenizerInfo().GetStopTokenIds().empty();
   impl_.reset(new Impl{xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself),
                        grammar.impl().backend(), Status()});
+  if (grammar.impl().unique() != nullptr) impl_->unique.emplace(grammar.impl().unique());
 }
 GrammarMatcher::~GrammarMatcher() = default;
 GrammarMatcher::GrammarMatcher(GrammarMatcher&&) noexcept = default;
@@ -91,23 +226,20 @@ bool GrammarMatcher::Accept(int32_t token) {
   if (finished() || !impl_->backend->MayAllow(token)) return false;
   int64_t added = std::max(kTokenWork, kReadWork * impl_->backend->vocab_size());
   impl_->work_left = std::min(impl_->work_left + added, kMostWork);
-  return impl_->Limited([&] { return impl_->matcher.AcceptToken(token); }, false);
+  return impl_->Accept(token);
 }
 
-void GrammarMatcher::Rollback(int num_tokens) {
-  if (num_tokens > 0 && impl_->failure.ok()) impl_->matcher.Rollback(num_tokens);
-}
+void GrammarMatcher::Rollback(int num_tokens) { impl_->Rollback(num_tokens); }
 
 bool GrammarMatcher::finished() const { return impl_->matcher.IsTerminated(); }
 
-std::string GrammarMatcher::ForcedText() {
-  if (finished()) return "";
-  return impl_->Limited([&] { return impl_->matcher.FindJumpForwardString(); }, std::string());
-}
+std::string GrammarMatcher::ForcedText() { return finished() ? "" : impl_->ForcedText(); }
 
 GrammarMatcher GrammarMatcher::Fork() const {
-  return GrammarMatcher(std::unique_ptr<Impl>(new Impl{
+  GrammarMatcher fork(std::unique_ptr<Impl>(new Impl{
       impl_->matcher.Fork(), impl_->backend, impl_->failure, impl_->kept, impl_->work_left}));
+  if (impl_->unique) fork.impl_->unique.emplace(impl_->unique->Fork());
+  return fork;
 }
 
 }  // namespace mlc

@@ -32,7 +32,7 @@ TEST_F(ChatEngineTest, WhatASchemaDoesNotEnforceIsSaidWithTheAnswer) {
     return std::string(
                R"("response_format": {"type": "json_schema", "json_schema": {"name": "a",)") +
            R"("strict": )" + (is_strict ? "true" : "false") +
-           R"(, "schema": {"type": "array", "items": {"type": "string"}, "uniqueItems": true}}})";
+           R"(, "schema": {"type": "array", "items": {"pattern": "\\ba"}}}})";
   };
   for (bool is_stream : {false, true}) {
     Answer answer;
@@ -41,13 +41,13 @@ TEST_F(ChatEngineTest, WhatASchemaDoesNotEnforceIsSaidWithTheAnswer) {
     ASSERT_NE(first.Find("warnings"), nullptr) << first.Dump();
     const Json::Array& warnings = first.Find("warnings")->as_array();
     ASSERT_EQ(warnings.size(), 1u);
-    EXPECT_EQ(*GetString(warnings[0], "path"), "/uniqueItems");
+    EXPECT_EQ(*GetString(warnings[0], "path"), "/items/pattern");
     EXPECT_NE(GetString(warnings[0], "param")->find("response_format"), std::string::npos);
     EXPECT_FALSE(GetString(warnings[0], "message")->empty());
   }
   Status refusal = Refusal(HiJson(format(true)));
   EXPECT_EQ(refusal.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(refusal.message().find("/uniqueItems cannot be enforced"), std::string::npos)
+  EXPECT_NE(refusal.message().find("/items/pattern cannot be enforced"), std::string::npos)
       << refusal.message();
 }
 

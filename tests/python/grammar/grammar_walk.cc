@@ -99,11 +99,10 @@ std::optional<std::string> Walk(const Grammar& grammar, size_t most, std::mt1993
   while (text.size() < most) {
     std::vector<int32_t> mask;
     auto begin = std::chrono::steady_clock::now();
-    MLC_ICHECK(matcher.FillMask(&mask).ok());
+    if (!matcher.FillMask(&mask).ok()) return "DEAD END: " + RepairUtf8(text);
     masks_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     ++num_masks;
     std::vector<int32_t> allowed = AllowedBytes(mask);
-    if (allowed.empty()) return "DEAD END: " + RepairUtf8(text);
     int32_t token = Choose(allowed, text.size(), most, random);
     MLC_ICHECK(matcher.Accept(token));
     if (token == End()) return text;

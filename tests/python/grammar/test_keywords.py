@@ -189,6 +189,14 @@ ENFORCED: dict[str, list[Any]] = {
     "uniqueItems": [
         arr(items=INTEGER, uniqueItems=True, maxItems=1),
         arr(items=INTEGER, uniqueItems=False),
+        arr(uniqueItems=True),
+        arr(items=STRING, uniqueItems=True, minItems=2),
+        arr(items=ANY_NUMBER, uniqueItems=True, minItems=3),
+        arr(items={**INTEGER, "minimum": 0, "maximum": 40}, uniqueItems=True, minItems=3),
+        arr(items=obj(a=STRING, b={"type": "boolean"}), uniqueItems=True, minItems=2),
+        arr(items=arr(items=STRING, uniqueItems=True), uniqueItems=True, minItems=2),
+        arr(prefixItems=[STRING, STRING], uniqueItems=True),
+        {"anyOf": [obj(a=arr(items=STRING)), obj(a=arr(items=STRING, uniqueItems=True))]},
     ],
     "maxProperties": [
         {**obj(a=INTEGER, b=STRING, c={}), "maxProperties": 2},
@@ -302,10 +310,6 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
         ({**STRING, "pattern": p}, "/pattern")
         for p in ("a(?=b)", "(?<!a)b", "\\bx", "(a)\\1", "(", "[", "a{3,2}", "(?i)a")
     ],
-    "uniqueItems": [
-        (arr(uniqueItems=True), "/uniqueItems"),
-        (arr(items={**arr(uniqueItems=True, maxItems=2)}), "/items/uniqueItems"),
-    ],
     "minProperties": [({"type": "object", "minProperties": 2}, "/minProperties")],
     "contains": [(arr(contains=INTEGER, prefixItems=[{}]), "/contains")],
     "(near a keyword)": [
@@ -314,8 +318,8 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     ],
     "(joined)": [
         (
-            {"allOf": [{"type": "object"}, obj(a=arr(uniqueItems=True))]},
-            "/allOf/1/properties/a/uniqueItems",
+            {"allOf": [{"type": "object"}, obj(a={**STRING, "pattern": "\\bx"})]},
+            "/allOf/1/properties/a/pattern",
         ),
     ],
     "(no value)": [

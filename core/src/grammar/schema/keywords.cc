@@ -62,7 +62,8 @@ const std::vector<SchemaKeyword>& SchemaKeywords() {
       {"maxItems", "validation", kEnforced, ""},
       {"minItems", "validation", kEnforced, ""},
       {"uniqueItems", "validation", kEnforced,
-       "of items with listed values; of more than 7 they keep the order of the list; else refused"},
+       "items with listed values, of more than 7 in the order of the list; others are compared "
+       "while they are written, but not in structural tags"},
       {"maxContains", "validation", kEnforced, ""},
       {"minContains", "validation", kEnforced, ""},
       {"maxProperties", "validation", kEnforced, "refused where it needs over 4000 rules"},

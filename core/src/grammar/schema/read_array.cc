@@ -157,6 +157,10 @@ Status SchemaReader::ReadUnique(const Facts& facts, SchemaNode* node) {
     bool is_listed = node->parts.empty() && node->wanted == SchemaNode::kNone &&
                      ListValues(out_, node->rest, &values);
     int64_t counts = std::max<int64_t>({1, node->min, node->max}) + 1;
+    if (!is_listed && remembers_) {
+      node->is_unique = true;
+      continue;
+    }
     if (!is_listed || static_cast<int64_t>(values.size()) * counts > kMaxCountingRules) {
       MLC_RETURN_IF_ERROR(LeaveOut(PointerTo(term.path, "uniqueItems"),
                                    "a grammar does not remember what was written; write the "

@@ -257,8 +257,8 @@ Result<SchemaNode> SchemaReader::ReadType(const char* type, const Facts& facts) 
   return node;
 }
 
-Result<Schema> ReadSchema(const Json& document, Strictness strictness) {
-  return SchemaReader(document, strictness).Run();
+Result<Schema> ReadSchema(const Json& document, Strictness strictness, bool remembers) {
+  return SchemaReader(document, strictness, remembers).Run();
 }
 
 }  // namespace mlc

@@ -20,8 +20,11 @@ namespace mlc {
 
 class SchemaReader {
  public:
-  SchemaReader(const Json& document, Strictness strictness)
-      : document_(document), references_(document), strictness_(strictness) {}
+  SchemaReader(const Json& document, Strictness strictness, bool remembers)
+      : document_(document),
+        references_(document),
+        strictness_(strictness),
+        remembers_(remembers) {}
   Result<Schema> Run();
 
  private:
@@ -106,6 +109,7 @@ class SchemaReader {
   const Json& document_;
   References references_;
   Strictness strictness_;
+  bool remembers_;
   Schema out_;
   using Key =
       std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool, bool>>;

@@ -15,6 +15,8 @@
 
 namespace mlc {
 
+class UniquePlaces;
+
 struct SchemaNode {
   enum class Kind {
     kNever,
@@ -51,6 +53,7 @@ struct SchemaNode {
   int rest = kNone;           // the node of further items, or of properties with any other name
   int wanted = kNone;         // kArray: `wanted_min` to `wanted_max` items fit this node
   int64_t wanted_min = 0, wanted_max = -1;
+  bool is_unique = false;  // kArray: the items differ, which the grammar does not say
   std::vector<Property> properties;
   std::vector<Additional> additional;        // their names and the properties' are all disjoint
   std::vector<std::pair<int, int>> implies;  // properties: the first requires the second
@@ -72,7 +75,8 @@ struct Schema {
 // Follows `$ref` within the document. Errors are kInvalidArgument and begin with the JSON pointer
 // of the keyword that is wrong or, when strict, cannot be enforced. When lenient, such a keyword is
 // left out with a warning.
-Result<Schema> ReadSchema(const Json& document, Strictness strictness);
+// `remembers`: what is written is remembered beside the grammar (SchemaNode::is_unique).
+Result<Schema> ReadSchema(const Json& document, Strictness strictness, bool remembers);
 
 // Whether no value that is written for one node fits the other. May return false when it is hard to
 // tell.
@@ -95,9 +99,11 @@ constexpr int64_t kMaxSchemaParts = 160'000;
 // Of one source: units of work (text/work_budget.h), about 10 ns each.
 constexpr int64_t kMaxSchemaWork = 80'000'000;
 
-// Does all of the above for a document. Adds to `warnings`.
+// Does all of the above for a document. Adds to `warnings`. With `unique`, lists whose items must
+// differ are enforced by UniqueItems; without, those are refused that the grammar cannot say.
 Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness,
-                                     std::vector<SchemaWarning>* warnings);
+                                     std::vector<SchemaWarning>* warnings,
+                                     std::shared_ptr<const UniquePlaces>* unique = nullptr);
 
 }  // namespace mlc
 

@@ -40,9 +40,9 @@ bool EqualValues(const Json& a, const Json& b) {
 }
 
 std::string TextOf(const Json& value) {
-  constexpr double kExact = 9007199254740992;  // up to here every whole number is a double
+  constexpr double kMost = 9223372036854774784.0;  // of int64 that are doubles
   if (value.is_number() && !value.is_int() && std::floor(value.as_double()) == value.as_double() &&
-      std::abs(value.as_double()) <= kExact) {
+      std::abs(value.as_double()) <= kMost) {
     return std::to_string(static_cast<int64_t>(value.as_double()));
   }
   std::vector<std::string> parts;
@@ -50,6 +50,7 @@ std::string TextOf(const Json& value) {
     for (const Json& item : value.as_array()) parts.push_back(TextOf(item));
   } else if (value.is_object()) {
     for (const auto& [name, member] : value.as_object()) {
+      if (value.Find(name) != &member) continue;  // a later one of this name counts
       parts.push_back(Json(name).Dump() + ":" + TextOf(member));
     }
     std::sort(parts.begin(), parts.end());
