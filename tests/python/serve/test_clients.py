@@ -7,7 +7,10 @@ of OpenAI, Anthropic and Ollama have their own tests beside this one.
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import venv
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,9 @@ from mlc_llm.prepare.model_source import ResolvedModel
 
 from .conftest import started_server
 
+# They need an older `openai` than ours, so they have an environment of their own.
+APART = ("instructor==1.17.0", "llama-index-llms-openai-like==0.8.1")
+APART_FOLDER = Path(__file__).parents[3] / "build" / "clients"
 QUESTION = "What is the capital of France? Answer in one word."
 MODEL = "smol"
 
@@ -37,6 +43,91 @@ def no_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LITELLM_LOCAL_MODEL_COST_MAP", "OPENAI_AGENTS_DISABLE_TRACING"):
         monkeypatch.setenv(name, "True")
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+
+
+@pytest.fixture(scope="module")
+def apart(base: str) -> str:
+    """The Python of an environment that has the packages of APART."""
+    python, stamp = APART_FOLDER / "bin" / "python", APART_FOLDER / "stamp"
+    if not stamp.exists() or stamp.read_text() != " ".join(APART):
+        venv.create(APART_FOLDER, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *APART], check=True)
+        stamp.write_text(" ".join(APART))
+    return str(python)
+
+
+def run_apart(python: str, program: str, base: str) -> str:
+    command = [python, "-c", program, f"{base}/v1", MODEL, QUESTION]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_llama_index(apart: str, base: str) -> None:
+    program = """
+import sys
+from llama_index.core.llms import ChatMessage
+from llama_index.llms.openai_like import OpenAILike
+
+place, model, question = sys.argv[1:]
+llm = OpenAILike(
+    model=model, api_base=place, api_key="none", is_chat_model=True, temperature=0, max_tokens=20
+)
+messages = [ChatMessage(role="user", content=question)]
+print(llm.chat(messages).message.content)
+print("".join(piece.delta or "" for piece in llm.stream_chat(messages)))
+"""
+    whole, streamed = run_apart(apart, program, base).splitlines()
+    assert "Paris" in whole and streamed == whole
+
+
+def test_instructor(apart: str, base: str) -> None:
+    program = """
+import sys
+import instructor, openai
+from pydantic import BaseModel
+
+class Answer(BaseModel):
+    city: str
+
+place, model, question = sys.argv[1:]
+plain = openai.OpenAI(base_url=place, api_key="none")
+asked = {"model": model, "messages": [{"role": "user", "content": question}], "max_tokens": 60}
+for mode in (instructor.Mode.JSON_SCHEMA, instructor.Mode.TOOLS):
+    client = instructor.from_openai(plain, mode=mode)
+    whole = client.create(response_model=Answer, temperature=0, **asked)
+    *_, last = client.create_partial(response_model=Answer, temperature=0, **asked)
+    print(whole.city, last.city, sep="|")
+"""
+    for line in run_apart(apart, program, base).splitlines():
+        whole, streamed = line.split("|")  # a stream has another schema, with optional members
+        assert whole and streamed
+
+
+def test_langchain(base: str) -> None:
+    from langchain_core.tools import tool
+    from langchain_openai import ChatOpenAI
+
+    @tool
+    def population(city: str) -> int:
+        """How many people live in a city."""
+        return 2_100_000
+
+    for responses in (False, True):
+        model = ChatOpenAI(
+            model=MODEL,
+            base_url=f"{base}/v1",
+            api_key="none",
+            temperature=0,
+            max_tokens=60,
+            use_responses_api=responses,
+        )
+        whole = model.invoke(QUESTION)
+        assert "Paris" in whole.text
+        assert "".join(chunk.text for chunk in model.stream(QUESTION)) == whole.text
+        calling = model.bind_tools([population], tool_choice="population")
+        (call,) = calling.invoke("How many people live in Paris?").tool_calls
+        assert call["name"] == "population" and "city" in call["args"]
 
 
 def test_litellm(base: str) -> None:

@@ -210,6 +210,24 @@ def test_a_model_that_can_never_fit_makes_nobody_leave(folder: Path) -> None:
         assert loaded(models) == {"a"}
 
 
+def test_nobody_leaves_for_a_model_larger_than_all_memory(folder: Path) -> None:
+    with registry(folder, ModelLimits()) as models:
+        for name in ("a", "b"):
+            use(models, name).release()
+        device = models.all()[0].device
+        plan = {"device": device, "fits": False, "reason": "the device has too little memory"}
+        plan |= {"available_bytes": 1000, "total_bytes": 1001 + 2 * PLAN_BYTES}
+        with pytest.raises(MLCError, match="too little memory"):
+            with models._room.for_model(models.look_up("c"), lambda: plan):
+                pass
+        assert loaded(models) == {"a", "b"}
+        plan["total_bytes"] -= 1  # so the memory of both is enough
+        with pytest.raises(MLCError, match="too little memory"):
+            with models._room.for_model(models.look_up("c"), lambda: plan):
+                pass
+        assert loaded(models) == set()
+
+
 def test_a_removed_model_is_not_known_any_more(tmp_path: Path) -> None:
     shutil.copytree(FAKE, tmp_path / "a")
     with registry(tmp_path, ModelLimits()) as models:

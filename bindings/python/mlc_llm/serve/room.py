@@ -82,10 +82,8 @@ class Room:
             fault = self._why_not(plan)
             if fault is None:
                 return plan
-            limit = self._limits.memory_bytes
-            too_large = limit is not None and plan["total_bytes"] > limit
-            victim = None if too_large else self._victim(slot)
-            if victim is None:  # or nobody's leaving would help
+            victim = self._victim(slot, plan)
+            if victim is None:
                 raise error_of(reasons.OUT_OF_RESOURCES, fault, param="model")
             self._evict(victim)
         raise stopping()
@@ -104,20 +102,32 @@ class Room:
             )
         return None if plan["fits"] else str(plan["reason"])
 
-    def _victim(self, slot: Slot) -> Slot | None:
+    def _victim(self, slot: Slot, plan: dict[str, Any]) -> Slot | None:
         """The model that leaves for another one: the least recently used, one without requests
-        first. Those of the command line do not leave for each other."""
+        first. None where the plan would not fit either after all have left that may. Those of the
+        command line do not leave for each other."""
         with self._slots.changed:
             found = [
                 one
                 for one in self._slots.by_name.values()
                 if one.phase == "loaded" and not one.spec.pinned and not (slot.given and one.given)
             ]
-            if not found:
+            if not found or not self._fits_without(found, plan):
                 return None
             victim = min(found, key=lambda one: (one.users > 0, one.last_use))
             victim.phase = "leaving"
             return victim
+
+    def _fits_without(self, leaving: list[Slot], plan: dict[str, Any]) -> bool:
+        """Whether there is memory for a plan after these models have left."""
+        limit, device = self._limits.memory_bytes, plan["device"]
+        served = [one.served for one in leaving if one.served is not None]
+        freed = sum(one.num_bytes for one in served if one.device == device)
+        there = plan["available_bytes"] + freed
+        if limit is not None:
+            taken = sum(one.num_bytes for one in self._slots.loaded() if one.device == device)
+            there = min(there, limit - taken + freed)
+        return bool(plan["total_bytes"] <= there)
 
 
 class IdleWatch:
