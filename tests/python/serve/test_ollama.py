@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,7 +16,7 @@ from mlc_llm.errors import MLCError
 from mlc_llm.serve.ollama_answer import ChatAnswerFormat
 from mlc_llm.serve.ollama_request import chat_request, generate_request, keep_alive
 
-from .conftest import KEY, PATIENCE, running_server
+from .conftest import FAKE, KEY, PATIENCE, running_server, started_server
 
 MODEL = "fake-model:latest"
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -124,6 +126,16 @@ def test_models(llama: ollama.Client) -> None:
     assert shown.modelinfo[f"{family}.context_length"] == 8192
     (running,) = llama.ps().models
     assert running.name == MODEL and running.context_length == 8192 and running.size_vram == 0
+
+
+def test_a_loaded_model_whose_folder_is_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(FAKE, folder)
+    with started_server(str(folder), "--device", "fake") as server:
+        shutil.rmtree(folder)
+        answer = httpx.get(f"{server.url}/api/ps", timeout=PATIENCE)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["models"][0]["name"] == "model:latest"
 
 
 def test_async_client(url: str) -> None:

@@ -8,10 +8,28 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
+
+from mlc_llm.serve.app import create_app
+from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.registry import ModelRegistry
 
 from .conftest import FAKE, PATIENCE, started_server
 
 HELLO = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2}
+
+
+def test_a_mistake_of_the_server_has_the_id_too() -> None:
+    app = create_app(ModelRegistry(), ServeOptions())
+
+    @app.get("/mistake")
+    def mistake() -> None:
+        raise ZeroDivisionError
+
+    client = TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+    answer = client.get("/mistake", headers={"X-Request-Id": "my-2"})
+    assert answer.status_code == 500 and answer.headers.get_list("x-request-id") == ["my-2"]
+    assert answer.json()["error"]["type"] == "server_error"
 
 
 def test_a_prefix_ids_and_lines_of_json() -> None:

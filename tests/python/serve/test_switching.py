@@ -215,17 +215,19 @@ def test_nobody_leaves_for_a_model_larger_than_all_memory(folder: Path) -> None:
         for name in ("a", "b"):
             use(models, name).release()
         device = models.all()[0].device
-        plan = {"device": device, "fits": False, "reason": "the device has too little memory"}
-        plan |= {"available_bytes": 1000, "total_bytes": 1001 + 2 * PLAN_BYTES}
+
+        def plan(total: int) -> dict[str, Any]:
+            free = 1000 + (2 - len(loaded(models))) * PLAN_BYTES
+            sizes = {"total_bytes": total, "available_bytes": free, "fits": total <= free}
+            return {"device": device, "reason": "the device has too little memory", **sizes}
+
+        all_bytes = 1000 + 2 * PLAN_BYTES
         with pytest.raises(MLCError, match="too little memory"):
-            with models._room.for_model(models.look_up("c"), lambda: plan):
+            with models._room.for_model(models.look_up("c"), lambda: plan(all_bytes + 1)):
                 pass
         assert loaded(models) == {"a", "b"}
-        plan["total_bytes"] -= 1  # so the memory of both is enough
-        with pytest.raises(MLCError, match="too little memory"):
-            with models._room.for_model(models.look_up("c"), lambda: plan):
-                pass
-        assert loaded(models) == set()
+        with models._room.for_model(models.look_up("c"), lambda: plan(all_bytes)):
+            assert loaded(models) == set()
 
 
 def test_a_removed_model_is_not_known_any_more(tmp_path: Path) -> None:

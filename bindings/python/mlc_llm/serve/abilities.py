@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mlc_llm.errors import MLCError, UnsupportedError
 from mlc_llm.sdk.core_engine import CoreEngine
@@ -25,9 +26,9 @@ class Abilities:
     defaults: Mapping[str, float]
 
 
-def abilities_of(engine: CoreEngine) -> Abilities:
-    """Asks the core. Raises MLCError if the engine is closed."""
-    plan = engine.plan()
+def abilities_of(engine: CoreEngine, plan: Mapping[str, Any]) -> Abilities:
+    """Asks the core. `plan`: by which the engine was loaded. Raises MLCError if the engine is
+    closed."""
     window = min(plan["context_window_size"], plan["max_total_seq_length"])
     config = engine.model.config
     defaults = {name: config.get(name, SAMPLING_NUMBERS[name]) for name in ("temperature", "top_p")}

@@ -36,7 +36,7 @@ from mlc_llm.serve.mcp_host import MCPHost
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.origin import OriginMiddleware
 from mlc_llm.serve.registry import ModelRegistry
-from mlc_llm.serve.request_log import RequestIdMiddleware
+from mlc_llm.serve.request_log import RequestIdMiddleware, id_header
 from mlc_llm.serve.responses_state import ResponseState
 
 
@@ -133,8 +133,11 @@ def _add_error_handlers(app: FastAPI) -> None:
         return Response(status_code=499)
 
     @app.exception_handler(Exception)
-    async def on_mistake(_: Request, error: Exception) -> Response:
-        return response_of(InternalError("the server made a mistake; its log says more"))
+    async def on_mistake(request: Request, error: Exception) -> Response:
+        """Starlette sends this answer from outside of all middleware."""
+        response = response_of(InternalError("the server made a mistake; its log says more"))
+        response.headers.update(id_header(request.scope))
+        return response
 
     @app.exception_handler(HTTPException)
     async def on_http_error(request: Request, error: Exception) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -83,8 +84,9 @@ def _no_details(kind: str) -> dict[str, Any]:
 
 
 def _loaded_tag(model: ServedModel, name: str) -> dict[str, Any]:
+    # The folder may be gone meanwhile.
     folder = Path(model.engine.model.folder)
-    config = (folder / "mlc-chat-config.json").read_bytes()
+    config = json.dumps(model.engine.model.config, sort_keys=True).encode()
     return {
         "name": f"{name}:latest",
         "model": f"{name}:latest",

@@ -297,9 +297,7 @@ class ModelRegistry:
                 progress=report,
                 admit=admit,
             )
-            served = ServedModel(
-                spec.names, spec.argument, engine, slot.created, plan["device"], plan["total_bytes"]
-            )
+            served = ServedModel(spec.names, spec.argument, engine, slot.created, plan)
             leases = self._arrive(slot, served)
         _log.debug("Loaded %s in %.0f ms", slot.name, (time.monotonic() - began) * 1e3)
         for lease in leases:

@@ -18,8 +18,14 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _HEADER = "x-request-id"
+_IN_SCOPE = "mlc_llm.request_id"
 _VALID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
 _REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+def id_header(scope: Scope) -> dict[str, str]:
+    """The header for an answer that does not pass the middleware."""
+    return {_HEADER: scope[_IN_SCOPE]} if _IN_SCOPE in scope else {}
 
 
 class RequestIdMiddleware:
@@ -34,6 +40,7 @@ class RequestIdMiddleware:
         given = Headers(scope=scope).get(_HEADER, "")
         request_id = given if _VALID.fullmatch(given) else f"req_{uuid.uuid4().hex}"
         header = (_HEADER.encode(), request_id.encode())
+        scope[_IN_SCOPE] = request_id
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

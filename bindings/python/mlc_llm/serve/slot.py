@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,17 +33,25 @@ class ServedModel:
     argument: str
     engine: CoreEngine
     created: int
-    device: str = ""
-    num_bytes: int = 0  # what its plan takes
+    plan: Mapping[str, Any] = field(default_factory=dict[str, Any])  # by which it was loaded
 
     @property
     def name(self) -> str:
         return self.names[0]
 
+    @property
+    def device(self) -> str:
+        return str(self.plan["device"])
+
+    @property
+    def num_bytes(self) -> int:
+        """What its plan takes."""
+        return int(self.plan["total_bytes"])
+
     @cached_property
     def abilities(self) -> Abilities:
         """Raises MLCError if the model is being unloaded."""
-        return abilities_of(self.engine)
+        return abilities_of(self.engine, self.plan)
 
 
 class Failure:
