@@ -11,7 +11,7 @@ using Kind = SchemaNode::Kind;
 
 constexpr int64_t kMaxRules = 4000;  // to count the members of one object
 // For all objects together: the compiler takes quadratic time.
-constexpr int64_t kMaxOptional = 4000, kMaxOptionalHere = 1000;
+constexpr int64_t kMaxOptional = 12000, kMaxOptionalHere = 2000;
 constexpr size_t kMaxKeyCharacters = 12000;  // to tell other names from the named ones
 constexpr size_t kMaxClasses = 24;           // of names, by the patterns that they match
 constexpr size_t kMaxNameStates = 1500;

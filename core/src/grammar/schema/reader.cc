@@ -143,6 +143,18 @@ Result<int> SchemaReader::Read(Terms terms) {
   return node;
 }
 
+namespace {
+
+// Whether the schema itself names all members.
+bool IsClosed(const Term& term) {
+  const Json* others =
+      term.part == Term::kOwn ? term.schema->Find("additionalProperties") : nullptr;
+  bool is_closed = others != nullptr && others->is_bool() && !others->as_bool();
+  return is_closed && !term.negated && term.schema->Find("patternProperties") == nullptr;
+}
+
+}  // namespace
+
 Status SchemaReader::Fill(int node, const Terms& terms) {
   Flat flat;
   for (Term term : terms) {
@@ -168,6 +180,8 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
     MLC_ASSIGN_OR_RETURN(alternatives, Alternatives(choice));
   }
   if (is_of_others && alternatives.empty()) {
+    // No other member can be there.
+    if (std::any_of(flat.own.begin(), flat.own.end(), IsClosed)) return Status();
     Flat none;
     MLC_RETURN_IF_ERROR(GiveUp(choice, PointerTo(choice.path, choice.part), &none));
     if (none.given_up) given_up_.emplace(node, *none.given_up);
