@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import logging
 import signal
@@ -14,11 +16,12 @@ import openai
 import pytest
 
 from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.serve.body_room import Body, BodyRoom
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.responses_state import ResponseState
 from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
 
-from .conftest import FAKE, PATIENCE, started_server
+from .conftest import FAKE, PATIENCE, running_server, started_server
 
 OPTIONS: dict[str, Any] = {"model": "fake-model", "max_output_tokens": 12, "temperature": 0}
 _END = json.loads((FAKE / "mlc-chat-config.json").read_text())["eos_token_id"]
@@ -315,3 +318,30 @@ def test_a_server_that_is_killed_loses_the_last_one_at_most(tmp_path: Path) -> N
         assert follow.usage.input_tokens > 40
         assert client.responses.retrieve(running).status == "failed"
         assert server.stop() == 0
+
+
+def test_requests_of_the_background_take_room_for_bodies() -> None:
+    async def fill() -> None:
+        room = BodyRoom(100_000)
+        first = Body(room).for_later(b"x" * 150_000)
+        with pytest.raises(MLCError) as refused:
+            Body(room).for_later(b"x" * 150_000)
+        assert refused.value.code == "server_busy"
+        first.release()
+        first.release()  # its task ends too
+        assert Body(room).for_later(b"y" * 150_000).data[:1] == b"y"
+
+    asyncio.run(fill())
+
+
+def test_the_background_keeps_room_only_while_it_waits() -> None:
+    """A body has its room back when the core has it, or when it is cancelled or refused."""
+    text = "word " * 30_000
+    limits = ("--max-total-body-bytes", "400000", "--overrides", "max_num_sequence=1")
+    with running_server("--enable-debug", *limits) as url:
+        client = openai.OpenAI(base_url=f"{url}/v1", api_key="-", max_retries=0)
+        for _ in range(12):
+            made = client.responses.create(input=text, background=True, model="fake-model")
+            with contextlib.suppress(openai.BadRequestError):  # it has ended already
+                client.responses.cancel(made.id)
+        assert client.responses.create(input="x", model="fake-model").output_text

@@ -17,6 +17,8 @@ import httpx
 import pytest
 
 from mlc_llm.errors import MLCError
+from mlc_llm.sdk.core_engine import CoreEngine
+from mlc_llm.serve import registry as registry_module
 from mlc_llm.serve.catalogue import Catalogue, ModelSpec, models_in
 from mlc_llm.serve.loading import Loading
 from mlc_llm.serve.registry import ModelRegistry
@@ -253,6 +255,29 @@ def test_a_load_that_is_cancelled_before_it_begins(
         lease = models.lease("a")
         assert isinstance(lease.future.exception(PATIENCE), MLCError)
     use(models, "a").release()
+
+
+def test_unloading_while_admin_load_loads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def slow(*arguments: Any, **options: Any) -> CoreEngine:
+        begun.set()
+        assert goes_on.wait(PATIENCE)
+        return CoreEngine(*arguments, **options)
+
+    monkeypatch.setattr(registry_module, "CoreEngine", slow)
+    models = ModelRegistry()
+    with ThreadPoolExecutor(1) as threads:
+        load = threads.submit(models.load, ModelSpec(model=str(folder / "a"), device="fake"))
+        assert begun.wait(PATIENCE)
+        models.unload("a")
+        goes_on.set()
+        with pytest.raises(MLCError) as unloaded:
+            load.result(PATIENCE)
+    assert unloaded.value.code == "model_unloaded" and models.all() == []
+    with pytest.raises(MLCError):
+        models.lease("a")
+    models.close()
 
 
 def test_unloading_a_model_that_is_leaving(models: ModelRegistry) -> None:

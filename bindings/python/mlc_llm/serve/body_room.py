@@ -90,6 +90,14 @@ class Body:
         """While the body is parsed."""
         return self._room.parsing(len(self.data))
 
+    def for_later(self, data: bytes) -> Body:
+        """A body of the server's own that outlives the request: whoever asks for it releases it.
+        Raises MLCError if there is no room."""
+        later = Body(self._room)
+        later._take(len(data))
+        later.data = data
+        return later
+
     def release(self) -> None:
         self._room.give_back(self._taken)
         self.data, self._taken = b"", 0

@@ -140,7 +140,7 @@ class ModelRegistry:
             served, slot.served = slot.served, None
             if slot.phase == "loaded":
                 slot.phase = "leaving"
-            if slot.given and slot.phase != "loading":
+            if slot.given:  # also while it is loaded: `_arrive` then drops it
                 self._slots.by_name.pop(slot.name, None)
         if served is not None:
             served.engine.close()

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
+from mlc_llm.serve.body import body_of
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
@@ -73,6 +74,9 @@ class _Responses(Translation):
             if asked.get("background"):
                 raise _refused("background", "needs 'store'")
             answer = ResponsesAnswerFormat(asked, lease.name, mcp=mcp)
+        elif asked.get("background"):  # the store has its input
+            asked = {**asked, "input": None}
+            answer = ResponsesAnswerFormat(asked, lease.name, state.finish, mcp)
         else:
             answer = ResponsesAnswerFormat(asked, lease.name, partial(state.keep, own), mcp)
         core = CoreRequest()
@@ -83,7 +87,8 @@ class _Responses(Translation):
             return await self.submit(request, whole, lease, answer, core)
         if asked.get("stream"):
             raise _refused("stream", "does not go with 'background'; ask for the response later")
-        queued = state.begin(own, answer, lease, dump(to_chat(whole)), core)
+        body = body_of(request).for_later(dump(to_chat(whole)))
+        queued = state.begin(own, answer, lease, body, core)
         keep_lease(request, lease)
         return JSONResponse(queued)
 

@@ -15,6 +15,7 @@ from typing import Any
 from mlc_llm import _core
 from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.responses import ResponsesAnswerFormat
@@ -30,7 +31,8 @@ _ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning
 class _Running:
     core: CoreRequest
     lease: Lease
-    kept: KeptResponse
+    body: Body  # until the core has it
+    id: str  # what was asked is in the store
     task: asyncio.Task[None] | None = None
 
 
@@ -52,6 +54,12 @@ class ResponseState:
             self.store.conversation, previous, self._options.max_body_bytes
         )
 
+    def finish(self, response: dict[str, Any]) -> None:
+        """Keeps a response of the background that has ended."""
+        with contextlib.suppress(MLCError):  # it was deleted
+            kept = self.store.get(response["id"])
+            self.keep({"input": kept.input}, response)
+
     def keep(self, asked: Mapping[str, Any], response: dict[str, Any]) -> None:
         """Keeps a response that has ended. `asked`: with the items of its own request."""
         previous = response["previous_response_id"]
@@ -65,21 +73,25 @@ class ResponseState:
         asked: Mapping[str, Any],
         answer: ResponsesAnswerFormat,
         lease: Lease,
-        body: bytes,
+        body: Body,
         core: CoreRequest,
     ) -> dict[str, Any]:
-        """Begins a response in the background. Returns it as it is now. Releases the lease at its
-        end."""
-        if len(self._running) >= _MAX_IN_BACKGROUND:
-            raise error_of(
-                reasons.SERVER_BUSY, f"{_MAX_IN_BACKGROUND} responses are made in the background"
-            )
+        """Begins a response in the background. Returns it as it is now. Releases the lease and the
+        body at its end."""
         queued = answer.describe("queued")
         kept = KeptResponse(queued["id"], queued["previous_response_id"], asked["input"], queued)
-        self.store.put(kept)
-        running = self._running[kept.id] = _Running(core, lease, kept)
-        running.task = asyncio.ensure_future(self._run(running, answer, body))
+        try:
+            if len(self._running) >= _MAX_IN_BACKGROUND:
+                words = f"{_MAX_IN_BACKGROUND} responses are made in the background"
+                raise error_of(reasons.SERVER_BUSY, words)
+            self.store.put(kept)
+        except BaseException:
+            body.release()
+            raise
+        running = self._running[kept.id] = _Running(core, lease, body, kept.id)
+        running.task = asyncio.ensure_future(self._run(running, answer))
         running.task.add_done_callback(lambda _: lease.release())
+        running.task.add_done_callback(lambda _: body.release())
         return queued
 
     async def cancel(self, response_id: str) -> dict[str, Any]:
@@ -91,9 +103,8 @@ class ResponseState:
             running.task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running.task
-            kept = running.kept
-            cancelled = {**kept.response, "status": "cancelled"}
-            self.store.put(KeptResponse(kept.id, kept.previous, kept.input, cancelled))
+            queued = await asyncio.to_thread(self.store.get, response_id)
+            self.finish({**queued.response, "status": "cancelled"})
         found = (await asyncio.to_thread(self.store.get, response_id)).response
         if not found["background"]:
             raise error_of(
@@ -117,23 +128,23 @@ class ResponseState:
             running.task.cancel()
         self.store.close()
 
-    async def _run(self, running: _Running, answer: ResponsesAnswerFormat, body: bytes) -> None:
+    async def _run(self, running: _Running, answer: ResponsesAnswerFormat) -> None:
         try:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(
-                    self._ask(running, answer, body), self._options.request_timeout
-                )
+                await asyncio.wait_for(self._ask(running, answer), self._options.request_timeout)
                 return
             error = error_of(reasons.TIMEOUT, "the response took longer than the server allows")
             answer.failed(error.to_dict()["error"])
         finally:
             running.core.end()
-            self._running.pop(running.kept.id, None)
+            self._running.pop(running.id, None)
 
-    async def _ask(self, running: _Running, answer: ResponsesAnswerFormat, body: bytes) -> None:
+    async def _ask(self, running: _Running, answer: ResponsesAnswerFormat) -> None:
         try:
             engine = (await running.lease.model()).engine
-            await running.core.submit(engine, "chat.completions", body)
+            async with running.body.parsing():
+                await running.core.submit(engine, "chat.completions", running.body.data)
+            running.body.release()
         except MLCError as error:
             answer.failed(error.to_dict()["error"])
             return
