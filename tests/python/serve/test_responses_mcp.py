@@ -57,6 +57,12 @@ ask = false
 command = {command}
 allow = ["flip"]
 
+[mcp.silent]
+command = ["sleep", "600"]
+allow = ["*"]
+ask = false
+timeout = 600
+
 [mcp.gone]
 command = ["/no/such/program"]
 allow = ["*"]
@@ -219,7 +225,11 @@ def test_a_function_of_the_client_is_its_own_to_call(client: openai.OpenAI) -> N
 @pytest.mark.parametrize(
     ("change", "param", "words"),
     [
-        ({"server_label": "no"}, "tools[0].server_label", "there is: coins, same, asks, gone"),
+        (
+            {"server_label": "no"},
+            "tools[0].server_label",
+            "there is: coins, same, asks, silent, gone",
+        ),
         ({"server_label": "asks"}, "tools[0].server_label", "ask = false"),
         ({"allowed_tools": ["no"]}, "tools[0].allowed_tools", "offers no tool 'no'"),
         ({"require_approval": "always"}, "tools[0].require_approval", "never"),
@@ -245,13 +255,19 @@ def test_other_faults(client: openai.OpenAI) -> None:
 
 
 def test_programs_end_with_the_server(tmp_path: Path) -> None:
+    """Also while one of them is being connected."""
     (tmp_path / "coins.py").write_text(PROGRAM)
     command = json.dumps([sys.executable, str(tmp_path / "coins.py")])
     (tmp_path / "models.toml").write_text(SETTINGS.format(command=command))
+    began = time.monotonic()
     with running_server("--settings", str(tmp_path / "models.toml")) as url:
         client = openai.OpenAI(base_url=f"{url}/v1", api_key="-", max_retries=0)
+        silent = {"type": "mcp", "server_label": "silent"}
+        with pytest.raises(openai.APITimeoutError):
+            client.responses.create(**{**ASKED, "tools": [silent]}, timeout=1)
         process = int(client.responses.create(**ASKED).output[1].output.split()[0])
         os.kill(process, 0)
+    assert time.monotonic() - began < 300  # of the 600 s that connecting may take
     deadline = time.monotonic() + 20
     while Path(f"/proc/{process}").exists():
         assert time.monotonic() < deadline

@@ -53,8 +53,9 @@ class MCPTools:
     """The tools of connected servers. The connections live on a thread of their own, until
     `close()` or the end of a `with` block."""
 
-    def __init__(self, servers: Sequence[MCPServer]) -> None:
-        """Connects. Raises MLCError, with the server's name, if one cannot be reached."""
+    def __init__(self, servers: Sequence[MCPServer], *, connect: bool = True) -> None:
+        """Connects, unless `connect()` is to do so later. Raises MLCError, with the server's name,
+        if one cannot be reached."""
         if importlib.util.find_spec("mcp") is None:
             raise NotFoundError(
                 "MCP servers need the package 'mcp': pip install 'mlc-llm[mcp]'", param="mcp"
@@ -65,6 +66,12 @@ class MCPTools:
         self._connections = [_Connection(server) for server in servers]
         self.tools: list[Tool] = []
         self._asks: dict[str, bool] = {}
+        self._closing = threading.Lock()
+        if connect:
+            self.connect()
+
+    def connect(self) -> None:
+        """Connects, once. `close()` on another thread ends it with an error."""
         try:
             found = [(one, self._wait(one.open())) for one in self._connections]
             for connection, tools in found:
@@ -84,14 +91,15 @@ class MCPTools:
 
     def close(self) -> None:
         """Ends the connections, and the programs that were started for them."""
-        if self._loop.is_closed():
-            return
-        for connection in self._connections:
-            with contextlib.suppress(Exception):
-                self._wait(connection.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        with self._closing:
+            if self._loop.is_closed():
+                return
+            for connection in self._connections:
+                with contextlib.suppress(Exception):
+                    self._wait(connection.close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
 
     def __enter__(self) -> MCPTools:
         return self
@@ -191,6 +199,8 @@ class _Connection:
     async def close(self) -> None:
         self._closing.set()
         if self._task is not None:
+            if self._client is None:  # it connects: nothing else ends that
+                self._task.cancel()
             done, _ = await asyncio.wait({self._task}, timeout=5.0)
             if not done:
                 self._task.cancel()

@@ -61,7 +61,7 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
         yield
         gc.unfreeze()
         await responses.close()
-        mcp.close()
+        await mcp.close()
         models.close()
 
     app = _Application(

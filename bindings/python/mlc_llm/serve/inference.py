@@ -108,16 +108,8 @@ class RequestHandler:
         if await self._lease.ready(0):
             return
         loaded = asyncio.ensure_future(self._lease.ready())
-        left = asyncio.ensure_future(_disconnected(request))
-        try:
-            await asyncio.wait(
-                {loaded, left}, timeout=self._remaining(), return_when=asyncio.FIRST_COMPLETED
-            )
-            if not loaded.done():
-                raise ClientDisconnect if left.done() else self._timeout_error()
-        finally:
-            loaded.cancel()
-            left.cancel()
+        if not await done_or_left(request, loaded, self._remaining()):
+            raise self._timeout_error()
 
     async def _submit(self, route: str, body: Body) -> None:
         """Gives the request to its model, which is loaded."""
@@ -254,6 +246,22 @@ class _EventStream(StreamingResponse):
             # The server closes a connection whose answer is incomplete.
         finally:
             self._core.end()
+
+
+async def done_or_left(
+    request: Request, work: asyncio.Future[Any], timeout: float | None = None
+) -> bool:
+    """Waits for work and cancels what is not done. False if the time was over. Raises
+    ClientDisconnect if the client has left. The body must have been read."""
+    left = asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({work, left}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done() and left.done():
+            raise ClientDisconnect
+        return work.done()
+    finally:
+        work.cancel()
+        left.cancel()
 
 
 async def _disconnected(request: Request) -> None:

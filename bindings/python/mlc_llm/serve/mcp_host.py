@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mlc_llm.errors import error_of
@@ -14,15 +15,28 @@ if TYPE_CHECKING:
     from mlc_llm.sdk.mcp_servers import MCPServer, MCPTools
 
 
+class _Known:
+    """A server that is or was connected. `ready` ends when it is known which."""
+
+    def __init__(self, server: MCPServer) -> None:
+        from mlc_llm.sdk.mcp_servers import MCPTools
+
+        self.tools: MCPTools = MCPTools([server], connect=False)
+        self.ready = _on_thread(self.tools.connect)
+
+    @property
+    def is_over(self) -> bool:
+        failed = self.ready.done() and (self.ready.cancelled() or self.ready.exception())
+        return bool(failed) or (self.ready.done() and not self.tools.connected)
+
+
 class MCPHost:
     """Connects to a server when a request first names it, and again when the connection has ended.
     It belongs to the event loop."""
 
     def __init__(self, servers: Sequence[MCPServer]) -> None:
         self._servers = {server.name: server for server in servers}
-        self._connecting: dict[str, asyncio.Future[MCPTools]] = {}
-        # Threads of its own: a server that does not answer must not hold those of requests.
-        self._threads = ThreadPoolExecutor(max(1, len(servers)), "mlc-mcp-connect")
+        self._known: dict[str, _Known] = {}
 
     async def tools(self, name: str, param: str) -> MCPTools:
         """The tools of a server. Raises MLCError if it is not named in the settings file, may not
@@ -38,31 +52,43 @@ class MCPHost:
                 "false' in the settings file this server calls its tools"
             )
             raise error_of(reasons.INVALID_VALUE, words, param=param)
-        known = self._connecting.get(name)
-        if known is not None and known.done() and not _stands(known):
-            self._threads.submit(_close, known)
-            known = None
-        if known is None:
-            from mlc_llm.sdk.mcp_servers import MCPTools
+        known = self._known.get(name)
+        if known is None or known.is_over:
+            if known is not None:
+                _on_thread(known.tools.close)
+            known = self._known[name] = _Known(server)
+        await asyncio.shield(known.ready)
+        return known.tools
 
-            loop = asyncio.get_running_loop()
-            known = loop.run_in_executor(self._threads, MCPTools, [server])
-            self._connecting[name] = known
-        return await asyncio.shield(known)
-
-    def close(self) -> None:
-        """Ends the connections."""
-        for known in self._connecting.values():
-            _close(known)
-        self._threads.shutdown(wait=False, cancel_futures=True)
+    async def close(self) -> None:
+        """Ends the connections, and those that are made."""
+        await asyncio.gather(*(_on_thread(known.tools.close) for known in self._known.values()))
 
 
-def _stands(known: asyncio.Future[MCPTools]) -> bool:
-    if known.cancelled() or known.exception() is not None:
-        return False
-    return known.result().connected
+def _on_thread(work: Callable[[], None]) -> asyncio.Future[None]:
+    """Waits for work that blocks. Its thread does not hold up the end of the process, as those of
+    an executor do."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    # An error that nobody waits for is no fault.
+    future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
+    def end(error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
 
-def _close(known: asyncio.Future[MCPTools]) -> None:
-    if known.done() and not known.cancelled() and known.exception() is None:
-        known.result().close()
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as caught:
+            error = caught
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(end, error)
+
+    threading.Thread(target=run, name="mlc-mcp-connect", daemon=True).start()
+    return future

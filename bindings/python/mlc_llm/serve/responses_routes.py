@@ -17,6 +17,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
 from mlc_llm.serve.body import body_of
 from mlc_llm.serve.core_request import CoreRequest
+from mlc_llm.serve.inference import done_or_left
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
 from mlc_llm.serve.responses_request import to_chat
@@ -46,7 +47,9 @@ async def _mcp_tools(request: Request, asked: Asked) -> dict[str, list[Tool]]:
         if tool["type"] != "mcp":
             continue
         server, param = tool["server_label"], f"tools[{place}].server_label"
-        tools = (await mcp_of(request).tools(server, param)).tools
+        connected = asyncio.ensure_future(mcp_of(request).tools(server, param))
+        await done_or_left(request, connected)
+        tools = connected.result().tools
         allowed = tool.get("allowed_tools")
         found[server] = [one for one in tools if allowed is None or one.name in allowed]
         for name in allowed or ():
