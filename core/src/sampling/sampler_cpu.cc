@@ -102,16 +102,24 @@ Cut FindCut(const Candidates& all, double wanted, Measure measure) {
   return {FromBits(low), static_cast<int>(std::clamp<double>(missing, 1, all.count))};
 }
 
-void Keep(Cut cut, Candidates* candidates) {
+// Keeps the candidates for whose weights `keeps` is true; it is asked in the order of ids.
+template <typename Keeps>
+void KeepIf(Keeps keeps, Candidates* candidates) {
   int kept = 0;
   for (int i = 0; i < candidates->count; ++i) {
     float weight = candidates->weights[i];
-    bool keeps = weight > cut.weight || (weight == cut.weight && cut.num_equal-- > 0);
     candidates->weights[kept] = weight;
     candidates->ids[kept] = candidates->ids[i];
-    kept += keeps;
+    kept += keeps(weight);
   }
   candidates->count = kept;
+}
+
+void Keep(Cut cut, Candidates* candidates) {
+  auto keeps = [&cut](float weight) {
+    return weight > cut.weight || (weight == cut.weight && cut.num_equal-- > 0);
+  };
+  KeepIf(keeps, candidates);
 }
 
 void KeepTopK(int top_k, Candidates* candidates) {
@@ -133,14 +141,7 @@ void ExcludeTop(double threshold, Candidates* candidates) {
   for (int i = 0; i < candidates->count; ++i) {
     if (weights[i] >= bound) least = std::min(least, weights[i]);
   }
-  int kept = 0;
-  for (int i = 0; i < candidates->count; ++i) {
-    float weight = weights[i];
-    candidates->weights[kept] = weight;
-    candidates->ids[kept] = candidates->ids[i];
-    kept += weight <= least;
-  }
-  candidates->count = kept;
+  KeepIf([least](float weight) { return weight <= least; }, candidates);
 }
 
 // Walks along the weights and returns the index at which `uniform` falls. -1 when all weights are

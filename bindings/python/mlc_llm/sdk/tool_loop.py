@@ -274,13 +274,13 @@ async def loop_events_async(
         for planned in calls:
             yield ToolRunCall(planned.call)
             approved.append(await _is_approved_async(planned, approve))
-        async with Work(calls, approved) as work:
+        async with _Work(calls, approved) as work:
             for result in work:
                 yield loop.answer(await result)
     yield loop.ended()
 
 
-class Work(AbstractAsyncContextManager["list[asyncio.Task[ToolResult]]"]):
+class _Work(AbstractAsyncContextManager["list[asyncio.Task[ToolResult]]"]):
     """Running calls. All of them have ended when the block is left."""
 
     def __init__(self, calls: Sequence[PlannedCall], approved: Sequence[bool]) -> None:

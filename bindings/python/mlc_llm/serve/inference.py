@@ -121,19 +121,11 @@ class RequestHandler:
     async def _whole(self, request: Request) -> Response:
         """Waits until the answer comes, the client leaves, or the deadline is over."""
         answer = asyncio.ensure_future(self._core.next_events())
-        left = asyncio.ensure_future(_disconnected(request))
         try:
-            await asyncio.wait(
-                {answer, left}, timeout=self._remaining(), return_when=asyncio.FIRST_COMPLETED
-            )
-            if answer.done():
-                return self._whole_answer(answer.result()[-1])
-            if left.done():
-                return Response(status_code=499)  # nobody reads it
-            raise self._timeout_error()
+            if not await done_or_left(request, answer, self._remaining()):
+                raise self._timeout_error()
+            return self._whole_answer(answer.result()[-1])
         finally:
-            answer.cancel()
-            left.cancel()
             self._core.end()
 
     def _whole_answer(self, event: Event) -> Response:

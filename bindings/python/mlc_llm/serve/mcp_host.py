@@ -26,8 +26,8 @@ class _Known:
 
     @property
     def is_over(self) -> bool:
-        failed = self.ready.done() and (self.ready.cancelled() or self.ready.exception())
-        return bool(failed) or (self.ready.done() and not self.tools.connected)
+        """Whether it could not be connected, or the connection has ended."""
+        return self.ready.done() and not self.tools.connected
 
 
 class MCPHost:

@@ -31,7 +31,7 @@ _ERROR_CODES = {
 }
 
 
-def _forget(_: dict[str, Any]) -> None:
+def forget(_: dict[str, Any]) -> None:
     """Keeps nothing."""
 
 
@@ -42,7 +42,7 @@ class ResponsesAnswerFormat(AnswerFormat):
         self,
         asked: Mapping[str, Any],
         model: str,
-        keep: Callable[[dict[str, Any]], None] = _forget,
+        keep: Callable[[dict[str, Any]], None] = forget,
         mcp: Mapping[str, Sequence[Tool]] = MappingProxyType({}),
     ) -> None:
         """`keep` gets the response when it has ended. `mcp`: the tools of each MCP server that the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from mlc_llm.serve.body import body_of
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.inference import done_or_left
 from mlc_llm.serve.openapi import gives, takes
-from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat
+from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat, forget
 from mlc_llm.serve.responses_request import to_chat
 from mlc_llm.serve.responses_state import own_items
 from mlc_llm.serve.state import keep_lease, mcp_of, responses_of
@@ -73,15 +73,14 @@ class _Responses(Translation):
         own = {**asked, "input": own_items(asked)}
         whole = await _after_earlier(request, own, asked)
         mcp = await _mcp_tools(request, asked)
+        keep: Callable[[dict[str, Any]], None] = partial(state.keep, own)
         if asked.get("store") is False:
             if asked.get("background"):
                 raise _refused("background", "needs 'store'")
-            answer = ResponsesAnswerFormat(asked, lease.name, mcp=mcp)
+            keep = forget
         elif asked.get("background"):  # the store has its input
-            asked = {**asked, "input": None}
-            answer = ResponsesAnswerFormat(asked, lease.name, state.finish, mcp)
-        else:
-            answer = ResponsesAnswerFormat(asked, lease.name, partial(state.keep, own), mcp)
+            asked, keep = {**asked, "input": None}, state.finish
+        answer = ResponsesAnswerFormat(asked, lease.name, keep, mcp)
         core = CoreRequest()
         if mcp:
             tools = [tool for tools in mcp.values() for tool in tools]

@@ -57,8 +57,7 @@ class ResponseState:
     def finish(self, response: dict[str, Any]) -> None:
         """Keeps a response of the background that has ended."""
         with contextlib.suppress(MLCError):  # it was deleted
-            kept = self.store.get(response["id"])
-            self.keep({"input": kept.input}, response)
+            self.keep({"input": self.store.get(response["id"]).input}, response)
 
     def keep(self, asked: Mapping[str, Any], response: dict[str, Any]) -> None:
         """Keeps a response that has ended. `asked`: with the items of its own request."""
@@ -103,8 +102,8 @@ class ResponseState:
             running.task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running.task
-            queued = await asyncio.to_thread(self.store.get, response_id)
-            self.finish({**queued.response, "status": "cancelled"})
+            kept = await asyncio.to_thread(self.store.get, response_id)
+            self.keep({"input": kept.input}, {**kept.response, "status": "cancelled"})
         found = (await asyncio.to_thread(self.store.get, response_id)).response
         if not found["background"]:
             raise error_of(

@@ -94,7 +94,7 @@ class Room:
         most, limit = self._limits.max_loaded, self._limits.memory_bytes
         if most is not None and len(loaded) >= most:
             return f"{len(loaded)} models are loaded already (--max-loaded {most})"
-        taken = sum(one.num_bytes for one in loaded if one.device == plan["device"])
+        taken = _bytes_on(plan["device"], loaded)
         if limit is not None and taken + plan["total_bytes"] > limit:
             return (
                 f"the model takes {plan['total_bytes']} bytes, and {max(0, limit - taken)} of "
@@ -121,13 +121,15 @@ class Room:
     def _fits_without(self, leaving: list[Slot], plan: dict[str, Any]) -> bool:
         """Whether there is memory for a plan after these models have left."""
         limit, device = self._limits.memory_bytes, plan["device"]
-        served = [one.served for one in leaving if one.served is not None]
-        freed = sum(one.num_bytes for one in served if one.device == device)
+        freed = _bytes_on(device, [one.served for one in leaving if one.served is not None])
         there = plan["available_bytes"] + freed
         if limit is not None:
-            taken = sum(one.num_bytes for one in self._slots.loaded() if one.device == device)
-            there = min(there, limit - taken + freed)
+            there = min(there, limit - _bytes_on(device, self._slots.loaded()) + freed)
         return bool(plan["total_bytes"] <= there)
+
+
+def _bytes_on(device: str, models: list[ServedModel]) -> int:
+    return sum(one.num_bytes for one in models if one.device == device)
 
 
 class IdleWatch:

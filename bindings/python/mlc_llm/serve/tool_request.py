@@ -12,7 +12,7 @@ from mlc_llm import _core
 from mlc_llm.errors import MLCError
 from mlc_llm.sdk.answer_fold import AnswerFold
 from mlc_llm.sdk.core_engine import CoreEngine
-from mlc_llm.sdk.tool_loop import PlannedCall, ToolLoop, call_async
+from mlc_llm.sdk.tool_loop import ToolLoop, call_async
 from mlc_llm.sdk.tools_gen import ToolResult
 from mlc_llm.serve.core_request import CoreRequest, Event
 from mlc_llm.tools import Tool
@@ -113,7 +113,7 @@ class ToolRequest(CoreRequest):
         asked = answer.choices[0].message.tool_calls or []
         planned = [one for one in loop.take(answer) if loop.has(one.call.function.name)]
         self._goes_on = len(planned) == len(asked)
-        self._calls = [asyncio.ensure_future(_call(one)) for one in planned]
+        self._calls = [asyncio.ensure_future(call_async(one, True)) for one in planned]
         return bool(planned)
 
     async def _results(self, timeout: float | None) -> list[Event]:
@@ -139,7 +139,3 @@ class ToolRequest(CoreRequest):
         if self._whole is not None:
             return [(_core.EVENT_RESULT, json.dumps({TURNS: self._whole}))]
         return [*events, (_core.EVENT_DONE, "")]
-
-
-async def _call(planned: PlannedCall) -> ToolResult:
-    return await call_async(planned, planned.tool is not None)

@@ -14,6 +14,7 @@ functions overwrite the logits.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,20 +27,27 @@ from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, Rows
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
 
+
+@dataclass(frozen=True)
+class Steps:
+    """What a function does. `searches`: for the tokens that remain, in order; None: only the
+    likeliest is wanted. `excludes`: by top_n_sigma and XTC too."""
+
+    searches: tuple[int, ...] | None = None
+    excludes: bool = False
+
+
 _BOTH = (sampling_cut.TOP_K_KIND, sampling_cut.TOP_P_KIND)
-# The searches of each function for the tokens that remain, in order.
-FUNCTIONS: dict[str, tuple[int, ...] | None] = {
-    "sample_greedy": None,
-    "sample": (),
-    "sample_top_p": (sampling_cut.TOP_P_KIND,),
-    "sample_top_k": _BOTH,
-    "sample_every": _BOTH,
+FUNCTIONS = {
+    "sample_greedy": Steps(),
+    "sample": Steps(()),
+    "sample_top_p": Steps((sampling_cut.TOP_P_KIND,)),
+    "sample_top_k": Steps(_BOTH),
+    "sample_every": Steps(_BOTH, excludes=True),
 }
-
-
-def _kernel(name: str) -> Callable[[Rows], tirx.PrimFunc]:
-    modules = vars(sampling) | vars(sampling_cut) | vars(sampling_exclude)
-    return modules[name]
+_KERNELS: dict[str, Callable[[Rows], tirx.PrimFunc]] = {
+    **vars(sampling), **vars(sampling_cut), **vars(sampling_exclude)
+}  # fmt: skip
 
 
 class Sampler:
@@ -50,22 +58,22 @@ class Sampler:
         self.logits, self.tasks, self.extra = logits, tasks, extra
         self.count = tasks.ty.shape[0]
 
-    def sample(self, searches: tuple[int, ...] | None, *, every: bool) -> Any:
+    def sample(self, steps: Steps) -> Any:
         self.logits = self._in_place("adjust", [self.tasks, self.extra], [])[0]
         parts = [self._of_parts(), self._of_parts("int32")]
-        if every:
+        if steps.excludes:
             spread = self._call("spread", [self.tasks, self.logits], self._tensor(()))
         self.logits, *likely = self._in_place("maxima", [self.tasks, self.extra], parts)
-        if searches is None:
+        if steps.searches is None:
             return self._call("pick", likely, self._tensor((), "int32"))
-        if every:
+        if steps.excludes:
             self.logits = self._in_place("near", [self.tasks, *likely, spread], [])[0]
         self.logits, sums = self._in_place("weigh", [self.tasks, *likely], [self._of_parts()])
         cut = self._call("whole", [sums], self._tensor((CUT_WORDS,), "int32"))
-        for kind in searches:
+        for kind in steps.searches:
             cut = self._search(kind, cut)
         masses = self._call("measure", [self.tasks, cut, self.logits], parts)
-        if every:
+        if steps.excludes:
             self.logits = self._in_place("exclude", [self.tasks, cut, *masses], [])[0]
             masses = self._call("measure", [self.tasks, cut, self.logits], parts)
         args = [self.tasks, *likely, cut, *masses, self.logits]
@@ -97,12 +105,12 @@ class Sampler:
         return self._items(made, len(out)) if isinstance(out, list) else made
 
     def _call(self, name: str, args: list[Any], out: Any) -> Any:
-        make = _kernel(name)
+        make = _KERNELS[name]
         return self._emit(name, self.rows, lambda: make(self.rows), args, out)
 
     def _in_place(self, name: str, args: list[Any], made: list[Any]) -> list[Any]:
         """Calls a kernel that changes the logits. Returns the logits, then its other results."""
-        make = _kernel(name)
+        make = _KERNELS[name]
         kernel = self.nn.kernel(name, self.rows, lambda: make(self.rows))
         changed = [len(args), *([-1] * len(made))]
         out = self.nn.call_in_place(kernel, [*args, self.logits], changed, [self.logits.ty, *made])
@@ -126,8 +134,7 @@ def build(nn: Builder, columns: int) -> None:
         "tasks": Input(("n", TASK_WORDS), "int32"),
         "extra": Input(("w",), "int32"),
     }
-    for name, searches in FUNCTIONS.items():
+    for name, steps in FUNCTIONS.items():
         with nn.function(name, inputs, bounds={}, params=False) as f:
             arguments = [nn.block.emit(f[key]) for key in inputs]
-            sampler = Sampler(nn, *arguments, columns=columns)
-            f.results = {"tokens": sampler.sample(searches, every=name == "sample_every")}
+            f.results = {"tokens": Sampler(nn, *arguments, columns=columns).sample(steps)}
