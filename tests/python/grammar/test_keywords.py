@@ -58,6 +58,7 @@ ENFORCED: dict[str, list[Any]] = {
         },
     ],
     "oneOf": [
+        {"oneOf": [{"not": {"type": "string", "format": "date"}}, {"const": "hello"}]},
         {"oneOf": KIND},
         {"oneOf": [INTEGER, STRING, {"enum": [None, True]}]},
         {"oneOf": [{"$ref": "#/$defs/a"}, {"type": "null"}], "$defs": {"a": obj(a=INTEGER)}},

@@ -31,11 +31,18 @@ Kind KindOf(const Json& value) {
   }
 }
 
-// The alternatives of a node; `steps` bounds what circles could cost.
+// Whether the node is a union of which a part has no grammar: more values fit it than are written.
+bool HasGivenUp(const Schema& schema, int index) {
+  return std::any_of(schema.given_up.begin(), schema.given_up.end(),
+                     [index](const Schema::GivenUp& one) { return one.node == index; });
+}
+
+// The alternatives of a node, false when they are not all known; `steps` bounds what circles could
+// cost.
 bool CollectParts(const Schema& schema, int index, int* steps,
                   std::vector<const SchemaNode*>* out) {
   const SchemaNode& node = NodeAt(schema, index);
-  if (--*steps < 0) return false;
+  if (--*steps < 0 || HasGivenUp(schema, index)) return false;
   if (node.kind != Kind::kUnion) {
     out->push_back(&node);
     return true;
