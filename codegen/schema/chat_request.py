@@ -9,6 +9,7 @@ from pydantic import Field
 from codegen.schema import queueing
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.messages import ChatCompletionMessage
+from codegen.schema.metrics import timings_per_token
 from codegen.schema.response_format import ResponseFormat
 from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tools import ChatCompletionTool, ToolChoice
@@ -140,6 +141,12 @@ class ChatCompletionRequest(SamplingFields):
         "Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: "
         "it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this "
         "engine.",
+    )
+    timings_per_token: bool | None = timings_per_token()
+    return_progress: bool | None = field(
+        None,
+        "Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They "
+        "have no choices.",
     )
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."

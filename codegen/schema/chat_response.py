@@ -6,7 +6,7 @@ from typing import Literal
 
 from codegen.schema.base import Model, OpenEnum, field
 from codegen.schema.messages import ChatCompletionRole
-from codegen.schema.metrics import RequestMetrics
+from codegen.schema.metrics import PromptProgress, RequestMetrics, Timings
 from codegen.schema.response_format import SchemaWarning
 from codegen.schema.tools import ChatCompletionMessageToolCall, ChoiceDeltaToolCall
 
@@ -139,6 +139,9 @@ class ChatCompletion(Model):
     model: str = field(..., "The model that answered.")
     choices: list[ChatCompletionChoice] = field(..., "The `n` answers.")
     usage: CompletionUsage | None = field(None, "What the request cost.")
+    timings: Timings | None = field(
+        None, "Where the time went so far, when `timings_per_token` asks for it."
+    )
     warnings: list[SchemaWarning] | None = field(
         None, "What schemas of the request say and the answer was not held to."
     )
@@ -198,6 +201,14 @@ class ChatCompletionChunk(Model):
     )
     usage: CompletionUsage | None = field(
         None, "What the request cost, in the last chunk, when `include_usage` asks for it."
+    )
+    timings: Timings | None = field(
+        None, "Where the time went so far, when `timings_per_token` asks for it."
+    )
+    prompt_progress: PromptProgress | None = field(
+        None,
+        "How much of the prompt was read, in the chunks before the answer, when `return_progress` "
+        "asks for it.",
     )
     warnings: list[SchemaWarning] | None = field(
         None, "What schemas of the request say and the answer is not held to; in the first chunk."

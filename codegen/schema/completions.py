@@ -10,6 +10,7 @@ from codegen.schema import queueing
 from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
+from codegen.schema.metrics import Timings, timings_per_token
 from codegen.schema.response_format import ResponseFormat, SchemaWarning
 from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tokenization import TokenId
@@ -68,6 +69,7 @@ class CompletionRequest(SamplingFields):
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()
+    timings_per_token: bool | None = timings_per_token()
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."
     )
@@ -99,6 +101,9 @@ class CompletionChoice(Model):
     finish_reason: FinishReason | None = field(
         None, "Why the answer ended; null until its last chunk.", always=True
     )
+    stop_reason: str | None = field(
+        None, "The stop text that ended the answer, as vLLM gives it; absent if none did."
+    )
 
 
 class Completion(Model):
@@ -113,6 +118,9 @@ class Completion(Model):
     )
     usage: CompletionUsage | None = field(
         None, "What the request cost; in a stream in the last chunk, when it is asked for."
+    )
+    timings: Timings | None = field(
+        None, "Where the time went so far, when `timings_per_token` asks for it."
     )
     warnings: list[SchemaWarning] | None = field(
         None,

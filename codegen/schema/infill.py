@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from codegen.schema.base import AnyObject, Model, OpenEnum, field
+from codegen.schema.base import Model, OpenEnum, field
 from codegen.schema.chat_request import Stop
+from codegen.schema.metrics import Timings
 from codegen.schema.sampling import SamplingFields
 
 
@@ -57,4 +58,4 @@ class InfillResponse(Model):
     tokens_evaluated: int | None = field(None, "The prompt's length.", unit="tokens", ge=0)
     tokens_cached: int | None = field(None, "What of it was cached.", unit="tokens", ge=0)
     tokens_predicted: int | None = field(None, "The answer's length.", unit="tokens", ge=0)
-    timings: AnyObject | None = field(None, "How long it took, under llama.cpp's names.")
+    timings: Timings | None = field(None, "Where the time went.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from codegen.schema.base import AnyObject, Model, field
 
 
@@ -31,6 +33,47 @@ class RequestMetrics(Model):
     )
     end_to_end_latency_s: float | None = field(
         None, "From the request to its last token.", unit="seconds", ge=0
+    )
+
+
+class Timings(Model):
+    """Where the time of a request went so far, under llama.cpp's names."""
+
+    cache_n: int = field(..., "How much of the prompt was cached.", unit="tokens", ge=0)
+    prompt_n: int = field(..., "How much of the prompt the model read.", unit="tokens", ge=0)
+    prompt_ms: float = field(..., "How long that took.", unit="milliseconds", ge=0)
+    prompt_per_token_ms: float = field(..., "The same for each token.", unit="milliseconds", ge=0)
+    prompt_per_second: float = field(
+        ..., "How fast the prompt was read.", unit="tokens per second", ge=0
+    )
+    predicted_n: int = field(..., "The tokens that were generated.", unit="tokens", ge=0)
+    predicted_ms: float = field(
+        ..., "From the first of them to the last.", unit="milliseconds", ge=0
+    )
+    predicted_per_token_ms: float = field(
+        ..., "The mean time from token to token.", unit="milliseconds", ge=0
+    )
+    predicted_per_second: float = field(
+        ..., "How fast they were generated.", unit="tokens per second", ge=0
+    )
+
+
+class PromptProgress(Model):
+    """How much of a prompt was read so far, under llama.cpp's names."""
+
+    total: int = field(..., "The length of the prompt.", unit="tokens", ge=0)
+    cache: int = field(..., "How much of it was cached.", unit="tokens", ge=0)
+    processed: int = field(
+        ..., "How much of it is done, with what was cached.", unit="tokens", ge=0
+    )
+    time_ms: float = field(..., "How long it took so far.", unit="milliseconds", ge=0)
+
+
+def timings_per_token() -> Any:
+    """The field by which requests ask for `Timings`."""
+    return field(
+        None,
+        "Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.",
     )
 
 

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a78f1cfbb7a83267
+# Schema hash: df274cd257751af9
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -95,6 +95,7 @@ __all__ = [
     "CompletionTokensDetails",
     "CompletionUsageExtra",
     "CompletionUsage",
+    "Timings",
     "SchemaWarning",
     "ChatCompletion",
     "ToolType",
@@ -102,6 +103,7 @@ __all__ = [
     "ChoiceDeltaToolCall",
     "ChoiceDelta",
     "ChunkChoice",
+    "PromptProgress",
     "ChatCompletionChunk",
     "Logprobs",
     "CompletionChoice",
@@ -135,7 +137,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "a78f1cfbb7a83267"
+SCHEMA_HASH = "df274cd257751af9"
 
 
 class _Model(BaseModel):
@@ -704,6 +706,14 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
     """
 
+    timings_per_token: bool | None
+    """Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's."""
+
+    return_progress: bool | None
+    """Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They
+    have no choices.
+    """
+
     debug_config: DebugConfigParam | None
     """Switches for tests and measurements; a server takes them in debug mode only."""
 
@@ -909,6 +919,9 @@ class CompletionCreateParams(TypedDict, total=False):
     error `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least
     1 and at most 2147483647. Unit: milliseconds.
     """
+
+    timings_per_token: bool | None
+    """Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's."""
 
     debug_config: DebugConfigParam | None
     """Switches for tests and measurements; a server takes them in debug mode only."""
@@ -1596,6 +1609,37 @@ class CompletionUsage(_Model):
     """Measurements of this request, when they were asked for."""
 
 
+class Timings(_Model):
+    """Where the time of a request went so far, under llama.cpp's names."""
+
+    cache_n: int
+    """How much of the prompt was cached. Range: at least 0. Unit: tokens."""
+
+    prompt_n: int
+    """How much of the prompt the model read. Range: at least 0. Unit: tokens."""
+
+    prompt_ms: float
+    """How long that took. Range: at least 0. Unit: milliseconds."""
+
+    prompt_per_token_ms: float
+    """The same for each token. Range: at least 0. Unit: milliseconds."""
+
+    prompt_per_second: float
+    """How fast the prompt was read. Range: at least 0. Unit: tokens per second."""
+
+    predicted_n: int
+    """The tokens that were generated. Range: at least 0. Unit: tokens."""
+
+    predicted_ms: float
+    """From the first of them to the last. Range: at least 0. Unit: milliseconds."""
+
+    predicted_per_token_ms: float
+    """The mean time from token to token. Range: at least 0. Unit: milliseconds."""
+
+    predicted_per_second: float
+    """How fast they were generated. Range: at least 0. Unit: tokens per second."""
+
+
 class SchemaWarning(_Model):
     """What a schema says and the answer was not held to."""
 
@@ -1629,6 +1673,9 @@ class ChatCompletion(_Model):
 
     usage: CompletionUsage | None = None
     """What the request cost."""
+
+    timings: Timings | None = None
+    """Where the time went so far, when `timings_per_token` asks for it."""
 
     warnings: list[SchemaWarning] | None = None
     """What schemas of the request say and the answer was not held to."""
@@ -1709,6 +1756,22 @@ class ChunkChoice(_Model):
     """The stop text that ended the answer, as vLLM gives it; absent if none did."""
 
 
+class PromptProgress(_Model):
+    """How much of a prompt was read so far, under llama.cpp's names."""
+
+    total: int
+    """The length of the prompt. Range: at least 0. Unit: tokens."""
+
+    cache: int
+    """How much of it was cached. Range: at least 0. Unit: tokens."""
+
+    processed: int
+    """How much of it is done, with what was cached. Range: at least 0. Unit: tokens."""
+
+    time_ms: float
+    """How long it took so far. Range: at least 0. Unit: milliseconds."""
+
+
 class ChatCompletionChunk(_Model):
     """A piece of the answers to a request."""
 
@@ -1731,6 +1794,14 @@ class ChatCompletionChunk(_Model):
 
     usage: CompletionUsage | None = None
     """What the request cost, in the last chunk, when `include_usage` asks for it."""
+
+    timings: Timings | None = None
+    """Where the time went so far, when `timings_per_token` asks for it."""
+
+    prompt_progress: PromptProgress | None = None
+    """How much of the prompt was read, in the chunks before the answer, when `return_progress`
+    asks for it.
+    """
 
     warnings: list[SchemaWarning] | None = None
     """What schemas of the request say and the answer is not held to; in the first chunk."""
@@ -1772,6 +1843,9 @@ class CompletionChoice(_Model):
     finish_reason: FinishReason | None = None
     """Why the answer ended; null until its last chunk."""
 
+    stop_reason: str | None = None
+    """The stop text that ended the answer, as vLLM gives it; absent if none did."""
+
 
 class Completion(_Model):
     """The continuations of a prompt; a chunk of a stream has the same form."""
@@ -1793,6 +1867,9 @@ class Completion(_Model):
 
     usage: CompletionUsage | None = None
     """What the request cost; in a stream in the last chunk, when it is asked for."""
+
+    timings: Timings | None = None
+    """Where the time went so far, when `timings_per_token` asks for it."""
 
     warnings: list[SchemaWarning] | None = None
     """What the schema of the request says and the answer is not held to; in the first chunk of a

@@ -229,6 +229,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     }
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;
+    if (request.request.reports_progress && !request.first_token) EmitProgress(*item.sequence);
     cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
     bool pins = request.request.pin_prompt && item.sequence->num_generated() == 0;
     if (pins) cache_.Pin(item.sequence->id, item.sequence->num_computed);

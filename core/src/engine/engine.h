@@ -152,6 +152,8 @@ class Engine {
   std::vector<std::shared_ptr<Sequence>> ForkChoices(const std::shared_ptr<Sequence>& first);
   void RemoveFinished();
   void EmitDeltas(const std::vector<SequenceCommit>& commits);
+  // Reports how much of its prompt a sequence has read.
+  void EmitProgress(const Sequence& sequence);
   // Replaces the vectors of finished texts by what the model's head makes of them.
   Status RunHead(const std::vector<StepItem>& items);
   void EmitEmbeddings(const std::vector<StepItem>& items);

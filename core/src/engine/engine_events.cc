@@ -40,9 +40,21 @@ void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
       event.id = request.request.id;
       event.prompt = std::exchange(request.prompt_scores, {});
       event.deltas = std::exchange(request.deltas, {});
+      event.usage = MakeUsage(request);
       events_.push_back(std::move(event));
     }
   }
+}
+
+void Engine::EmitProgress(const Sequence& sequence) {
+  const RequestState& request = *sequence.request;
+  RequestEvent event;
+  event.id = request.request.id;
+  event.usage = MakeUsage(request);
+  event.progress = {sequence.num_prompt_tokens(), request.cached_tokens.value_or(0),
+                    std::min(sequence.num_computed, sequence.num_prompt_tokens()),
+                    SecondsBetween(*request.first_row, Clock::now())};
+  events_.push_back(std::move(event));
 }
 
 Status Engine::RunHead(const std::vector<StepItem>& items) {

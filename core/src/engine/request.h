@@ -46,10 +46,11 @@ struct Request {
   std::optional<Thinking> thinking;
   std::optional<Pooling> pooling;  // a vector of the prompt is wanted instead of an answer
   std::shared_ptr<const LogitProcessor> logit_processor;  // null: none
-  bool ignore_eos = false;   // stop tokens are tokens like others; for benchmarks
-  bool pin_prompt = false;   // the prompt's pages are not evicted until the cache is reset
-  bool jump_forward = true;  // text that the grammar forces may be computed ahead
-  int priority = 0;          // higher first (scheduler.h)
+  bool ignore_eos = false;        // stop tokens are tokens like others; for benchmarks
+  bool pin_prompt = false;        // the prompt's pages are not evicted until the cache is reset
+  bool reports_progress = false;  // of reading the prompt, by events
+  bool jump_forward = true;       // text that the grammar forces may be computed ahead
+  int priority = 0;               // higher first (scheduler.h)
   Clock::time_point received = Clock::now();
   std::optional<std::chrono::milliseconds> timeout;  // from `received` on; then kDeadlineExceeded
 
@@ -95,6 +96,13 @@ struct Usage {
   double end_to_end_s = 0;   // from the request's arrival to its end
 };
 
+// How much of a prompt was read, in tokens.
+struct PromptProgress {
+  int total = 0, cached = 0;
+  int processed = 0;   // with `cached`
+  double seconds = 0;  // since its first row
+};
+
 // The events of one request come in order. The last one has `finished`.
 struct RequestEvent {
   RequestId id = 0;
@@ -103,8 +111,9 @@ struct RequestEvent {
   // has no log probability.
   std::vector<GeneratedToken> prompt;
   bool finished = false;
-  Status status;  // the error, if the request failed
-  Usage usage;    // set when finished
+  Status status;                           // the error, if the request failed
+  Usage usage;                             // up to this event
+  std::optional<PromptProgress> progress;  // set in events that report nothing else
   // [hidden_size], or [head_size] if the model has a head; set when finished, if the request has
   // `pooling`
   std::vector<double> embedding;

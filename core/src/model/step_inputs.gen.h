@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences.
 #ifndef MLC_MODEL_STEP_INPUTS_GEN_H_

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -164,6 +164,8 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);
   visit("usage_extra", object.usage_extra);
+  visit("timings_per_token", object.timings_per_token);
+  visit("return_progress", object.return_progress);
   visit("debug_config", object.debug_config);
   visit("metadata", object.metadata);
   visit("store", object.store);
@@ -210,6 +212,7 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("user", object.user);
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);
+  visit("timings_per_token", object.timings_per_token);
   visit("debug_config", object.debug_config);
 }
 template <typename Visit>
@@ -383,6 +386,18 @@ void VisitMembers(const CompletionUsage& object, Visit&& visit) {
   visit("extra", object.extra);
 }
 template <typename Visit>
+void VisitMembers(const Timings& object, Visit&& visit) {
+  visit("cache_n", object.cache_n);
+  visit("prompt_n", object.prompt_n);
+  visit("prompt_ms", object.prompt_ms);
+  visit("prompt_per_token_ms", object.prompt_per_token_ms);
+  visit("prompt_per_second", object.prompt_per_second);
+  visit("predicted_n", object.predicted_n);
+  visit("predicted_ms", object.predicted_ms);
+  visit("predicted_per_token_ms", object.predicted_per_token_ms);
+  visit("predicted_per_second", object.predicted_per_second);
+}
+template <typename Visit>
 void VisitMembers(const SchemaWarning& object, Visit&& visit) {
   visit("param", object.param);
   visit("path", object.path);
@@ -396,6 +411,7 @@ void VisitMembers(const ChatCompletion& object, Visit&& visit) {
   visit("model", object.model);
   visit("choices", object.choices);
   visit("usage", object.usage);
+  visit("timings", object.timings);
   visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }
@@ -428,6 +444,13 @@ void VisitMembers(const ChatCompletionChunkChoice& object, Visit&& visit) {
   visit("stop_reason", object.stop_reason);
 }
 template <typename Visit>
+void VisitMembers(const PromptProgress& object, Visit&& visit) {
+  visit("total", object.total);
+  visit("cache", object.cache);
+  visit("processed", object.processed);
+  visit("time_ms", object.time_ms);
+}
+template <typename Visit>
 void VisitMembers(const ChatCompletionChunk& object, Visit&& visit) {
   visit("id", object.id);
   visit("object", object.kObject);
@@ -435,6 +458,8 @@ void VisitMembers(const ChatCompletionChunk& object, Visit&& visit) {
   visit("model", object.model);
   visit("choices", object.choices);
   visit("usage", object.usage);
+  visit("timings", object.timings);
+  visit("prompt_progress", object.prompt_progress);
   visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }
@@ -451,6 +476,7 @@ void VisitMembers(const CompletionChoice& object, Visit&& visit) {
   visit("text", object.text);
   visit("logprobs", object.logprobs);
   visit("finish_reason", object.finish_reason);
+  visit("stop_reason", object.stop_reason);
 }
 template <typename Visit>
 void VisitMembers(const Completion& object, Visit&& visit) {
@@ -460,6 +486,7 @@ void VisitMembers(const Completion& object, Visit&& visit) {
   visit("model", object.model);
   visit("choices", object.choices);
   visit("usage", object.usage);
+  visit("timings", object.timings);
   visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }
@@ -748,12 +775,14 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "CompletionTokensDetails") return act(CompletionTokensDetails()), true;
   if (name == "CompletionUsageExtra") return act(CompletionUsageExtra()), true;
   if (name == "CompletionUsage") return act(CompletionUsage()), true;
+  if (name == "Timings") return act(Timings()), true;
   if (name == "SchemaWarning") return act(SchemaWarning()), true;
   if (name == "ChatCompletion") return act(ChatCompletion()), true;
   if (name == "ChoiceDeltaFunctionCall") return act(ChoiceDeltaFunctionCall()), true;
   if (name == "ChoiceDeltaToolCall") return act(ChoiceDeltaToolCall()), true;
   if (name == "ChatCompletionChunkDelta") return act(ChatCompletionChunkDelta()), true;
   if (name == "ChatCompletionChunkChoice") return act(ChatCompletionChunkChoice()), true;
+  if (name == "PromptProgress") return act(PromptProgress()), true;
   if (name == "ChatCompletionChunk") return act(ChatCompletionChunk()), true;
   if (name == "CompletionLogprobs") return act(CompletionLogprobs()), true;
   if (name == "CompletionChoice") return act(CompletionChoice()), true;

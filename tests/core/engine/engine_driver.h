@@ -41,6 +41,7 @@ struct Outcome {
   Usage usage;
   std::vector<double> embedding;
   std::vector<GeneratedToken> prompt;
+  std::vector<PromptProgress> progress;
   int num_ends = 0;
 
   void Add(const RequestEvent& event) {
@@ -48,6 +49,10 @@ struct Outcome {
     if (!event.prompt.empty()) {
       EXPECT_TRUE(prompt.empty() && choices.empty()) << "a prompt comes once, and first";
       prompt = event.prompt;
+    }
+    if (event.progress) {
+      EXPECT_TRUE(choices.empty()) << "progress of a prompt behind its first token";
+      progress.push_back(*event.progress);
     }
     for (const Delta& delta : event.deltas) {
       ChoiceOutcome& choice = choices[delta.choice];

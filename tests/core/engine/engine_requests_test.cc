@@ -34,6 +34,30 @@ Outcome Undisturbed(const Request& request) {
   return driver.Take(request.id);
 }
 
+TEST(PromptProgress, IsReportedForEachChunkWhenItIsAskedFor) {
+  EngineOptions options = Driver::Options();
+  options.prefill_chunk_size = 16;
+  Driver driver(Make(options));
+  Request request = Ask(1, 3, 2), silent = Ask(2, 3);
+  request.prompt = Bytes(std::string(40, 'p'));
+  request.reports_progress = true;
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  ASSERT_TRUE(driver.Add(silent).ok());
+  driver.Run();
+  std::vector<int> processed;
+  Outcome outcome = driver.Take(1);
+  for (const PromptProgress& progress : outcome.progress) {
+    EXPECT_EQ(progress.total, 40);
+    EXPECT_EQ(progress.cached, 0);
+    EXPECT_GE(progress.seconds, 0);
+    processed.push_back(progress.processed);
+  }
+  EXPECT_EQ(processed, (std::vector<int>{16, 32, 40}));
+  EXPECT_EQ(outcome.choices.size(), 2u);
+  EXPECT_TRUE(driver.Take(2).progress.empty());
+}
+
 TEST(PausedRequest, OthersGoOnAndItResumesExactly) {
   for (int steps : {0, 1, 5}) {  // it waits, it is in its prompt, it is being answered
     EngineOptions options = Driver::Options();

@@ -60,10 +60,25 @@ def test_infill_whole_and_streamed(filler: httpx.Client) -> None:
     assert "".join(event["content"] for event in events) == whole["content"]
     assert [event["stop"] for event in events] == [False] * (len(events) - 1) + [True]
     assert events[-1]["stop_type"] == whole["stop_type"]
+    for end in (whole, events[-1]):
+        assert end["timings"]["predicted_n"] == end["tokens_predicted"]
     inside = filler.post(
         "/infill", json={**asked, "input_prefix": "def one():\n", "prompt": "    "}
     )
     assert inside.json()["content"] == whole["content"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_end_says_whether_a_stop_text_was_reached(filler: httpx.Client, stream: bool) -> None:
+    def end(**fields: Any) -> dict[str, Any]:
+        text = filler.post("/infill", json={**GAP, "stream": stream, **fields}).text
+        last = [line for line in text.split("\n") if line and "[DONE]" not in line][-1]
+        value: dict[str, Any] = json.loads(last.removeprefix("data: "))
+        return value
+
+    assert end(n_predict=12)["stop_type"] == "limit"
+    content = text_of(filler, prompt=GAP["input_prefix"], suffix=GAP["input_suffix"])["text"]
+    assert end(n_predict=12, stop=content[2])["stop_type"] == "word"
 
 
 def test_a_model_without_the_tokens_says_so(http: httpx.Client) -> None:

@@ -43,6 +43,31 @@ def test_a_stream_says_what_the_whole_answer_says(client: openai.OpenAI) -> None
     assert {c.id for c in chunks} == {chunks[0].id} and whole.model == MODEL
 
 
+def test_a_stream_begins_with_the_progress_of_its_prompt_on_request(http: httpx.Client) -> None:
+    asked = {
+        "model": MODEL,
+        "messages": [{"role": "user", "content": "a long prompt " * 60}],
+        "max_tokens": 5,
+        "stream": True,
+        "return_progress": True,
+        "timings_per_token": True,
+    }
+    lines = http.post(CHAT, json=asked).text.split("\n\n")
+    chunks = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    first = [chunk["choices"] != [] for chunk in chunks].index(True)
+    progress = [chunk["prompt_progress"] for chunk in chunks[:first]]
+    done = [one["processed"] for one in progress]
+    assert progress and done == sorted(done) and done[-1] == progress[-1]["total"] > 60
+    assert all("prompt_progress" not in chunk for chunk in chunks[first:])
+    assert all("timings" in chunk for chunk in chunks)
+    timings = chunks[-1]["timings"]
+    assert timings["cache_n"] + timings["prompt_n"] == progress[-1]["total"]
+    for path, fields in ((CHAT, {"messages": HELLO}), (TEXT, {"prompt": "Hello"})):
+        whole = http.post(path, json={"max_tokens": 4, "timings_per_token": True, **fields}).json()
+        assert whole["timings"]["predicted_n"] == whole["usage"]["completion_tokens"]
+        assert "timings" not in http.post(path, json={"max_tokens": 4, **fields}).json()
+
+
 def test_the_async_client_runs_several_at_once(url: str) -> None:
     async def run() -> list[str]:
         async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a78f1cfbb7a83267
+# Schema hash: df274cd257751af9
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -222,6 +222,10 @@ class ChatCompletions(ABC):
         usage_extra: Whether `usage.extra` carries this request's measurements, such as `ttft_s`.
             Absent: it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of
             this engine.
+        timings_per_token: Whether the answer carries `timings`, and in a stream every chunk, as
+            llama.cpp's.
+        return_progress: Whether a stream begins with chunks that carry `prompt_progress`, as
+            llama.cpp's. They have no choices.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
         metadata: Labels of the caller's own; they have no effect.
         store: Asks a service to keep the answer; this engine keeps none.
@@ -375,6 +379,10 @@ class AsyncChatCompletions(ABC):
         usage_extra: Whether `usage.extra` carries this request's measurements, such as `ttft_s`.
             Absent: it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of
             this engine.
+        timings_per_token: Whether the answer carries `timings`, and in a stream every chunk, as
+            llama.cpp's.
+        return_progress: Whether a stream begins with chunks that carry `prompt_progress`, as
+            llama.cpp's. They have no choices.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
         metadata: Labels of the caller's own; they have no effect.
         store: Asks a service to keep the answer; this engine keeps none.
@@ -515,6 +523,8 @@ class Completions(ABC):
         timeout_ms: The answer must be complete this long after the request came in; else it ends
             with the error `deadline_exceeded`. Absent: no limit. An extension of this engine.
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
+        timings_per_token: Whether the answer carries `timings`, and in a stream every chunk, as
+            llama.cpp's.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
         """
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
@@ -646,6 +656,8 @@ class AsyncCompletions(ABC):
         timeout_ms: The answer must be complete this long after the request came in; else it ends
             with the error `deadline_exceeded`. Absent: no limit. An extension of this engine.
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
+        timings_per_token: Whether the answer carries `timings`, and in a stream every chunk, as
+            llama.cpp's.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
         """
         known, required = CompletionCreateParams.__annotations__, {"prompt"}

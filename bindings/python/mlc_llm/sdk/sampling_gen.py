@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a78f1cfbb7a83267
+# Schema hash: df274cd257751af9
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

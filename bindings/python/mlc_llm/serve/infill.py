@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +12,6 @@ from mlc_llm.serve.translated import Translation
 
 _SAME = (*SAMPLING_FIELDS, "stop", "stream")
 _DEFAULT_LENGTH, _UNBOUNDED = 4096, 2**31 - 1
-_STOPS = {"length": "limit", "stop": "eos"}
 
 
 def to_completion(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,6 +26,7 @@ def to_completion(asked: Mapping[str, Any]) -> dict[str, Any]:
     if length is None:
         length = _DEFAULT_LENGTH
     fields |= {"prompt": "".join(before), "suffix": asked["input_suffix"]}
+    fields["timings_per_token"] = True
     fields["max_tokens"] = _UNBOUNDED if length < 0 else length
     if asked.get("repeat_penalty") is not None:
         fields["repetition_penalty"] = asked["repeat_penalty"]
@@ -41,18 +40,13 @@ class InfillAnswerFormat(AnswerFormat):
 
     def __init__(self, asked: Mapping[str, Any], model: str) -> None:
         self._model = model
-        self._begin = time.monotonic()
-        self._first: float | None = None
-        self._finish: str | None = None
-        self._usage: Mapping[str, Any] = {}
+        self._last: dict[str, Any] = {}
 
     def chunk(self, text: str) -> bytes:
         chunk = json.loads(text)
-        self._first = self._first or time.monotonic()
-        self._usage = chunk.get("usage") or self._usage
+        self._take(chunk)
         out = b""
         for choice in chunk["choices"]:
-            self._finish = choice.get("finish_reason") or self._finish
             if choice["text"]:
                 piece = {"content": choice["text"], "stop": False}
                 out += super().chunk(json.dumps(piece))
@@ -63,8 +57,8 @@ class InfillAnswerFormat(AnswerFormat):
 
     def whole(self, text: str) -> str:
         answer = json.loads(text)
+        self._take(answer)
         (choice,) = answer["choices"]
-        self._usage, self._finish = answer.get("usage") or {}, choice["finish_reason"]
         return json.dumps({"content": choice["text"], **self._end()})
 
     def translate_error(self, error: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,28 +66,23 @@ class InfillAnswerFormat(AnswerFormat):
         param = error.get("param")
         return {**error, "param": names.get(param, param) if param else param}
 
+    def _take(self, answer: Mapping[str, Any]) -> None:
+        """Remembers what the last piece tells."""
+        for part in (answer, *answer["choices"]):
+            self._last |= {name: value for name, value in part.items() if value is not None}
+
     def _end(self) -> dict[str, Any]:
-        now = time.monotonic()
-        first = self._first or self._begin
-        read, written = 1e3 * (first - self._begin), 1e3 * (now - first)
-        usage = self._usage
-        prompt, answer = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+        usage = self._last.get("usage") or {}
+        stop_type = "limit" if self._last.get("finish_reason") == "length" else "eos"
         return {
             "stop": True,
             "model": self._model,
-            "stop_type": _STOPS.get(self._finish or "", "eos"),
+            "stop_type": "word" if "stop_reason" in self._last else stop_type,
             "truncated": False,
-            "tokens_evaluated": prompt,
-            "tokens_cached": cached,
-            "tokens_predicted": answer,
-            "timings": {
-                "prompt_n": prompt - cached,
-                "prompt_ms": read,
-                "predicted_n": answer,
-                "predicted_ms": written,
-                "predicted_per_second": 1e3 * answer / written if written > 0 else 0.0,
-            },
+            "tokens_evaluated": usage.get("prompt_tokens", 0),
+            "tokens_cached": (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
+            "tokens_predicted": usage.get("completion_tokens", 0),
+            "timings": self._last["timings"],
         }
 
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -257,6 +257,8 @@ export const ChatCompletionRequest: Codec<types.ChatCompletionRequest> = struct(
   optional("priority", whole),
   optional("timeout_ms", whole),
   optional("usage_extra", flag),
+  optional("timings_per_token", flag),
+  optional("return_progress", flag),
   optional("debug_config", DebugConfig),
   optional("metadata", named(text)),
   optional("store", flag),
@@ -314,6 +316,7 @@ export const CompletionRequest: Codec<types.CompletionRequest> = struct([
   optional("user", text),
   optional("priority", whole),
   optional("timeout_ms", whole),
+  optional("timings_per_token", flag),
   optional("debug_config", DebugConfig),
 ]);
 
@@ -555,6 +558,18 @@ export const CompletionUsage: Codec<types.CompletionUsage> = struct([
   optional("extra", CompletionUsageExtra),
 ]);
 
+export const Timings: Codec<types.Timings> = struct([
+  required("cache_n", whole),
+  required("prompt_n", whole),
+  required("prompt_ms", float),
+  required("prompt_per_token_ms", float),
+  required("prompt_per_second", float),
+  required("predicted_n", whole),
+  required("predicted_ms", float),
+  required("predicted_per_token_ms", float),
+  required("predicted_per_second", float),
+]);
+
 export const SchemaWarning: Codec<types.SchemaWarning> = struct([
   required("param", text),
   required("path", text),
@@ -568,6 +583,7 @@ export const ChatCompletion: Codec<types.ChatCompletion> = struct([
   required("model", text),
   required("choices", list(ChatCompletionChoice)),
   optional("usage", CompletionUsage),
+  optional("timings", Timings),
   optional("warnings", list(SchemaWarning)),
   optional("system_fingerprint", text),
 ]);
@@ -604,6 +620,13 @@ export const ChatCompletionChunkChoice: Codec<types.ChatCompletionChunkChoice> =
   optional("stop_reason", text),
 ]);
 
+export const PromptProgress: Codec<types.PromptProgress> = struct([
+  required("total", whole),
+  required("cache", whole),
+  required("processed", whole),
+  required("time_ms", float),
+]);
+
 export const ChatCompletionChunk: Codec<types.ChatCompletionChunk> = struct([
   required("id", text),
   required("object", constant("chat.completion.chunk")),
@@ -611,6 +634,8 @@ export const ChatCompletionChunk: Codec<types.ChatCompletionChunk> = struct([
   required("model", text),
   required("choices", list(ChatCompletionChunkChoice)),
   optional("usage", CompletionUsage),
+  optional("timings", Timings),
+  optional("prompt_progress", PromptProgress),
   optional("warnings", list(SchemaWarning)),
   optional("system_fingerprint", text),
 ]);
@@ -627,6 +652,7 @@ export const CompletionChoice: Codec<types.CompletionChoice> = struct([
   required("text", text),
   always("logprobs", CompletionLogprobs),
   always("finish_reason", FinishReason),
+  optional("stop_reason", text),
 ]);
 
 export const Completion: Codec<types.Completion> = struct([
@@ -636,6 +662,7 @@ export const Completion: Codec<types.Completion> = struct([
   required("model", text),
   required("choices", list(CompletionChoice)),
   optional("usage", CompletionUsage),
+  optional("timings", Timings),
   optional("warnings", list(SchemaWarning)),
   optional("system_fingerprint", text),
 ]);

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "a78f1cfbb7a83267";
+export const SCHEMA_HASH = "df274cd257751af9";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -491,6 +491,13 @@ export interface ChatCompletionRequest {
    * a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
    */
   usage_extra?: boolean | null;
+  /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
+  timings_per_token?: boolean | null;
+  /**
+   * Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They have no
+   * choices.
+   */
+  return_progress?: boolean | null;
   /** Switches for tests and measurements; a server takes them in debug mode only. */
   debug_config?: DebugConfig | null;
   /** Labels of the caller's own; they have no effect. */
@@ -660,6 +667,8 @@ export interface CompletionRequest {
    * most 2147483647. Unit: milliseconds.
    */
   timeout_ms?: number | null;
+  /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
+  timings_per_token?: boolean | null;
   /** Switches for tests and measurements; a server takes them in debug mode only. */
   debug_config?: DebugConfig | null;
 }
@@ -1202,6 +1211,28 @@ export interface CompletionUsage {
   extra?: CompletionUsageExtra;
 }
 
+/** Where the time of a request went so far, under llama.cpp's names. */
+export interface Timings {
+  /** How much of the prompt was cached. Range: at least 0. Unit: tokens. */
+  cache_n: number;
+  /** How much of the prompt the model read. Range: at least 0. Unit: tokens. */
+  prompt_n: number;
+  /** How long that took. Range: at least 0. Unit: milliseconds. */
+  prompt_ms: number;
+  /** The same for each token. Range: at least 0. Unit: milliseconds. */
+  prompt_per_token_ms: number;
+  /** How fast the prompt was read. Range: at least 0. Unit: tokens per second. */
+  prompt_per_second: number;
+  /** The tokens that were generated. Range: at least 0. Unit: tokens. */
+  predicted_n: number;
+  /** From the first of them to the last. Range: at least 0. Unit: milliseconds. */
+  predicted_ms: number;
+  /** The mean time from token to token. Range: at least 0. Unit: milliseconds. */
+  predicted_per_token_ms: number;
+  /** How fast they were generated. Range: at least 0. Unit: tokens per second. */
+  predicted_per_second: number;
+}
+
 /** What a schema says and the answer was not held to. */
 export interface SchemaWarning {
   /** The field of the request that holds the schema. */
@@ -1226,6 +1257,8 @@ export interface ChatCompletion {
   choices: ChatCompletionChoice[];
   /** What the request cost. */
   usage?: CompletionUsage;
+  /** Where the time went so far, when `timings_per_token` asks for it. */
+  timings?: Timings;
   /** What schemas of the request say and the answer was not held to. */
   warnings?: SchemaWarning[];
   /** Names the configuration that answered; equal ones answer a seed equally. */
@@ -1292,6 +1325,18 @@ export interface ChatCompletionChunkChoice {
   stop_reason?: string;
 }
 
+/** How much of a prompt was read so far, under llama.cpp's names. */
+export interface PromptProgress {
+  /** The length of the prompt. Range: at least 0. Unit: tokens. */
+  total: number;
+  /** How much of it was cached. Range: at least 0. Unit: tokens. */
+  cache: number;
+  /** How much of it is done, with what was cached. Range: at least 0. Unit: tokens. */
+  processed: number;
+  /** How long it took so far. Range: at least 0. Unit: milliseconds. */
+  time_ms: number;
+}
+
 /** A piece of the answers to a request. */
 export interface ChatCompletionChunk {
   /** The request's id, the same in all its chunks. */
@@ -1309,6 +1354,13 @@ export interface ChatCompletionChunk {
   choices: ChatCompletionChunkChoice[];
   /** What the request cost, in the last chunk, when `include_usage` asks for it. */
   usage?: CompletionUsage;
+  /** Where the time went so far, when `timings_per_token` asks for it. */
+  timings?: Timings;
+  /**
+   * How much of the prompt was read, in the chunks before the answer, when `return_progress` asks
+   * for it.
+   */
+  prompt_progress?: PromptProgress;
   /** What schemas of the request say and the answer is not held to; in the first chunk. */
   warnings?: SchemaWarning[];
   /** Names the configuration that answers; equal ones answer a seed equally. */
@@ -1337,6 +1389,8 @@ export interface CompletionChoice {
   logprobs: CompletionLogprobs | null;
   /** Why the answer ended; null until its last chunk. */
   finish_reason: FinishReason | null;
+  /** The stop text that ended the answer, as vLLM gives it; absent if none did. */
+  stop_reason?: string;
 }
 
 /** The continuations of a prompt; a chunk of a stream has the same form. */
@@ -1353,6 +1407,8 @@ export interface Completion {
   choices: CompletionChoice[];
   /** What the request cost; in a stream in the last chunk, when it is asked for. */
   usage?: CompletionUsage;
+  /** Where the time went so far, when `timings_per_token` asks for it. */
+  timings?: Timings;
   /**
    * What the schema of the request says and the answer is not held to; in the first chunk of a
    * stream.

@@ -30,6 +30,10 @@ wire::OpenEnum<protocol::FinishReason> ToProtocol(FinishReason reason);
 // `with_extra`: adds MLC-LLM's measurements as `usage.extra`.
 protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra);
 
+// Where the time went, under llama.cpp's names.
+protocol::Timings TimingsOf(const Usage& usage);
+protocol::PromptProgress ToProtocol(const PromptProgress& progress);
+
 }  // namespace mlc
 
 #endif  // MLC_CHAT_ANSWER_ANSWER_PARTS_H_

@@ -23,6 +23,7 @@ ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, Request
       include_usage_(request.stream_options &&
                      request.stream_options->include_usage.value_or(false)),
       usage_extra_(request.usage_extra.value_or(request.stream && include_usage_)),
+      timings_(request.timings_per_token.value_or(false)),
       last_delta_(last_delta),
       tokenizer_(std::move(tokenizer)),
       role_sent_(static_cast<size_t>(request.n), false) {
@@ -148,6 +149,10 @@ std::vector<protocol::ChatCompletionChunkChoice> ChunkWriter::WriteDelta(const D
 
 std::vector<protocol::ChatCompletionChunk> ChunkWriter::WriteChunks(const RequestEvent& event) {
   std::vector<protocol::ChatCompletionChunk> chunks;
+  if (event.progress) {
+    chunks.push_back(NewChunk());
+    chunks.back().prompt_progress = ToProtocol(*event.progress);
+  }
   for (const Delta& delta : event.deltas) {
     for (protocol::ChatCompletionChunkChoice& choice : WriteDelta(delta)) {
       chunks.push_back(NewChunk());
@@ -157,6 +162,9 @@ std::vector<protocol::ChatCompletionChunk> ChunkWriter::WriteChunks(const Reques
   if (event.finished && event.status.ok() && include_usage_) {
     chunks.push_back(NewChunk());
     chunks.back().usage = ToProtocol(event.usage, usage_extra_);
+  }
+  if (timings_) {
+    for (protocol::ChatCompletionChunk& chunk : chunks) chunk.timings = TimingsOf(event.usage);
   }
   return chunks;
 }
@@ -196,7 +204,9 @@ void ChunkWriter::Collect(const RequestEvent& event) {
     auto& all = *choice.logprobs->content;
     all.insert(all.end(), logprobs->content->begin(), logprobs->content->end());
   }
-  if (event.finished) completion_.usage = ToProtocol(event.usage, usage_extra_);
+  if (!event.finished) return;
+  completion_.usage = ToProtocol(event.usage, usage_extra_);
+  if (timings_) completion_.timings = TimingsOf(event.usage);
 }
 
 protocol::ChatCompletion ChunkWriter::Completion() const { return completion_; }

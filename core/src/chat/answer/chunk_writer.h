@@ -51,7 +51,7 @@ class ChunkWriter {
   std::optional<protocol::ChoiceLogprobs> WriteLogprobs(const Delta& delta) const;
 
   AnswerHead head_;
-  bool logprobs_, include_usage_, usage_extra_;
+  bool logprobs_, include_usage_, usage_extra_, timings_;
   LastDelta last_delta_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<bool> role_sent_;          // by choice

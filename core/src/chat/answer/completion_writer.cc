@@ -37,10 +37,12 @@ CompletionWriter::CompletionWriter(const protocol::CompletionRequest& request,
       logprobs_(request.logprobs),
       include_usage_(request.stream_options &&
                      request.stream_options->include_usage.value_or(false)),
+      timings_(request.timings_per_token.value_or(false)),
       tokenizer_(std::move(tokenizer)),
       echoes_(std::move(echoes)),
       unsent_prompt_(echoes_.size() * n_),
-      text_length_(echoes_.size() * n_, 0) {
+      text_length_(echoes_.size() * n_, 0),
+      usages_(echoes_.size()) {
   head_.FillIn(&whole_);
   for (size_t i = 0; i < text_length_.size(); ++i) {
     unsent_echo_.push_back(echoes_[i / n_]);
@@ -92,6 +94,7 @@ protocol::CompletionChoice CompletionWriter::WriteDelta(size_t prompt, const Del
   choice.text = std::exchange(unsent_echo_[index], "") + delta.text;
   choice.logprobs = WriteLogprobs(index, delta);
   if (delta.finish) choice.finish_reason = ToProtocol(*delta.finish);
+  if (!delta.stop.empty()) choice.stop_reason = delta.stop;
   return choice;
 }
 
@@ -100,17 +103,24 @@ void CompletionWriter::TakePrompt(size_t prompt, const RequestEvent& event) {
   for (size_t c = 0; c < n_; ++c) unsent_prompt_[prompt * n_ + c] = event.prompt;
 }
 
-void CompletionWriter::CountUsage(const RequestEvent& event) {
-  if (!event.finished) return;
-  --num_unfinished_;
-  usage_.prompt_tokens += event.usage.prompt_tokens;
-  usage_.completion_tokens += event.usage.completion_tokens;
-  usage_.cached_tokens += event.usage.cached_tokens;
-  usage_.prefill_s += event.usage.prefill_s;
-  usage_.decode_s += event.usage.decode_s;
-  bool is_first = num_unfinished_ + 1 == echoes_.size();
-  usage_.ttft_s = is_first ? event.usage.ttft_s : std::min(usage_.ttft_s, event.usage.ttft_s);
-  usage_.end_to_end_s = std::max(usage_.end_to_end_s, event.usage.end_to_end_s);
+void CompletionWriter::CountUsage(size_t prompt, const RequestEvent& event) {
+  usages_[prompt] = event.usage;
+  if (event.finished) --num_unfinished_;
+}
+
+Usage CompletionWriter::TotalUsage() const {
+  Usage total;
+  for (const Usage& usage : usages_) {
+    total.prompt_tokens += usage.prompt_tokens;
+    total.completion_tokens += usage.completion_tokens;
+    total.cached_tokens += usage.cached_tokens;
+    total.prefill_s += usage.prefill_s;
+    total.decode_s += usage.decode_s;
+    bool is_earlier = total.ttft_s == 0 || usage.ttft_s < total.ttft_s;
+    if (usage.ttft_s > 0 && is_earlier) total.ttft_s = usage.ttft_s;
+    total.end_to_end_s = std::max(total.end_to_end_s, usage.end_to_end_s);
+  }
+  return total;
 }
 
 std::vector<protocol::Completion> CompletionWriter::WriteChunks(size_t prompt,
@@ -122,10 +132,13 @@ std::vector<protocol::Completion> CompletionWriter::WriteChunks(size_t prompt,
     head_.FillIn(&chunks.emplace_back());
     chunks.back().choices.push_back(WriteDelta(prompt, delta));
   }
-  CountUsage(event);
+  CountUsage(prompt, event);
   if (finished() && include_usage_) {
     head_.FillIn(&chunks.emplace_back());
-    chunks.back().usage = ToProtocol(usage_, /*with_extra=*/true);
+    chunks.back().usage = ToProtocol(TotalUsage(), /*with_extra=*/true);
+  }
+  if (timings_) {
+    for (protocol::Completion& chunk : chunks) chunk.timings = TimingsOf(TotalUsage());
   }
   return chunks;
 }
@@ -137,14 +150,17 @@ void CompletionWriter::Collect(size_t prompt, const RequestEvent& event) {
     protocol::CompletionChoice& choice = whole_.choices[static_cast<size_t>(piece.index)];
     choice.text += piece.text;
     if (piece.finish_reason) choice.finish_reason = piece.finish_reason;
+    if (piece.stop_reason) choice.stop_reason = piece.stop_reason;
     if (!piece.logprobs) continue;
     Extend(&choice.logprobs->tokens, piece.logprobs->tokens);
     Extend(&choice.logprobs->token_logprobs, piece.logprobs->token_logprobs);
     Extend(&choice.logprobs->top_logprobs, piece.logprobs->top_logprobs);
     Extend(&choice.logprobs->text_offset, piece.logprobs->text_offset);
   }
-  CountUsage(event);
-  if (finished()) whole_.usage = ToProtocol(usage_, /*with_extra=*/false);
+  CountUsage(prompt, event);
+  if (!finished()) return;
+  whole_.usage = ToProtocol(TotalUsage(), /*with_extra=*/false);
+  if (timings_) whole_.timings = TimingsOf(TotalUsage());
 }
 
 }  // namespace mlc

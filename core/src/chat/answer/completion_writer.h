@@ -38,18 +38,19 @@ class CompletionWriter {
   // How many code points the token adds to the text.
   int64_t LengthInText(size_t choice, const GeneratedToken& token) const;
   void TakePrompt(size_t prompt, const RequestEvent& event);
-  void CountUsage(const RequestEvent& event);
+  void CountUsage(size_t prompt, const RequestEvent& event);
+  Usage TotalUsage() const;
 
   AnswerHead head_;
   size_t n_, num_unfinished_;
   std::optional<int64_t> logprobs_;
-  bool include_usage_;
+  bool include_usage_, timings_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<std::string> echoes_;                         // by prompt
   std::vector<std::string> unsent_echo_;                    // by choice; "" when it was sent
   std::vector<std::vector<GeneratedToken>> unsent_prompt_;  // by choice, if the prompt has logprobs
   std::vector<int64_t> text_length_;  // by choice, in code points; the sum over the tokens
-  Usage usage_;                       // of the prompts that have finished
+  std::vector<Usage> usages_;         // by prompt, up to its last event
   protocol::Completion whole_;
 };
 

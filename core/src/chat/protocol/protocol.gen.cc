@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -606,6 +606,8 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
   reader.Optional("usage_extra", &out.usage_extra);
+  reader.Optional("timings_per_token", &out.timings_per_token);
+  reader.Optional("return_progress", &out.return_progress);
   reader.Optional("debug_config", &out.debug_config);
   reader.Optional("metadata", &out.metadata);
   reader.Optional("store", &out.store);
@@ -661,6 +663,8 @@ Json ChatCompletionRequest::ToJson() const {
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)
       .Optional("usage_extra", usage_extra)
+      .Optional("timings_per_token", timings_per_token)
+      .Optional("return_progress", return_progress)
       .Optional("debug_config", debug_config)
       .Optional("metadata", metadata)
       .Optional("store", store)
@@ -749,6 +753,7 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
+  reader.Optional("timings_per_token", &out.timings_per_token);
   reader.Optional("debug_config", &out.debug_config);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
@@ -789,6 +794,7 @@ Json CompletionRequest::ToJson() const {
       .Optional("user", user)
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)
+      .Optional("timings_per_token", timings_per_token)
       .Optional("debug_config", debug_config)
       .Finish();
 }
@@ -1377,6 +1383,36 @@ Json CompletionUsage::ToJson() const {
       .Finish();
 }
 
+Result<Timings> Timings::Parse(const Json& json, const wire::Path& path) {
+  Timings out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("cache_n", &out.cache_n, wire::Limits().AtLeast(0));
+  reader.Required("prompt_n", &out.prompt_n, wire::Limits().AtLeast(0));
+  reader.Required("prompt_ms", &out.prompt_ms, wire::Limits().AtLeast(0));
+  reader.Required("prompt_per_token_ms", &out.prompt_per_token_ms, wire::Limits().AtLeast(0));
+  reader.Required("prompt_per_second", &out.prompt_per_second, wire::Limits().AtLeast(0));
+  reader.Required("predicted_n", &out.predicted_n, wire::Limits().AtLeast(0));
+  reader.Required("predicted_ms", &out.predicted_ms, wire::Limits().AtLeast(0));
+  reader.Required("predicted_per_token_ms", &out.predicted_per_token_ms, wire::Limits().AtLeast(0));
+  reader.Required("predicted_per_second", &out.predicted_per_second, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json Timings::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("cache_n", cache_n)
+      .Required("prompt_n", prompt_n)
+      .Required("prompt_ms", prompt_ms)
+      .Required("prompt_per_token_ms", prompt_per_token_ms)
+      .Required("prompt_per_second", prompt_per_second)
+      .Required("predicted_n", predicted_n)
+      .Required("predicted_ms", predicted_ms)
+      .Required("predicted_per_token_ms", predicted_per_token_ms)
+      .Required("predicted_per_second", predicted_per_second)
+      .Finish();
+}
+
 Result<SchemaWarning> SchemaWarning::Parse(const Json& json, const wire::Path& path) {
   SchemaWarning out;
   wire::ObjectReader reader(json, path);
@@ -1404,6 +1440,7 @@ Result<ChatCompletion> ChatCompletion::Parse(const Json& json, const wire::Path&
   reader.Required("model", &out.model);
   reader.Required("choices", &out.choices);
   reader.Optional("usage", &out.usage);
+  reader.Optional("timings", &out.timings);
   reader.Optional("warnings", &out.warnings);
   reader.Optional("system_fingerprint", &out.system_fingerprint);
   MLC_RETURN_IF_ERROR(reader.status());
@@ -1418,6 +1455,7 @@ Json ChatCompletion::ToJson() const {
       .Required("model", model)
       .Required("choices", choices)
       .Optional("usage", usage)
+      .Optional("timings", timings)
       .Optional("warnings", warnings)
       .Optional("system_fingerprint", system_fingerprint)
       .Finish();
@@ -1510,6 +1548,26 @@ Json ChatCompletionChunkChoice::ToJson() const {
       .Finish();
 }
 
+Result<PromptProgress> PromptProgress::Parse(const Json& json, const wire::Path& path) {
+  PromptProgress out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("total", &out.total, wire::Limits().AtLeast(0));
+  reader.Required("cache", &out.cache, wire::Limits().AtLeast(0));
+  reader.Required("processed", &out.processed, wire::Limits().AtLeast(0));
+  reader.Required("time_ms", &out.time_ms, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json PromptProgress::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("total", total)
+      .Required("cache", cache)
+      .Required("processed", processed)
+      .Required("time_ms", time_ms)
+      .Finish();
+}
+
 Result<ChatCompletionChunk> ChatCompletionChunk::Parse(const Json& json, const wire::Path& path) {
   ChatCompletionChunk out;
   wire::ObjectReader reader(json, path);
@@ -1519,6 +1577,8 @@ Result<ChatCompletionChunk> ChatCompletionChunk::Parse(const Json& json, const w
   reader.Required("model", &out.model);
   reader.Required("choices", &out.choices);
   reader.Optional("usage", &out.usage);
+  reader.Optional("timings", &out.timings);
+  reader.Optional("prompt_progress", &out.prompt_progress);
   reader.Optional("warnings", &out.warnings);
   reader.Optional("system_fingerprint", &out.system_fingerprint);
   MLC_RETURN_IF_ERROR(reader.status());
@@ -1533,6 +1593,8 @@ Json ChatCompletionChunk::ToJson() const {
       .Required("model", model)
       .Required("choices", choices)
       .Optional("usage", usage)
+      .Optional("timings", timings)
+      .Optional("prompt_progress", prompt_progress)
       .Optional("warnings", warnings)
       .Optional("system_fingerprint", system_fingerprint)
       .Finish();
@@ -1565,6 +1627,7 @@ Result<CompletionChoice> CompletionChoice::Parse(const Json& json, const wire::P
   reader.Required("text", &out.text);
   reader.Optional("logprobs", &out.logprobs);
   reader.Optional("finish_reason", &out.finish_reason);
+  reader.Optional("stop_reason", &out.stop_reason);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1575,6 +1638,7 @@ Json CompletionChoice::ToJson() const {
       .Required("text", text)
       .Always("logprobs", logprobs)
       .Always("finish_reason", finish_reason)
+      .Optional("stop_reason", stop_reason)
       .Finish();
 }
 
@@ -1587,6 +1651,7 @@ Result<Completion> Completion::Parse(const Json& json, const wire::Path& path) {
   reader.Required("model", &out.model);
   reader.Required("choices", &out.choices);
   reader.Optional("usage", &out.usage);
+  reader.Optional("timings", &out.timings);
   reader.Optional("warnings", &out.warnings);
   reader.Optional("system_fingerprint", &out.system_fingerprint);
   MLC_RETURN_IF_ERROR(reader.status());
@@ -1601,6 +1666,7 @@ Json Completion::ToJson() const {
       .Required("model", model)
       .Required("choices", choices)
       .Optional("usage", usage)
+      .Optional("timings", timings)
       .Optional("warnings", warnings)
       .Optional("system_fingerprint", system_fingerprint)
       .Finish();

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "a78f1cfbb7a83267";
+inline constexpr char kSchemaHash[] = "df274cd257751af9";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -557,6 +557,11 @@ struct ChatCompletionRequest : SamplingFields {
   // Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: it does in
   // a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
   std::optional<bool> usage_extra;
+  // Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.
+  std::optional<bool> timings_per_token;
+  // Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They have no
+  // choices.
+  std::optional<bool> return_progress;
   // Switches for tests and measurements; a server takes them in debug mode only.
   std::optional<DebugConfig> debug_config;
   // Labels of the caller's own; they have no effect.
@@ -647,6 +652,8 @@ struct CompletionRequest : SamplingFields {
   // `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
   // most 2147483647. Unit: milliseconds.
   std::optional<int64_t> timeout_ms;
+  // Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.
+  std::optional<bool> timings_per_token;
   // Switches for tests and measurements; a server takes them in debug mode only.
   std::optional<DebugConfig> debug_config;
 
@@ -1180,6 +1187,31 @@ struct CompletionUsage {
   Json ToJson() const;
 };
 
+// Where the time of a request went so far, under llama.cpp's names.
+struct Timings {
+  // How much of the prompt was cached. Range: at least 0. Unit: tokens.
+  int64_t cache_n = 0;
+  // How much of the prompt the model read. Range: at least 0. Unit: tokens.
+  int64_t prompt_n = 0;
+  // How long that took. Range: at least 0. Unit: milliseconds.
+  double prompt_ms = 0;
+  // The same for each token. Range: at least 0. Unit: milliseconds.
+  double prompt_per_token_ms = 0;
+  // How fast the prompt was read. Range: at least 0. Unit: tokens per second.
+  double prompt_per_second = 0;
+  // The tokens that were generated. Range: at least 0. Unit: tokens.
+  int64_t predicted_n = 0;
+  // From the first of them to the last. Range: at least 0. Unit: milliseconds.
+  double predicted_ms = 0;
+  // The mean time from token to token. Range: at least 0. Unit: milliseconds.
+  double predicted_per_token_ms = 0;
+  // How fast they were generated. Range: at least 0. Unit: tokens per second.
+  double predicted_per_second = 0;
+
+  static Result<Timings> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // What a schema says and the answer was not held to.
 struct SchemaWarning {
   // The field of the request that holds the schema.
@@ -1207,6 +1239,8 @@ struct ChatCompletion {
   std::vector<ChatCompletionChoice> choices;
   // What the request cost.
   std::optional<CompletionUsage> usage;
+  // Where the time went so far, when `timings_per_token` asks for it.
+  std::optional<Timings> timings;
   // What schemas of the request say and the answer was not held to.
   std::optional<std::vector<SchemaWarning>> warnings;
   // Names the configuration that answered; equal ones answer a seed equally.
@@ -1284,6 +1318,21 @@ struct ChatCompletionChunkChoice {
   Json ToJson() const;
 };
 
+// How much of a prompt was read so far, under llama.cpp's names.
+struct PromptProgress {
+  // The length of the prompt. Range: at least 0. Unit: tokens.
+  int64_t total = 0;
+  // How much of it was cached. Range: at least 0. Unit: tokens.
+  int64_t cache = 0;
+  // How much of it is done, with what was cached. Range: at least 0. Unit: tokens.
+  int64_t processed = 0;
+  // How long it took so far. Range: at least 0. Unit: milliseconds.
+  double time_ms = 0;
+
+  static Result<PromptProgress> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // A piece of the answers to a request.
 struct ChatCompletionChunk {
   // The request's id, the same in all its chunks.
@@ -1299,6 +1348,11 @@ struct ChatCompletionChunk {
   std::vector<ChatCompletionChunkChoice> choices;
   // What the request cost, in the last chunk, when `include_usage` asks for it.
   std::optional<CompletionUsage> usage;
+  // Where the time went so far, when `timings_per_token` asks for it.
+  std::optional<Timings> timings;
+  // How much of the prompt was read, in the chunks before the answer, when `return_progress` asks
+  // for it.
+  std::optional<PromptProgress> prompt_progress;
   // What schemas of the request say and the answer is not held to; in the first chunk.
   std::optional<std::vector<SchemaWarning>> warnings;
   // Names the configuration that answers; equal ones answer a seed equally.
@@ -1333,6 +1387,8 @@ struct CompletionChoice {
   std::optional<CompletionLogprobs> logprobs;
   // Why the answer ended; null until its last chunk.
   std::optional<wire::OpenEnum<FinishReason>> finish_reason;
+  // The stop text that ended the answer, as vLLM gives it; absent if none did.
+  std::optional<std::string> stop_reason;
 
   static Result<CompletionChoice> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -1352,6 +1408,8 @@ struct Completion {
   std::vector<CompletionChoice> choices;
   // What the request cost; in a stream in the last chunk, when it is asked for.
   std::optional<CompletionUsage> usage;
+  // Where the time went so far, when `timings_per_token` asks for it.
+  std::optional<Timings> timings;
   // What the schema of the request says and the answer is not held to; in the first chunk of a
   // stream.
   std::optional<std::vector<SchemaWarning>> warnings;

@@ -152,6 +152,7 @@ Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletio
   MLC_ASSIGN_OR_RETURN(std::optional<Grammar> grammar, BuildGrammar(model, request, plan.get()));
   MLC_ASSIGN_OR_RETURN(out.request, BuildGeneration(model, GenerationFields::Of(request),
                                                     std::move(rows), std::move(grammar)));
+  out.request.reports_progress = request.stream && request.return_progress.value_or(false);
   if (plan->reasoning != nullptr) {
     MLC_ASSIGN_OR_RETURN(out.request.thinking,
                          PlanThinking(model, *plan, ReasoningBudget(model, request)));

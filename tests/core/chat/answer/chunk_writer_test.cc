@@ -253,6 +253,38 @@ TEST(ChunkWriter, MeasurementsOfAWholeAnswerOnRequestAlone) {
   }
 }
 
+TEST(WriteChunks, ProgressOfThePromptHasNoChoices) {
+  ChunkWriter writer = Writer();
+  RequestEvent event;
+  event.progress = {10, 4, 6, 0.5};
+  std::vector<ChatCompletionChunk> chunks = writer.WriteChunks(event);
+  ASSERT_EQ(chunks.size(), 1u);
+  EXPECT_TRUE(chunks[0].choices.empty());
+  EXPECT_EQ(chunks[0].prompt_progress->ToJson().Dump(),
+            R"({"total":10,"cache":4,"processed":6,"time_ms":500.0})");
+}
+
+TEST(ChunkWriter, TimingsAreInEveryChunkAndInTheWholeOnRequest) {
+  RequestEvent event = Last({Text(0, "hi", FinishReason::kStop)});
+  event.usage.cached_tokens = 1;
+  event.usage.prefill_s = 2;
+  event.usage.decode_s = 3;
+  ChunkWriter plain = Writer(), writer = Writer(R"("timings_per_token": true)");
+  EXPECT_FALSE(plain.WriteChunks(event)[0].timings.has_value());
+  protocol::Timings timings = *writer.WriteChunks(event)[0].timings;
+  EXPECT_EQ(timings.cache_n, 1);
+  EXPECT_EQ(timings.prompt_n, 4);
+  EXPECT_EQ(timings.prompt_ms, 2000);
+  EXPECT_EQ(timings.prompt_per_token_ms, 500);
+  EXPECT_EQ(timings.prompt_per_second, 2);
+  EXPECT_EQ(timings.predicted_n, 7);
+  EXPECT_EQ(timings.predicted_per_token_ms, 500);
+  EXPECT_EQ(timings.predicted_per_second, 2);
+  plain.Collect(event), writer.Collect(event);
+  EXPECT_FALSE(plain.Completion().timings.has_value());
+  EXPECT_EQ(writer.Completion().timings->predicted_n, 7);
+}
+
 TEST(ChunkWriter, AnswersHaveIdsOfTheirOwn) {
   Delta a = Text(0, "a");
   ChunkWriter first = Writer("", 1), second = Writer("", 2);

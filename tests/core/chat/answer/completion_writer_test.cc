@@ -60,6 +60,24 @@ TEST(CompletionWriter, UsageComesWhenTheLastPromptEnds) {
   EXPECT_EQ(last[1].usage->total_tokens, 10);
 }
 
+TEST(CompletionWriter, TimingsAddUpThePromptsSoFar) {
+  CompletionWriter writer =
+      Writer(R"({"prompt": ["a", "b"], "timings_per_token": true})", {"", ""});
+  EXPECT_EQ(writer.WriteChunks(0, Event(0, "x", false))[0].timings->prompt_n, 3);
+  EXPECT_EQ(writer.WriteChunks(0, Event(0, "y", true))[0].timings->predicted_n, 2);
+  EXPECT_EQ(writer.WriteChunks(1, Event(0, "z", true))[0].timings->predicted_n, 4);
+}
+
+TEST(CompletionWriter, TheStopTextIsNamed) {
+  RequestEvent event = Event(0, "x", true);
+  event.deltas[0].stop = "END";
+  CompletionWriter writer = Writer(R"({"prompt": "a"})", {""});
+  EXPECT_EQ(writer.WriteChunks(0, event)[0].choices[0].stop_reason, "END");
+  CompletionWriter whole = Writer(R"({"prompt": "a"})", {""});
+  whole.Collect(0, event);
+  EXPECT_EQ(whole.Whole().choices[0].stop_reason, "END");
+}
+
 // The prompt "<start>ab" whose text is "ab".
 RequestEvent ScoredEvent(int choice, const std::string& text, bool finished) {
   RequestEvent event = Event(choice, text, finished);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // Compatibility names: MLC-LLM's for types that have OpenAI's names here, or this engine's own.
 

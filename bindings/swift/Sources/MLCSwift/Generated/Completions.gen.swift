@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -51,6 +51,8 @@ public struct ChatCompletions: Sendable {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
+        timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil,
         metadata: [String: String]? = nil,
         store: Bool? = nil,
@@ -102,6 +104,8 @@ public struct ChatCompletions: Sendable {
             priority: priority,
             timeout_ms: timeout_ms,
             usage_extra: usage_extra,
+            timings_per_token: timings_per_token,
+            return_progress: return_progress,
             debug_config: debug_config,
             metadata: metadata,
             store: store,
@@ -159,6 +163,8 @@ public struct ChatCompletions: Sendable {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
+        timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil,
         metadata: [String: String]? = nil,
         store: Bool? = nil,
@@ -210,6 +216,8 @@ public struct ChatCompletions: Sendable {
                 priority: priority,
                 timeout_ms: timeout_ms,
                 usage_extra: usage_extra,
+                timings_per_token: timings_per_token,
+                return_progress: return_progress,
                 debug_config: debug_config,
                 metadata: metadata,
                 store: store,
@@ -264,6 +272,8 @@ public struct ChatCompletions: Sendable {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
+        timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil,
         metadata: [String: String]? = nil,
         store: Bool? = nil,
@@ -315,6 +325,8 @@ public struct ChatCompletions: Sendable {
                 priority: priority,
                 timeout_ms: timeout_ms,
                 usage_extra: usage_extra,
+                timings_per_token: timings_per_token,
+                return_progress: return_progress,
                 debug_config: debug_config,
                 metadata: metadata,
                 store: store,
@@ -395,6 +407,7 @@ public struct Completions: Sendable {
         logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
+        timings_per_token: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) async -> AsyncStream<StreamElement<Completion>> {
         let request = CompletionRequest(
@@ -431,6 +444,7 @@ public struct Completions: Sendable {
             logit_processor: logit_processor,
             priority: priority,
             timeout_ms: timeout_ms,
+            timings_per_token: timings_per_token,
             debug_config: debug_config
         )
         guard stream else { return .failed(.needsStream("stream"), request) }
@@ -473,6 +487,7 @@ public struct Completions: Sendable {
         logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
+        timings_per_token: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) -> AsyncThrowingStream<Completion, any Error> {
         self.stream(
@@ -509,6 +524,7 @@ public struct Completions: Sendable {
                 logit_processor: logit_processor,
                 priority: priority,
                 timeout_ms: timeout_ms,
+                timings_per_token: timings_per_token,
                 debug_config: debug_config
             ))
     }
@@ -548,6 +564,7 @@ public struct Completions: Sendable {
         logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
+        timings_per_token: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) async throws -> Completion {
         try await self.complete(
@@ -584,6 +601,7 @@ public struct Completions: Sendable {
                 logit_processor: logit_processor,
                 priority: priority,
                 timeout_ms: timeout_ms,
+                timings_per_token: timings_per_token,
                 debug_config: debug_config
             ))
     }

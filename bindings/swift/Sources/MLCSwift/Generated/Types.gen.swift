@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "a78f1cfbb7a83267"
+let schemaHash = "df274cd257751af9"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1221,6 +1221,11 @@ public struct ChatCompletionRequest: WireObject {
     /// Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: it does
     /// in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this engine.
     public var usage_extra: Bool?
+    /// Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.
+    public var timings_per_token: Bool?
+    /// Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They have
+    /// no choices.
+    public var return_progress: Bool?
     /// Switches for tests and measurements; a server takes them in debug mode only.
     public var debug_config: DebugConfig?
     /// Labels of the caller's own; they have no effect.
@@ -1282,6 +1287,8 @@ public struct ChatCompletionRequest: WireObject {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
+        timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil,
         metadata: [String: String]? = nil,
         store: Bool? = nil,
@@ -1332,6 +1339,8 @@ public struct ChatCompletionRequest: WireObject {
         self.priority = priority
         self.timeout_ms = timeout_ms
         self.usage_extra = usage_extra
+        self.timings_per_token = timings_per_token
+        self.return_progress = return_progress
         self.debug_config = debug_config
         self.metadata = metadata
         self.store = store
@@ -1385,6 +1394,8 @@ public struct ChatCompletionRequest: WireObject {
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
         self.usage_extra = try reader.optional("usage_extra")
+        self.timings_per_token = try reader.optional("timings_per_token")
+        self.return_progress = try reader.optional("return_progress")
         self.debug_config = try reader.optional("debug_config")
         self.metadata = try reader.optional("metadata")
         self.store = try reader.optional("store")
@@ -1438,6 +1449,8 @@ public struct ChatCompletionRequest: WireObject {
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)
         writer.optional("usage_extra", self.usage_extra)
+        writer.optional("timings_per_token", self.timings_per_token)
+        writer.optional("return_progress", self.return_progress)
         writer.optional("debug_config", self.debug_config)
         writer.optional("metadata", self.metadata)
         writer.optional("store", self.store)
@@ -1618,6 +1631,8 @@ public struct CompletionRequest: WireObject {
     /// `deadline_exceeded`. Absent: no limit. An extension of this engine. Range: at least 1 and at
     /// most 2147483647. Unit: milliseconds.
     public var timeout_ms: Int?
+    /// Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.
+    public var timings_per_token: Bool?
     /// Switches for tests and measurements; a server takes them in debug mode only.
     public var debug_config: DebugConfig?
 
@@ -1655,6 +1670,7 @@ public struct CompletionRequest: WireObject {
         logit_processor: String? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
+        timings_per_token: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) {
         self.prompt = prompt
@@ -1690,6 +1706,7 @@ public struct CompletionRequest: WireObject {
         self.logit_processor = logit_processor
         self.priority = priority
         self.timeout_ms = timeout_ms
+        self.timings_per_token = timings_per_token
         self.debug_config = debug_config
     }
 
@@ -1728,6 +1745,7 @@ public struct CompletionRequest: WireObject {
         self.user = try reader.optional("user")
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
+        self.timings_per_token = try reader.optional("timings_per_token")
         self.debug_config = try reader.optional("debug_config")
     }
 
@@ -1766,6 +1784,7 @@ public struct CompletionRequest: WireObject {
         writer.optional("user", self.user)
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)
+        writer.optional("timings_per_token", self.timings_per_token)
         writer.optional("debug_config", self.debug_config)
         return writer.jsonValue
     }
@@ -3243,6 +3262,77 @@ public struct CompletionUsage: WireObject {
     }
 }
 
+/// Where the time of a request went so far, under llama.cpp's names.
+public struct Timings: WireObject {
+    /// How much of the prompt was cached. Range: at least 0. Unit: tokens.
+    public var cache_n: Int
+    /// How much of the prompt the model read. Range: at least 0. Unit: tokens.
+    public var prompt_n: Int
+    /// How long that took. Range: at least 0. Unit: milliseconds.
+    public var prompt_ms: Double
+    /// The same for each token. Range: at least 0. Unit: milliseconds.
+    public var prompt_per_token_ms: Double
+    /// How fast the prompt was read. Range: at least 0. Unit: tokens per second.
+    public var prompt_per_second: Double
+    /// The tokens that were generated. Range: at least 0. Unit: tokens.
+    public var predicted_n: Int
+    /// From the first of them to the last. Range: at least 0. Unit: milliseconds.
+    public var predicted_ms: Double
+    /// The mean time from token to token. Range: at least 0. Unit: milliseconds.
+    public var predicted_per_token_ms: Double
+    /// How fast they were generated. Range: at least 0. Unit: tokens per second.
+    public var predicted_per_second: Double
+
+    public init(
+        cache_n: Int,
+        prompt_n: Int,
+        prompt_ms: Double,
+        prompt_per_token_ms: Double,
+        prompt_per_second: Double,
+        predicted_n: Int,
+        predicted_ms: Double,
+        predicted_per_token_ms: Double,
+        predicted_per_second: Double
+    ) {
+        self.cache_n = cache_n
+        self.prompt_n = prompt_n
+        self.prompt_ms = prompt_ms
+        self.prompt_per_token_ms = prompt_per_token_ms
+        self.prompt_per_second = prompt_per_second
+        self.predicted_n = predicted_n
+        self.predicted_ms = predicted_ms
+        self.predicted_per_token_ms = predicted_per_token_ms
+        self.predicted_per_second = predicted_per_second
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.cache_n = try reader.required("cache_n")
+        self.prompt_n = try reader.required("prompt_n")
+        self.prompt_ms = try reader.required("prompt_ms")
+        self.prompt_per_token_ms = try reader.required("prompt_per_token_ms")
+        self.prompt_per_second = try reader.required("prompt_per_second")
+        self.predicted_n = try reader.required("predicted_n")
+        self.predicted_ms = try reader.required("predicted_ms")
+        self.predicted_per_token_ms = try reader.required("predicted_per_token_ms")
+        self.predicted_per_second = try reader.required("predicted_per_second")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("cache_n", self.cache_n)
+        writer.required("prompt_n", self.prompt_n)
+        writer.required("prompt_ms", self.prompt_ms)
+        writer.required("prompt_per_token_ms", self.prompt_per_token_ms)
+        writer.required("prompt_per_second", self.prompt_per_second)
+        writer.required("predicted_n", self.predicted_n)
+        writer.required("predicted_ms", self.predicted_ms)
+        writer.required("predicted_per_token_ms", self.predicted_per_token_ms)
+        writer.required("predicted_per_second", self.predicted_per_second)
+        return writer.jsonValue
+    }
+}
+
 /// What a schema says and the answer was not held to.
 public struct SchemaWarning: WireObject {
     /// The field of the request that holds the schema.
@@ -3292,6 +3382,8 @@ public struct ChatCompletion: WireObject {
     public var choices: [ChatCompletionChoice]
     /// What the request cost.
     public var usage: CompletionUsage?
+    /// Where the time went so far, when `timings_per_token` asks for it.
+    public var timings: Timings?
     /// What schemas of the request say and the answer was not held to.
     public var warnings: [SchemaWarning]?
     /// Names the configuration that answered; equal ones answer a seed equally.
@@ -3303,6 +3395,7 @@ public struct ChatCompletion: WireObject {
         model: String,
         choices: [ChatCompletionChoice],
         usage: CompletionUsage? = nil,
+        timings: Timings? = nil,
         warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
@@ -3311,6 +3404,7 @@ public struct ChatCompletion: WireObject {
         self.model = model
         self.choices = choices
         self.usage = usage
+        self.timings = timings
         self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
@@ -3323,6 +3417,7 @@ public struct ChatCompletion: WireObject {
         self.model = try reader.required("model")
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
+        self.timings = try reader.optional("timings")
         self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
@@ -3335,6 +3430,7 @@ public struct ChatCompletion: WireObject {
         writer.required("model", self.model)
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
+        writer.optional("timings", self.timings)
         writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue
@@ -3530,6 +3626,47 @@ public struct ChatCompletionChunkChoice: WireObject {
     }
 }
 
+/// How much of a prompt was read so far, under llama.cpp's names.
+public struct PromptProgress: WireObject {
+    /// The length of the prompt. Range: at least 0. Unit: tokens.
+    public var total: Int
+    /// How much of it was cached. Range: at least 0. Unit: tokens.
+    public var cache: Int
+    /// How much of it is done, with what was cached. Range: at least 0. Unit: tokens.
+    public var processed: Int
+    /// How long it took so far. Range: at least 0. Unit: milliseconds.
+    public var time_ms: Double
+
+    public init(
+        total: Int,
+        cache: Int,
+        processed: Int,
+        time_ms: Double
+    ) {
+        self.total = total
+        self.cache = cache
+        self.processed = processed
+        self.time_ms = time_ms
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.total = try reader.required("total")
+        self.cache = try reader.required("cache")
+        self.processed = try reader.required("processed")
+        self.time_ms = try reader.required("time_ms")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("total", self.total)
+        writer.required("cache", self.cache)
+        writer.required("processed", self.processed)
+        writer.required("time_ms", self.time_ms)
+        return writer.jsonValue
+    }
+}
+
 /// A piece of the answers to a request.
 public struct ChatCompletionChunk: WireObject {
     /// The request's id, the same in all its chunks.
@@ -3545,6 +3682,11 @@ public struct ChatCompletionChunk: WireObject {
     public var choices: [ChatCompletionChunkChoice]
     /// What the request cost, in the last chunk, when `include_usage` asks for it.
     public var usage: CompletionUsage?
+    /// Where the time went so far, when `timings_per_token` asks for it.
+    public var timings: Timings?
+    /// How much of the prompt was read, in the chunks before the answer, when `return_progress`
+    /// asks for it.
+    public var prompt_progress: PromptProgress?
     /// What schemas of the request say and the answer is not held to; in the first chunk.
     public var warnings: [SchemaWarning]?
     /// Names the configuration that answers; equal ones answer a seed equally.
@@ -3556,6 +3698,8 @@ public struct ChatCompletionChunk: WireObject {
         model: String,
         choices: [ChatCompletionChunkChoice],
         usage: CompletionUsage? = nil,
+        timings: Timings? = nil,
+        prompt_progress: PromptProgress? = nil,
         warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
@@ -3564,6 +3708,8 @@ public struct ChatCompletionChunk: WireObject {
         self.model = model
         self.choices = choices
         self.usage = usage
+        self.timings = timings
+        self.prompt_progress = prompt_progress
         self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
@@ -3576,6 +3722,8 @@ public struct ChatCompletionChunk: WireObject {
         self.model = try reader.required("model")
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
+        self.timings = try reader.optional("timings")
+        self.prompt_progress = try reader.optional("prompt_progress")
         self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
@@ -3588,6 +3736,8 @@ public struct ChatCompletionChunk: WireObject {
         writer.required("model", self.model)
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
+        writer.optional("timings", self.timings)
+        writer.optional("prompt_progress", self.prompt_progress)
         writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue
@@ -3645,17 +3795,21 @@ public struct CompletionChoice: WireObject {
     public var logprobs: CompletionLogprobs?
     /// Why the answer ended; null until its last chunk.
     public var finish_reason: FinishReason?
+    /// The stop text that ended the answer, as vLLM gives it; absent if none did.
+    public var stop_reason: String?
 
     public init(
         index: Int,
         text: String,
         logprobs: CompletionLogprobs? = nil,
-        finish_reason: FinishReason? = nil
+        finish_reason: FinishReason? = nil,
+        stop_reason: String? = nil
     ) {
         self.index = index
         self.text = text
         self.logprobs = logprobs
         self.finish_reason = finish_reason
+        self.stop_reason = stop_reason
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -3664,6 +3818,7 @@ public struct CompletionChoice: WireObject {
         self.text = try reader.required("text")
         self.logprobs = try reader.optional("logprobs")
         self.finish_reason = try reader.optional("finish_reason")
+        self.stop_reason = try reader.optional("stop_reason")
     }
 
     public var jsonValue: JSONValue {
@@ -3672,6 +3827,7 @@ public struct CompletionChoice: WireObject {
         writer.required("text", self.text)
         writer.always("logprobs", self.logprobs)
         writer.always("finish_reason", self.finish_reason)
+        writer.optional("stop_reason", self.stop_reason)
         return writer.jsonValue
     }
 }
@@ -3690,6 +3846,8 @@ public struct Completion: WireObject {
     public var choices: [CompletionChoice]
     /// What the request cost; in a stream in the last chunk, when it is asked for.
     public var usage: CompletionUsage?
+    /// Where the time went so far, when `timings_per_token` asks for it.
+    public var timings: Timings?
     /// What the schema of the request says and the answer is not held to; in the first chunk of a
     /// stream.
     public var warnings: [SchemaWarning]?
@@ -3702,6 +3860,7 @@ public struct Completion: WireObject {
         model: String,
         choices: [CompletionChoice],
         usage: CompletionUsage? = nil,
+        timings: Timings? = nil,
         warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
@@ -3710,6 +3869,7 @@ public struct Completion: WireObject {
         self.model = model
         self.choices = choices
         self.usage = usage
+        self.timings = timings
         self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
@@ -3722,6 +3882,7 @@ public struct Completion: WireObject {
         self.model = try reader.required("model")
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
+        self.timings = try reader.optional("timings")
         self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
@@ -3734,6 +3895,7 @@ public struct Completion: WireObject {
         writer.required("model", self.model)
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
+        writer.optional("timings", self.timings)
         writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue

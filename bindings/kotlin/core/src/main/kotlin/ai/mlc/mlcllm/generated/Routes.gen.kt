@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -60,6 +60,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -113,6 +115,8 @@ class ChatCompletions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 usage_extra = usage_extra,
+                timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
                 metadata = metadata,
                 store = store,
@@ -167,6 +171,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -217,6 +223,8 @@ class ChatCompletions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             usage_extra = usage_extra,
+            timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
             metadata = metadata,
             store = store,
@@ -270,6 +278,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -320,6 +330,8 @@ class ChatCompletions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             usage_extra = usage_extra,
+            timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
             metadata = metadata,
             store = store,
@@ -373,6 +385,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -426,6 +440,8 @@ class ChatCompletions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 usage_extra = usage_extra,
+                timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
                 metadata = metadata,
                 store = store,
@@ -480,6 +496,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -530,6 +548,8 @@ class ChatCompletions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             usage_extra = usage_extra,
+            timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
             metadata = metadata,
             store = store,
@@ -583,6 +603,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -633,6 +655,8 @@ class ChatCompletions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             usage_extra = usage_extra,
+            timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
             metadata = metadata,
             store = store,
@@ -686,6 +710,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -739,6 +765,8 @@ class ChatCompletions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 usage_extra = usage_extra,
+                timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
                 metadata = metadata,
                 store = store,
@@ -793,6 +821,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -843,6 +873,8 @@ class ChatCompletions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             usage_extra = usage_extra,
+            timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
             metadata = metadata,
             store = store,
@@ -896,6 +928,8 @@ class ChatCompletions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -946,6 +980,8 @@ class ChatCompletions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             usage_extra = usage_extra,
+            timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
             metadata = metadata,
             store = store,
@@ -1049,6 +1085,8 @@ class ChatCompletionRequestBuilder(
     private var priority: Long? = null
     private var timeout_ms: Long? = null
     private var usage_extra: Boolean? = null
+    private var timings_per_token: Boolean? = null
+    private var return_progress: Boolean? = null
     private var debug_config: DebugConfig? = null
     private var metadata: Map<String, String>? = null
     private var store: Boolean? = null
@@ -1299,6 +1337,17 @@ class ChatCompletionRequestBuilder(
     fun usage_extra(usage_extra: Boolean?): ChatCompletionRequestBuilder =
         apply { this.usage_extra = usage_extra }
 
+    /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
+    fun timings_per_token(timings_per_token: Boolean?): ChatCompletionRequestBuilder =
+        apply { this.timings_per_token = timings_per_token }
+
+    /**
+     * Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's.
+     * They have no choices.
+     */
+    fun return_progress(return_progress: Boolean?): ChatCompletionRequestBuilder =
+        apply { this.return_progress = return_progress }
+
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     fun debug_config(debug_config: DebugConfig?): ChatCompletionRequestBuilder =
         apply { this.debug_config = debug_config }
@@ -1379,6 +1428,8 @@ class ChatCompletionRequestBuilder(
         priority = priority,
         timeout_ms = timeout_ms,
         usage_extra = usage_extra,
+        timings_per_token = timings_per_token,
+        return_progress = return_progress,
         debug_config = debug_config,
         metadata = metadata,
         store = store,
@@ -1438,6 +1489,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1476,6 +1528,7 @@ class Completions internal constructor(requests: Requests) :
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
+                timings_per_token = timings_per_token,
                 debug_config = debug_config,
             ),
         )
@@ -1515,6 +1568,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1550,6 +1604,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -1588,6 +1643,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1623,6 +1679,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -1661,6 +1718,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1699,6 +1757,7 @@ class Completions internal constructor(requests: Requests) :
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
+                timings_per_token = timings_per_token,
                 debug_config = debug_config,
             ),
         )
@@ -1738,6 +1797,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1773,6 +1833,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -1811,6 +1872,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -1846,6 +1908,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -1884,6 +1947,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -1922,6 +1986,7 @@ class Completions internal constructor(requests: Requests) :
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
+                timings_per_token = timings_per_token,
                 debug_config = debug_config,
             ),
         )
@@ -1961,6 +2026,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -1996,6 +2062,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2034,6 +2101,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2069,6 +2137,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2107,6 +2176,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2145,6 +2215,7 @@ class Completions internal constructor(requests: Requests) :
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
+                timings_per_token = timings_per_token,
                 debug_config = debug_config,
             ),
         )
@@ -2184,6 +2255,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2219,6 +2291,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2257,6 +2330,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2292,6 +2366,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2330,6 +2405,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2368,6 +2444,7 @@ class Completions internal constructor(requests: Requests) :
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
+                timings_per_token = timings_per_token,
                 debug_config = debug_config,
             ),
         )
@@ -2407,6 +2484,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2442,6 +2520,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2480,6 +2559,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2515,6 +2595,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2554,6 +2635,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2592,6 +2674,7 @@ class Completions internal constructor(requests: Requests) :
                 user = user,
                 priority = priority,
                 timeout_ms = timeout_ms,
+                timings_per_token = timings_per_token,
                 debug_config = debug_config,
             ),
         )
@@ -2632,6 +2715,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2667,6 +2751,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2706,6 +2791,7 @@ class Completions internal constructor(requests: Requests) :
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2741,6 +2827,7 @@ class Completions internal constructor(requests: Requests) :
             user = user,
             priority = priority,
             timeout_ms = timeout_ms,
+            timings_per_token = timings_per_token,
             debug_config = debug_config,
         ),
     )
@@ -2781,6 +2868,7 @@ class CompletionRequestBuilder(
     private var user: String? = null
     private var priority: Long? = null
     private var timeout_ms: Long? = null
+    private var timings_per_token: Boolean? = null
     private var debug_config: DebugConfig? = null
 
     /** The model to answer. Absent: the engine's own. */
@@ -2985,6 +3073,10 @@ class CompletionRequestBuilder(
     fun timeout_ms(timeout_ms: Long?): CompletionRequestBuilder =
         apply { this.timeout_ms = timeout_ms }
 
+    /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
+    fun timings_per_token(timings_per_token: Boolean?): CompletionRequestBuilder =
+        apply { this.timings_per_token = timings_per_token }
+
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     fun debug_config(debug_config: DebugConfig?): CompletionRequestBuilder =
         apply { this.debug_config = debug_config }
@@ -3023,6 +3115,7 @@ class CompletionRequestBuilder(
         user = user,
         priority = priority,
         timeout_ms = timeout_ms,
+        timings_per_token = timings_per_token,
         debug_config = debug_config,
     )
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a78f1cfbb7a83267
+// Schema hash: df274cd257751af9
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "a78f1cfbb7a83267"
+internal const val SCHEMA_HASH = "df274cd257751af9"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -901,6 +901,13 @@ data class ChatCompletionRequest(
      * engine.
      */
     val usage_extra: Boolean? = null,
+    /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
+    val timings_per_token: Boolean? = null,
+    /**
+     * Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's.
+     * They have no choices.
+     */
+    val return_progress: Boolean? = null,
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     val debug_config: DebugConfig? = null,
     /** Labels of the caller's own; they have no effect. */
@@ -962,6 +969,8 @@ data class ChatCompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -1012,6 +1021,8 @@ data class ChatCompletionRequest(
         priority,
         timeout_ms,
         usage_extra,
+        timings_per_token,
+        return_progress,
         debug_config,
         metadata,
         store,
@@ -1064,6 +1075,8 @@ data class ChatCompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         metadata: Map<String, String>? = null,
         store: Boolean? = null,
@@ -1114,6 +1127,8 @@ data class ChatCompletionRequest(
         priority,
         timeout_ms,
         usage_extra,
+        timings_per_token,
+        return_progress,
         debug_config,
         metadata,
         store,
@@ -1338,6 +1353,8 @@ data class CompletionRequest(
      * at least 1 and at most 2147483647. Unit: milliseconds.
      */
     val timeout_ms: Long? = null,
+    /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
+    val timings_per_token: Boolean? = null,
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     val debug_config: DebugConfig? = null,
 ) {
@@ -1375,6 +1392,7 @@ data class CompletionRequest(
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         PromptText(prompt),
@@ -1410,6 +1428,7 @@ data class CompletionRequest(
         user,
         priority,
         timeout_ms,
+        timings_per_token,
         debug_config,
     )
 
@@ -1447,6 +1466,7 @@ data class CompletionRequest(
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         PromptItems(prompt),
@@ -1482,6 +1502,7 @@ data class CompletionRequest(
         user,
         priority,
         timeout_ms,
+        timings_per_token,
         debug_config,
     )
 
@@ -1519,6 +1540,7 @@ data class CompletionRequest(
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -1554,6 +1576,7 @@ data class CompletionRequest(
         user,
         priority,
         timeout_ms,
+        timings_per_token,
         debug_config,
     )
 
@@ -1591,6 +1614,7 @@ data class CompletionRequest(
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -1626,6 +1650,7 @@ data class CompletionRequest(
         user,
         priority,
         timeout_ms,
+        timings_per_token,
         debug_config,
     )
 }
@@ -2517,6 +2542,30 @@ data class CompletionUsage @JvmOverloads constructor(
     val extra: CompletionUsageExtra? = null,
 )
 
+/** Where the time of a request went so far, under llama.cpp's names. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class Timings(
+    /** How much of the prompt was cached. Range: at least 0. Unit: tokens. */
+    val cache_n: Long,
+    /** How much of the prompt the model read. Range: at least 0. Unit: tokens. */
+    val prompt_n: Long,
+    /** How long that took. Range: at least 0. Unit: milliseconds. */
+    val prompt_ms: Double,
+    /** The same for each token. Range: at least 0. Unit: milliseconds. */
+    val prompt_per_token_ms: Double,
+    /** How fast the prompt was read. Range: at least 0. Unit: tokens per second. */
+    val prompt_per_second: Double,
+    /** The tokens that were generated. Range: at least 0. Unit: tokens. */
+    val predicted_n: Long,
+    /** From the first of them to the last. Range: at least 0. Unit: milliseconds. */
+    val predicted_ms: Double,
+    /** The mean time from token to token. Range: at least 0. Unit: milliseconds. */
+    val predicted_per_token_ms: Double,
+    /** How fast they were generated. Range: at least 0. Unit: tokens per second. */
+    val predicted_per_second: Double,
+)
+
 /** What a schema says and the answer was not held to. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -2543,6 +2592,8 @@ data class ChatCompletion @JvmOverloads constructor(
     val choices: List<ChatCompletionChoice>,
     /** What the request cost. */
     val usage: CompletionUsage? = null,
+    /** Where the time went so far, when `timings_per_token` asks for it. */
+    val timings: Timings? = null,
     /** What schemas of the request say and the answer was not held to. */
     val warnings: List<SchemaWarning>? = null,
     /** Names the configuration that answered; equal ones answer a seed equally. */
@@ -2643,6 +2694,20 @@ data class ChatCompletionChunkChoice @JvmOverloads constructor(
     val finishReasonEnum: FinishReason? get() = finish_reason?.let(FinishReason::of)
 }
 
+/** How much of a prompt was read so far, under llama.cpp's names. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class PromptProgress(
+    /** The length of the prompt. Range: at least 0. Unit: tokens. */
+    val total: Long,
+    /** How much of it was cached. Range: at least 0. Unit: tokens. */
+    val cache: Long,
+    /** How much of it is done, with what was cached. Range: at least 0. Unit: tokens. */
+    val processed: Long,
+    /** How long it took so far. Range: at least 0. Unit: milliseconds. */
+    val time_ms: Double,
+)
+
 /** A piece of the answers to a request. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -2660,6 +2725,13 @@ data class ChatCompletionChunk @JvmOverloads constructor(
     val choices: List<ChatCompletionChunkChoice>,
     /** What the request cost, in the last chunk, when `include_usage` asks for it. */
     val usage: CompletionUsage? = null,
+    /** Where the time went so far, when `timings_per_token` asks for it. */
+    val timings: Timings? = null,
+    /**
+     * How much of the prompt was read, in the chunks before the answer, when
+     * `return_progress` asks for it.
+     */
+    val prompt_progress: PromptProgress? = null,
     /** What schemas of the request say and the answer is not held to; in the first chunk. */
     val warnings: List<SchemaWarning>? = null,
     /** Names the configuration that answers; equal ones answer a seed equally. */
@@ -2697,6 +2769,8 @@ data class CompletionChoice @JvmOverloads constructor(
     /** Why the answer ended; null until its last chunk. */
     @EncodeDefault
     val finish_reason: String? = null,
+    /** The stop text that ended the answer, as vLLM gives it; absent if none did. */
+    val stop_reason: String? = null,
 ) {
     /** `finish_reason` as a value that tells known words from unknown ones. */
     val finishReasonEnum: FinishReason? get() = finish_reason?.let(FinishReason::of)
@@ -2716,6 +2790,8 @@ data class Completion @JvmOverloads constructor(
     val choices: List<CompletionChoice>,
     /** What the request cost; in a stream in the last chunk, when it is asked for. */
     val usage: CompletionUsage? = null,
+    /** Where the time went so far, when `timings_per_token` asks for it. */
+    val timings: Timings? = null,
     /**
      * What the schema of the request says and the answer is not held to; in the first
      * chunk of a stream.
