@@ -170,6 +170,8 @@ def test_async_client(url: str) -> None:
         ("generate", 400, "'context'", {"prompt": "x", "context": [1]}),
         ("generate", 400, "'system'", {"prompt": "x", "raw": True, "system": "y"}),
         ("generate", 400, "'suffix'", {"prompt": "x", "suffix": "y"}),
+        *((path, 400, "'keep_alive'", {"input": "x", "prompt": "x", "keep_alive": "soon"})
+          for path in ("embed", "embeddings")),
         ("embed", 400, "'input'", {}),
         ("embed", 400, "'dimensions'", {"input": "x", "dimensions": 10**6}),
         ("embeddings", 400, "'prompt'", {}),

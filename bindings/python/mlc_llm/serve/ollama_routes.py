@@ -33,6 +33,7 @@ from mlc_llm.serve.ollama_request import (
     streams,
 )
 from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.slot import Lease
 from mlc_llm.serve.state import lease_model, models_of
 from mlc_llm.serve.translated import Asked, Translation
 from mlc_llm.serve.validation import check
@@ -41,8 +42,18 @@ router = APIRouter(prefix="/api", tags=["ollama"])
 admin = APIRouter(prefix="/api", tags=["ollama"])
 
 
+class _Kept(Translation):
+    """A request that says how long its model stays loaded."""
+
+    async def lease(self, request: Request, asked: Asked) -> Lease:
+        stays = keep_alive(asked)
+        lease = await super().lease(request, asked)
+        lease.keep_alive = stays
+        return lease
+
+
 @dataclass(frozen=True)
-class _Generation(Translation):
+class _Generation(_Kept):
     """A request for a text, or one that only loads the model, or lets it leave. `questions`: the
     fields that ask for a text."""
 
@@ -55,7 +66,6 @@ class _Generation(Translation):
         if nothing and stays == 0 and not await self._is_there(request, asked):
             return self._loaded(asked, "unload")  # a lease would load it
         lease = await self.lease(request, asked)
-        lease.keep_alive = stays
         if not nothing:
             return await self.submit(request, asked, lease)
         if stays == 0:
@@ -95,7 +105,7 @@ _GENERATE = _Generation(
     questions=("prompt", "suffix", "images"),
 )
 _EMBED, _EMBEDDINGS = (
-    Translation(
+    _Kept(
         schema,
         embed_request,
         lambda asked, _: EmbedAnswerFormat(asked),
