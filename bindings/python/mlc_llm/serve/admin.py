@@ -14,7 +14,7 @@ from starlette.responses import Response
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve.body import model_name, parse_object, require_json
 from mlc_llm.serve.catalogue import ModelSpec
-from mlc_llm.serve.long_work import run_long
+from mlc_llm.serve.long_work import LOADS, run_long
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.slot import ServedModel
 from mlc_llm.serve.state import models_of
@@ -36,7 +36,7 @@ async def _read(request: Request, schema: str) -> dict[str, Any]:
 async def load(request: Request) -> Response:
     """Loads a model. The answer comes when the model can be used."""
     spec = ModelSpec(**await _read(request, "ServerLoadRequest"))
-    served = await run_long(lambda: models_of(request).load(spec))
+    served = await run_long(LOADS, lambda: models_of(request).load(spec))
     return JSONResponse(models_of(request).look_up(served.name).describe())
 
 
@@ -46,7 +46,7 @@ async def load(request: Request) -> Response:
 async def unload(request: Request) -> Response:
     """Ends a model's requests and frees its memory."""
     name = (await _read(request, "ServerUnloadRequest"))["model"]
-    await run_long(lambda: models_of(request).unload(name))
+    await run_long(LOADS, lambda: models_of(request).unload(name))
     return JSONResponse({"status": "unloaded", "model": name})
 
 

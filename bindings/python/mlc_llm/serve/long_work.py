@@ -1,5 +1,5 @@
-"""Work that may take minutes, such as a download or a load. It has threads of its own, so that no
-request waits for one."""
+"""Work that may take minutes. Each kind has threads of its own, so that no request waits for a
+load, and no load for a download."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 _Result = TypeVar("_Result")
-_THREADS = ThreadPoolExecutor(8, "mlc-long-work")
+LOADS = ThreadPoolExecutor(8, "mlc-loads")
+DOWNLOADS = ThreadPoolExecutor(8, "mlc-downloads")
 
 
-async def run_long(work: Callable[[], _Result]) -> _Result:
+async def run_long(threads: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
     """What `work` returns or raises."""
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, work)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)

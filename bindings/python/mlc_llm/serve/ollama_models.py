@@ -21,7 +21,7 @@ from mlc_llm.prepare.progress import Steps
 from mlc_llm.sdk.core_engine import CoreEngine, choose_device
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 from mlc_llm.serve.loading import LoadingSteps
-from mlc_llm.serve.long_work import run_long
+from mlc_llm.serve.long_work import DOWNLOADS, run_long
 from mlc_llm.serve.model_names import require_path
 from mlc_llm.serve.ollama_answer import line
 from mlc_llm.serve.ollama_request import plain_name
@@ -196,7 +196,7 @@ async def pull(name: str) -> AsyncIterator[bytes]:
     for hub in _HUBS:
         name = name.replace(hub, "HF://", 1) if name.startswith(hub) else name
     steps = LoadingSteps(Steps())
-    work = asyncio.ensure_future(run_long(lambda: _make(name, steps)))
+    work = asyncio.ensure_future(run_long(DOWNLOADS, lambda: _make(name, steps)))
     yield line({"status": "pulling manifest"})
     last = None
     while not work.done():
