@@ -32,8 +32,9 @@ def has_fonts() -> bool:
     return bool(done.stdout.strip() and chinese.stdout.strip())
 
 
-@pytest.mark.long
-def test_every_text_of_every_screen_fits(tmp_path: Path) -> None:
+def test_every_text_of_every_screen_fits(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("draws 76 s; run with --long")
     if not has_fonts():
         pytest.skip("no letters: apt-get install fontconfig fonts-noto-core fonts-droid-fallback")
     folder = Path(os.environ.get("MLC_TEST_PICTURES") or tmp_path).resolve()
