@@ -6,10 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from codegen.schema import queueing
+from codegen.schema import metrics, queueing
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.messages import ChatCompletionMessage
-from codegen.schema.metrics import timings_per_token
 from codegen.schema.response_format import ResponseFormat
 from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tools import ChatCompletionTool, ToolChoice
@@ -142,7 +141,7 @@ class ChatCompletionRequest(SamplingFields):
         "it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this "
         "engine.",
     )
-    timings_per_token: bool | None = timings_per_token()
+    timings_per_token: bool | None = metrics.timings_per_token()
     return_progress: bool | None = field(
         None,
         "Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They "

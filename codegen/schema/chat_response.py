@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from codegen.schema import metrics
 from codegen.schema.base import Model, OpenEnum, field
 from codegen.schema.messages import ChatCompletionRole
 from codegen.schema.metrics import PromptProgress, RequestMetrics, Timings
@@ -139,9 +140,7 @@ class ChatCompletion(Model):
     model: str = field(..., "The model that answered.")
     choices: list[ChatCompletionChoice] = field(..., "The `n` answers.")
     usage: CompletionUsage | None = field(None, "What the request cost.")
-    timings: Timings | None = field(
-        None, "Where the time went so far, when `timings_per_token` asks for it."
-    )
+    timings: Timings | None = metrics.timings()
     warnings: list[SchemaWarning] | None = field(
         None, "What schemas of the request say and the answer was not held to."
     )
@@ -202,9 +201,7 @@ class ChatCompletionChunk(Model):
     usage: CompletionUsage | None = field(
         None, "What the request cost, in the last chunk, when `include_usage` asks for it."
     )
-    timings: Timings | None = field(
-        None, "Where the time went so far, when `timings_per_token` asks for it."
-    )
+    timings: Timings | None = metrics.timings()
     prompt_progress: PromptProgress | None = field(
         None,
         "How much of the prompt was read, in the chunks before the answer, when `return_progress` "

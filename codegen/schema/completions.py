@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from codegen.schema import queueing
+from codegen.schema import metrics, queueing
 from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
-from codegen.schema.metrics import Timings, timings_per_token
+from codegen.schema.metrics import Timings
 from codegen.schema.response_format import ResponseFormat, SchemaWarning
 from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tokenization import TokenId
@@ -69,7 +69,7 @@ class CompletionRequest(SamplingFields):
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()
-    timings_per_token: bool | None = timings_per_token()
+    timings_per_token: bool | None = metrics.timings_per_token()
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."
     )
@@ -119,9 +119,7 @@ class Completion(Model):
     usage: CompletionUsage | None = field(
         None, "What the request cost; in a stream in the last chunk, when it is asked for."
     )
-    timings: Timings | None = field(
-        None, "Where the time went so far, when `timings_per_token` asks for it."
-    )
+    timings: Timings | None = metrics.timings()
     warnings: list[SchemaWarning] | None = field(
         None,
         "What the schema of the request says and the answer is not held to; in the first chunk of "

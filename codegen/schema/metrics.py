@@ -69,6 +69,11 @@ class PromptProgress(Model):
     time_ms: float = field(..., "How long it took so far.", unit="milliseconds", ge=0)
 
 
+def timings() -> Any:
+    """The field of an answer that has them."""
+    return field(None, "Where the time went so far, when `timings_per_token` asks for it.")
+
+
 def timings_per_token() -> Any:
     """The field by which requests ask for `Timings`."""
     return field(

@@ -23,6 +23,21 @@ Usage MakeUsage(const RequestState& request) {
   return usage;
 }
 
+RequestEvent NewEvent(const RequestState& request) {
+  RequestEvent event;
+  event.id = request.request.id;
+  event.usage = MakeUsage(request);
+  return event;
+}
+
+// An event with what the request has not sent yet.
+RequestEvent TakeEvent(RequestState* request) {
+  RequestEvent event = NewEvent(*request);
+  event.prompt = std::exchange(request->prompt_scores, {});
+  event.deltas = std::exchange(request->deltas, {});
+  return event;
+}
+
 bool IsFinite(const std::vector<double>& vector) {
   return std::all_of(vector.begin(), vector.end(), [](double x) { return std::isfinite(x); });
 }
@@ -36,21 +51,14 @@ void Engine::EmitDeltas(const std::vector<SequenceCommit>& commits) {
     if (request.num_unfinished == 0) {
       EmitFinished(&request, Status());
     } else {
-      RequestEvent event;
-      event.id = request.request.id;
-      event.prompt = std::exchange(request.prompt_scores, {});
-      event.deltas = std::exchange(request.deltas, {});
-      event.usage = MakeUsage(request);
-      events_.push_back(std::move(event));
+      events_.push_back(TakeEvent(&request));
     }
   }
 }
 
 void Engine::EmitProgress(const Sequence& sequence) {
   const RequestState& request = *sequence.request;
-  RequestEvent event;
-  event.id = request.request.id;
-  event.usage = MakeUsage(request);
+  RequestEvent event = NewEvent(request);
   event.progress = {sequence.num_prompt_tokens(), request.cached_tokens.value_or(0),
                     std::min(sequence.num_computed, sequence.num_prompt_tokens()),
                     SecondsBetween(*request.first_row, Clock::now())};
@@ -89,14 +97,10 @@ void Engine::EmitEmbeddings(const std::vector<StepItem>& items) {
 }
 
 void Engine::EmitFinished(RequestState* request, const Status& status) {
-  RequestEvent event;
-  event.id = request->request.id;
-  event.prompt = std::exchange(request->prompt_scores, {});
-  event.deltas = std::exchange(request->deltas, {});
+  RequestEvent event = TakeEvent(request);
   event.embedding = std::move(request->embedding);
   event.finished = true;
   event.status = status;
-  event.usage = MakeUsage(*request);
   if (status.ok()) {
     metrics_.AddFinished(event.usage);
   } else {

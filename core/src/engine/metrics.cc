@@ -5,7 +5,7 @@
 namespace mlc {
 namespace {
 
-double Rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
+double Rate(double amount, double per) { return per > 0 ? amount / per : 0; }
 
 // The same form as SpecMetrics::TimesJson.
 Json TimesJson(const std::vector<SpecMetrics::Times>& times) {
@@ -17,6 +17,11 @@ Json TimesJson(const std::vector<SpecMetrics::Times>& times) {
 }
 
 }  // namespace
+
+double Usage::prefill_tokens_per_s() const { return Rate(prefill_tokens(), prefill_s); }
+double Usage::seconds_per_prefill_token() const { return Rate(prefill_s, prefill_tokens()); }
+double Usage::decode_tokens_per_s() const { return Rate(decode_tokens(), decode_s); }
+double Usage::seconds_per_decode_token() const { return Rate(decode_s, decode_tokens()); }
 
 void Metrics::AddStep(int prefill_rows, int decode_rows, double seconds) {
   ++num_steps;
@@ -70,17 +75,16 @@ Json Metrics::ToJson() const {
 }
 
 Json UsageExtra(const Usage& usage) {
-  int decoded = std::max(0, usage.completion_tokens - 1);
   Json out;
   out.Set("prompt_tokens", usage.prompt_tokens)
       .Set("completion_tokens", usage.completion_tokens)
-      .Set("prefill_tokens", usage.prompt_tokens - usage.cached_tokens)
-      .Set("decode_tokens", decoded)
+      .Set("prefill_tokens", usage.prefill_tokens())
+      .Set("decode_tokens", usage.decode_tokens())
       .Set("jump_forward_tokens", 0)
-      .Set("prefill_tokens_per_s", Rate(usage.prompt_tokens - usage.cached_tokens, usage.prefill_s))
-      .Set("decode_tokens_per_s", Rate(decoded, usage.decode_s))
+      .Set("prefill_tokens_per_s", usage.prefill_tokens_per_s())
+      .Set("decode_tokens_per_s", usage.decode_tokens_per_s())
       .Set("ttft_s", usage.ttft_s)
-      .Set("inter_token_latency_s", decoded > 0 ? usage.decode_s / decoded : 0.0)
+      .Set("inter_token_latency_s", usage.seconds_per_decode_token())
       .Set("end_to_end_latency_s", usage.end_to_end_s);
   return out;
 }

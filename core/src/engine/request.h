@@ -2,6 +2,7 @@
 #ifndef MLC_ENGINE_REQUEST_H_
 #define MLC_ENGINE_REQUEST_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -94,6 +95,15 @@ struct Usage {
   double prefill_s = 0;      // from its first row to its first token
   double decode_s = 0;       // from its first token to its last
   double end_to_end_s = 0;   // from the request's arrival to its end
+
+  // How much of the prompt the model read, and how fast.
+  int prefill_tokens() const { return prompt_tokens - cached_tokens; }
+  double prefill_tokens_per_s() const;
+  double seconds_per_prefill_token() const;
+  // The tokens that were generated one by one: all but the first.
+  int decode_tokens() const { return std::max(0, completion_tokens - 1); }
+  double decode_tokens_per_s() const;
+  double seconds_per_decode_token() const;
 };
 
 // How much of a prompt was read, in tokens.

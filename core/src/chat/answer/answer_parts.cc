@@ -1,6 +1,5 @@
 #include "chat/answer/answer_parts.h"
 
-#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -49,19 +48,16 @@ protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra) {
 }
 
 protocol::Timings TimingsOf(const Usage& usage) {
-  auto share = [](double a, double b) { return b > 0 ? a / b : 0.0; };
-  int num_read = usage.prompt_tokens - usage.cached_tokens;
-  int num_intervals = std::max(0, usage.completion_tokens - 1);
   protocol::Timings out;
   out.cache_n = usage.cached_tokens;
-  out.prompt_n = num_read;
+  out.prompt_n = usage.prefill_tokens();
   out.prompt_ms = usage.prefill_s * 1e3;
-  out.prompt_per_token_ms = share(out.prompt_ms, num_read);
-  out.prompt_per_second = share(num_read, usage.prefill_s);
+  out.prompt_per_token_ms = usage.seconds_per_prefill_token() * 1e3;
+  out.prompt_per_second = usage.prefill_tokens_per_s();
   out.predicted_n = usage.completion_tokens;
   out.predicted_ms = usage.decode_s * 1e3;
-  out.predicted_per_token_ms = share(out.predicted_ms, num_intervals);
-  out.predicted_per_second = share(num_intervals, usage.decode_s);
+  out.predicted_per_token_ms = usage.seconds_per_decode_token() * 1e3;
+  out.predicted_per_second = usage.decode_tokens_per_s();
   return out;
 }
 

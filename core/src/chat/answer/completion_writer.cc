@@ -137,8 +137,9 @@ std::vector<protocol::Completion> CompletionWriter::WriteChunks(size_t prompt,
     head_.FillIn(&chunks.emplace_back());
     chunks.back().usage = ToProtocol(TotalUsage(), /*with_extra=*/true);
   }
-  if (timings_) {
-    for (protocol::Completion& chunk : chunks) chunk.timings = TimingsOf(TotalUsage());
+  if (timings_ && !chunks.empty()) {
+    protocol::Timings timings = TimingsOf(TotalUsage());
+    for (protocol::Completion& chunk : chunks) chunk.timings = timings;
   }
   return chunks;
 }
@@ -159,8 +160,9 @@ void CompletionWriter::Collect(size_t prompt, const RequestEvent& event) {
   }
   CountUsage(prompt, event);
   if (!finished()) return;
-  whole_.usage = ToProtocol(TotalUsage(), /*with_extra=*/false);
-  if (timings_) whole_.timings = TimingsOf(TotalUsage());
+  Usage total = TotalUsage();
+  whole_.usage = ToProtocol(total, /*with_extra=*/false);
+  if (timings_) whole_.timings = TimingsOf(total);
 }
 
 }  // namespace mlc
