@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import httpx
 import openai
 import pytest
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
+# What makes the fake model a reranker (mlc-chat-config.json), and one that fills gaps
+# (tokenizer_config.json).
+RERANKS = {
+    "embedding_metadata": {"model_type": "reranker", "pooling_strategy": "last", "normalize": False}
+}
+GAP_MARKERS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
+FILLS_GAPS = dict(
+    zip(("fim_pre_token", "fim_suf_token", "fim_mid_token"), GAP_MARKERS, strict=True)
+)
 KEY = "sk-of-the-tests"
 # What nothing takes, on a machine that has much else to do either; httpx gives up after 5 s.
 PATIENCE = 120
 get, post = partial(httpx.get, timeout=PATIENCE), partial(httpx.post, timeout=PATIENCE)
 # More than a minute's work for the fake model: of answers that are left or ended long before.
 ENDLESS = {"max_tokens": 30000, "n": 64, "debug_config": {"ignore_eos": True}}
+
+
+def fake_model(
+    folder: Path, config: Mapping[str, Any] = {}, tokenizer: Mapping[str, Any] = {}
+) -> Path:
+    """Makes `folder` the fake model, with more members of its two configurations."""
+    shutil.copytree(FAKE, folder)
+    for name, more in (("mlc-chat-config.json", config), ("tokenizer_config.json", tokenizer)):
+        path = folder / name
+        path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
+    return folder
 
 
 @dataclass

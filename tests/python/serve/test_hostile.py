@@ -6,10 +6,8 @@ schema knows, is replaced by each of `VALUES`. `RAW` bodies are no JSON that a r
 
 from __future__ import annotations
 
-import base64
 import copy
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,19 +15,12 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from .conftest import FAKE, PATIENCE, started_server
+from .conftest import FILLS_GAPS, PATIENCE, RERANKS, fake_model, started_server
 
 HELLO = [{"role": "user", "content": "x"}]
 FAKE_MODEL, RERANKER = "hostile", "reranker"
 SMALL = ("--overrides", "context_window_size=1024;max_num_sequence=8")
-SETTINGS = """
-[mcp.gone]
-command = ["/no/such/program"]
-allow = ["*"]
-ask = false
-"""
 FUNCTION = {"name": "f", "description": "x", "parameters": {"type": "object", "properties": {}}}
-PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 40).decode()  # only its beginning
 # A body for each route, with what its API offers. The fake model answers all of them.
 SOUND: dict[str, dict[str, Any]] = {
     "POST /v1/chat/completions": {
@@ -156,31 +147,12 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A model that sees, that fills gaps, and a reranker."""
-    folder = tmp_path_factory.mktemp("hostile")
-    (settings := folder / "models.toml").write_text(SETTINGS)
-    changes: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-        (
-            FAKE_MODEL,
-            {"image_token_id": 496},
-            {"fim_pre_token": "<|im_start|>", "fim_suf_token": "<|im_end|>",
-             "fim_mid_token": "<|endoftext|>"},
-        ),
-        (
-            RERANKER,
-            {"embedding_metadata": {
-                "model_type": "reranker", "pooling_strategy": "last", "normalize": False}},
-            {},
-        ),
-    )  # fmt: skip
-    for name, config, tokenizer in changes:
-        shutil.copytree(FAKE, folder / "models" / name)
-        for file, more in (("mlc-chat-config.json", config), ("tokenizer_config.json", tokenizer)):
-            path = folder / "models" / name / file
-            path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
-    options = ("--models-dir", str(folder / "models"), "--settings", str(settings))
+    """A model that fills gaps, and a reranker."""
+    models = tmp_path_factory.mktemp("hostile") / "models"
+    folder = fake_model(models / FAKE_MODEL, tokenizer=FILLS_GAPS)
+    fake_model(models / RERANKER, config=RERANKS)
     with started_server(
-        str(folder / "models" / FAKE_MODEL), "--device", "fake", *options, *SMALL,
+        str(folder), "--device", "fake", "--models-dir", str(models), *SMALL,
         "--enable-admin", "--enable-debug", "--enable-tracing", "--max-body-bytes", "1000000",
     ) as running:  # fmt: skip
         yield Server(running.url)
@@ -225,6 +197,16 @@ def expect_no_faults(server: Server, operation: str, bodies: dict[str, bytes]) -
             faults.append(f"{name}: {fault}")
     assert not faults, "\n".join(faults)
     assert server.http.get("/health").status_code == 200
+
+
+def test_every_route_with_a_body_is_here(server: Server) -> None:
+    described = {
+        f"{method.upper()} {path}"
+        for path, methods in server.document["paths"].items()
+        for method, what in methods.items()
+        if "requestBody" in what
+    }
+    assert described <= set(SOUND)
 
 
 @pytest.mark.parametrize("operation", SOUND)

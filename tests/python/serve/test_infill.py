@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,21 +13,15 @@ import pytest
 
 from mlc_llm.serve.schemas import all_schemas, reference
 
-from .conftest import FAKE, PATIENCE, started_server
+from .conftest import FAKE, FILLS_GAPS, GAP_MARKERS, PATIENCE, fake_model, started_server
 
-MARKERS = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
 GAP = {"input_prefix": "def one():\n    ", "input_suffix": "\n\nprint(one())", "temperature": 0}
 
 
 @pytest.fixture(scope="module")
 def filler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """The fake model, whose tokenizer says that it fills gaps."""
-    folder = tmp_path_factory.mktemp("filler") / "filler"
-    shutil.copytree(FAKE, folder)
-    path = folder / "tokenizer_config.json"
-    names = ("fim_pre_token", "fim_suf_token", "fim_mid_token")
-    config = json.loads(path.read_text()) | dict(zip(names, MARKERS, strict=True))
-    path.write_text(json.dumps(config))
+    folder = fake_model(tmp_path_factory.mktemp("filler") / "filler", tokenizer=FILLS_GAPS)
     with started_server(str(folder), "--device", "fake") as server:
         with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
             yield http
@@ -42,7 +35,7 @@ def text_of(http: httpx.Client, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_suffix_is_what_the_models_tokens_say(filler: httpx.Client) -> None:
-    begin, behind, middle = MARKERS
+    begin, behind, middle = GAP_MARKERS
     filled = text_of(filler, prompt="a = ", suffix="\nb = 2")
     assert filled == text_of(filler, prompt=f"{begin}a = {behind}\nb = 2{middle}")
     assert filled != text_of(filler, prompt="a = ")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import httpx
@@ -11,7 +9,7 @@ import pytest
 
 from mlc_llm.serve import page_routes
 
-from .conftest import FAKE, KEY, get, started_server
+from .conftest import KEY, fake_model, get, started_server
 
 POLICY = "Content-Security-Policy"
 
@@ -57,10 +55,7 @@ def test_the_sources_hold_no_other_host_and_nothing_inline() -> None:
 
 
 def test_a_model_with_a_vision_tower_takes_pictures(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(FAKE, tmp_path / "sees"))
-    config = folder / "mlc-chat-config.json"
-    fields = json.loads(config.read_text())
-    config.write_text(json.dumps({**fields, "image_token_id": 496}))
+    folder = fake_model(tmp_path / "sees", config={"image_token_id": 496})
     with started_server(str(folder), "--device", "fake", "--enable-admin") as server:
         info = get(f"{server.url}/page-info").json()
         server.stop()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +10,7 @@ import cohere
 import httpx
 import pytest
 
-from .conftest import FAKE, KEY, PATIENCE, started_server
+from .conftest import KEY, PATIENCE, RERANKS, fake_model, started_server
 
 QUERY = "ba be"
 DOCUMENTS = ["ba", "be bi", "", "ba be bi bo", "bo " * 50]
@@ -21,12 +19,7 @@ DOCUMENTS = ["ba", "be bi", "", "ba be bi bo", "bo " * 50]
 @pytest.fixture(scope="module")
 def reranker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a server with the fake model as a reranker."""
-    folder = tmp_path_factory.mktemp("rerank") / "fake-reranker"
-    shutil.copytree(FAKE, folder)
-    path = folder / "mlc-chat-config.json"
-    metadata = {"model_type": "reranker", "pooling_strategy": "last", "normalize": False}
-    config = json.loads(path.read_text()) | {"embedding_metadata": metadata}
-    path.write_text(json.dumps(config))
+    folder = fake_model(tmp_path_factory.mktemp("rerank") / "fake-reranker", config=RERANKS)
     with started_server(str(folder), "--device", "fake", "--api-key", KEY) as server:
         yield server.url
         assert server.stop() == 0 and "Traceback" not in server.errors, server.errors
