@@ -29,6 +29,22 @@ pytestmark = pytest.mark.skipif(
     not nvrtc.is_installed(), reason='NVRTC is not installed: pip install "mlc-llm[cuda]"'
 )
 
+# After the devices are listed, TVM's CUDA runtime is loaded.
+COMPILING = """
+import sys, tvm_ffi
+from pathlib import Path
+from mlc_llm import _core
+from mlc_llm.compiler import nvrtc
+from mlc_llm.compiler.compile import compile_model, read_chat_config
+
+_core.list_devices()
+print(tvm_ffi.get_global_func("ffi.Module.create.cuda", allow_missing=True) is not None)
+library = Path(sys.argv[2])
+compile_model(read_chat_config(Path(sys.argv[1])), output=library, device="cuda")
+print(b".target sm_75" in library.read_bytes())
+print(tvm_ffi.get_global_func("ffi.Module.create.cuda", allow_missing=True) is not None)
+"""
+
 
 def compiled(model: ResolvedModel, library_of: LibraryOf, device: str) -> Path:
     opt = "O3" if device == "cuda" else "activation_bits=32"
@@ -161,6 +177,21 @@ def test_the_driver_gets_ptx(run: Callable[..., Any], ptx_library: Path) -> None
     error, message = run(ptx_library)["error"]
     assert error == "InternalError" and "kernels of PTX" in message
     assert int(message.split(" kernels of PTX")[0].split()[-1]) > 10
+
+
+def test_a_loaded_runtime_leaves_the_ptx_alone(
+    driver: Path, tiny_model: ResolvedModel, tmp_path: Path
+) -> None:
+    """TVM compiles for a GPU that is there at once, and would take the PTX for C++."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING, str(tiny_model.folder), str(tmp_path / "cuda.so")],
+        env={**os.environ, "LD_LIBRARY_PATH": str(driver)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["True", "True", "True"]
 
 
 def test_machine_code_of_what_nvidia_sells(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_size_t, c_void_p, create_string_buffer
 from pathlib import Path
@@ -22,6 +22,7 @@ from mlc_llm.errors import InternalError, UnsupportedError
 _LIBRARY = "libnvrtc.so.13"
 _HINT = 'CUDA kernels are compiled with NVRTC 13: pip install "mlc-llm[cuda]"'
 _POSTPROC = "tvm_callback_cuda_postproc"
+_CREATE = "ffi.Module.create.cuda"
 
 
 def _toolkits() -> Iterator[Path]:
@@ -100,17 +101,29 @@ def _read(nvrtc: ctypes.CDLL, program: c_void_p, what: str) -> bytes:
 @contextmanager
 def ptx_for_source(architecture: str) -> Iterator[None]:
     """Inside this context, TVM writes PTX into a library instead of CUDA C++. Our CUDA plugin,
-    which loads the library, recognizes both (`cuda_plugin.cc`)."""
-    before = tvm_ffi.get_global_func(_POSTPROC, allow_missing=True)
+    which loads the library, recognizes both (`cuda_plugin.cc`). If TVM's CUDA runtime is loaded, it
+    would compile the PTX as C++, so its constructor is not there meanwhile."""
 
     def postprocess(source: str, _target: Any) -> str:
         return compile_cuda(source, architecture).decode()
 
-    tvm_ffi.register_global_func(_POSTPROC, postprocess, override=True)
+    with _global_function(_POSTPROC, postprocess), _global_function(_CREATE, None):
+        yield
+
+
+@contextmanager
+def _global_function(name: str, function: Callable[..., Any] | None) -> Iterator[None]:
+    """TVM finds this function, or none, under the name."""
+    before = tvm_ffi.get_global_func(name, allow_missing=True)
+    _set_global_function(name, function)
     try:
         yield
     finally:
-        if before is None:
-            tvm_ffi.get_global_func("ffi.FunctionRemoveGlobal")(_POSTPROC)
-        else:
-            tvm_ffi.register_global_func(_POSTPROC, before, override=True)
+        _set_global_function(name, before)
+
+
+def _set_global_function(name: str, function: Callable[..., Any] | None) -> None:
+    if function is not None:
+        tvm_ffi.register_global_func(name, function, override=True)
+    elif tvm_ffi.get_global_func(name, allow_missing=True) is not None:
+        tvm_ffi.get_global_func("ffi.FunctionRemoveGlobal")(name)
