@@ -45,6 +45,12 @@ bool IsRegistered(const DeviceKind& kind) {
          tvm::ffi::Function::GetGlobal(std::string("device_api.") + kind.backend).has_value();
 }
 
+// The function of our plugin that lists the devices of a kind. TVM's own runtime has none: Python's
+// `import tvm` may have registered that before.
+std::optional<tvm::ffi::Function> ListOf(const DeviceKind& kind) {
+  return tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.backend);
+}
+
 // The folder of the library that contains this function; "" if the loader tells none.
 std::string LibraryFolder() {
   std::string path = LibraryOf(reinterpret_cast<void*>(&LibraryFolder));
@@ -67,7 +73,7 @@ std::string WhyMissing(const DeviceKind& kind) {
 // Opens the plugin of a kind; its constructors register the backend. Returns "", or the reason why
 // it cannot be opened.
 std::string OpenPlugin(const DeviceKind& kind) {
-  if (IsRegistered(kind)) return "";  // it is linked into the program
+  if (ListOf(kind)) return "";  // it is linked into the program
   for (const std::string& name :
        BackendNames(LibraryFolder(), CurrentFolders().libraries, kind.backend)) {
     bool is_path = name.find('/') != std::string::npos;
@@ -147,8 +153,7 @@ std::vector<DeviceProbe> Probe(const DeviceKind& kind) {
   first.reason = MakeSure(kind);
   first.found = first.reason.empty();
   if (kind.type == kDLCPU) first.memory_bytes = AvailableMemoryBytes();
-  std::optional<tvm::ffi::Function> list =
-      tvm::ffi::Function::GetGlobal(std::string("mlc.devices.") + kind.backend);
+  std::optional<tvm::ffi::Function> list = ListOf(kind);
   if (!first.found || !list) return {first};
   Result<std::vector<DeviceProbe>> probes = AskPlugin(kind, *list);
   if (probes.ok()) return *probes;

@@ -194,6 +194,21 @@ def test_a_loaded_runtime_leaves_the_ptx_alone(
     assert done.stdout.split() == ["True", "True", "True"]
 
 
+def test_our_plugin_drives_devices_that_tvms_python_knows(driver: Path) -> None:
+    """`import tvm` registers TVM's CUDA runtime, which does not accept PTX for kernels."""
+    code = "import tvm; from mlc_llm import _core; print(_core.list_devices())"
+    listed = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "LD_LIBRARY_PATH": str(driver)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    ).stdout
+    (cuda,) = (d for d in json.loads(listed.splitlines()[-1]) if d["name"].startswith("cuda"))
+    assert "Emulated GPU" in cuda["description"]
+
+
 def test_machine_code_of_what_nvidia_sells(
     source_library: Path, request: pytest.FixtureRequest
 ) -> None:
