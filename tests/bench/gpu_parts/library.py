@@ -17,12 +17,14 @@ _MOST_COPIES = 64
 class LibraryGemm:
     """y [rows, outs] = x [rows, ins] W^T in float16, sums and y as the library likes."""
 
-    def __init__(self, device: GpuDevice, name: str, make: Callable[..., Any]) -> None:
-        self.device, self.name, self._make = device, name, make
+    def __init__(
+        self, device: GpuDevice, name: str, make: Callable[..., Any], record: bool
+    ) -> None:
+        self.device, self.name, self._make, self._record = device, name, make, record
 
     def seconds(self, rows: int, ins: int, outs: int, budget_s: float) -> float:
         copies = max(1, min(_MOST_COPIES, _COLD_BYTES // (2 * ins * outs)))
-        return self.device.seconds(self._make(rows, ins, outs, copies), budget_s)
+        return self.device.seconds(self._make(rows, ins, outs, copies), budget_s, self._record)
 
     def rate(self, size: int, budget_s: float) -> float:
         """Operations a second of a product of square matrices: what matrix units reach."""
@@ -53,7 +55,7 @@ def _through_torch(device: GpuDevice) -> LibraryGemm | None:
         return [lambda w=w: torch.mm(x, w.T, out=y) for w in weights]
 
     device.waits.append(lambda: torch.cuda.synchronize(place))
-    return LibraryGemm(device, f"cuBLAS through torch {torch.__version__}", make)
+    return LibraryGemm(device, f"cuBLAS through torch {torch.__version__}", make, record=False)
 
 
 def _through_plugin(device: GpuDevice) -> LibraryGemm | None:
@@ -72,4 +74,4 @@ def _through_plugin(device: GpuDevice) -> LibraryGemm | None:
         weights = [half(outs, ins) for _ in range(copies)]
         return [lambda w=w: gemm(x, w, y, 0, outs, 0) for w in weights]
 
-    return LibraryGemm(device, "cuBLAS", make)
+    return LibraryGemm(device, "cuBLAS", make, record=True)

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +49,8 @@ class Column:
 
     @property
     def name(self) -> str:
-        kind = {"webgpu": "vulkan", "cuda": "cuda, emulated"}.get(self.backend, self.backend)
+        cuda = "cuda" if "cuda" in gpu_tools.BACKENDS else "cuda, emulated"
+        kind = {"webgpu": "vulkan", "cuda": cuda}.get(self.backend, self.backend)
         bits = f", {self.activation_bits} bits" if self.backend == "cpu" else ""
         return f"{kind} {self.scheme}{bits}"
 
@@ -71,8 +73,10 @@ def why_not(column: Column) -> str:
     """Empty when its kernels can run here."""
     if column.backend == "cpu":
         return ""
-    if column.backend == "cuda":
-        return "" if nvrtc.is_installed() else "CUDA's headers are not installed"
+    if column.backend == "cuda" and not nvrtc.is_installed():
+        return "CUDA's headers are not installed"
+    if column.backend == "cuda" and "cuda" not in gpu_tools.BACKENDS:
+        return ""  # over the emulator
     if reason := gpu_tools.why_not(column.backend):
         return reason
     if "f16" in column.scheme and not gpu_tools.facts(column.backend)["f16"]:
@@ -96,7 +100,8 @@ def runner(backend: str, model: Model) -> Run:
     named = {n: f.with_attr("global_symbol", n) for n, f in model.functions.items()}
     module, target = tvm.IRModule(named), model.spec.device.target()
     name = lowering.CPU if backend == "cpu" else lowering.GPU
-    library = tvm.compile(module, target=target, tir_pipeline=name)
+    with model.spec.device.code() if backend in gpu_tools.BACKENDS else nullcontext():
+        library = tvm.compile(module, target=target, tir_pipeline=name)
     if backend != "cpu":
         library = gpu_tools.reloaded(library)
     device = tvm.device(backend, 0)
@@ -131,7 +136,8 @@ def errors_on_cuda(column: Column, seed: int) -> Errors:
 
 
 def errors_of(column: Column, seed: int) -> Errors:
-    return (errors_on_cuda if column.backend == "cuda" else errors_here)(column, seed)
+    is_emulated = column.backend == "cuda" and "cuda" not in gpu_tools.BACKENDS
+    return (errors_on_cuda if is_emulated else errors_here)(column, seed)
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)

@@ -28,7 +28,7 @@ from engine_ways import (
     check_preemption,
     prompt_ids,
 )
-from gpu_engines import leave_samplers_out, require
+from gpu_engines import COMMON, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
 from mlc_llm.compiler.compile import compile_model, read_chat_config
@@ -105,7 +105,7 @@ def test_preempted_chats_go_on(model: Model) -> None:
     check_preemption(model)
 
 
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize("device", COMMON)
 def test_a_gpu_gives_the_cpus_greedy_answers(
     device: str,
     folder: Path,

@@ -75,7 +75,7 @@ def write(folder: Path, found: dict[str, Any]) -> None:
 
 
 @LONG
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize("device", gpu_engines.COMMON)
 @pytest.mark.parametrize("name", ["embeddinggemma", "modernbert", "nomic_bert"])
 def test_vectors_are_those_of_the_references(
     name: str, device: str, tmp_path: Path, library_of: gpu_engines.LibraryOf
@@ -96,7 +96,7 @@ def test_vectors_are_those_of_the_references(
 
 
 @LONG
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize("device", gpu_engines.COMMON)
 def test_scores_of_a_reranker_are_those_of_the_cpu(
     device: str, tmp_path: Path, library_of: gpu_engines.LibraryOf
 ) -> None:

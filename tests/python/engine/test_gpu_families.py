@@ -9,7 +9,7 @@ import pytest
 import tiny_models
 from engine_ways import ask
 from fixture_models import FixtureModel, check_on_a_gpu
-from gpu_engines import leave_samplers_out, require, require_half
+from gpu_engines import COMMON, leave_samplers_out, require, require_half
 from test_experts_engine import compiled
 from test_gpu_recurrent import KINDS as RECURRENT
 
@@ -40,7 +40,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize("device", COMMON)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_gpu_gives_numpys_greedy_answers(
     kind: str,

@@ -6,7 +6,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from gpu_engines import PROMPTS, LibraryOf, answer, compiled, leave_samplers_out, opened, require
+from gpu_engines import (
+    COMMON,
+    PROMPTS,
+    LibraryOf,
+    answer,
+    compiled,
+    leave_samplers_out,
+    opened,
+    require,
+)
 
 from mlc_llm.prepare.model_source import resolve_folder
 
@@ -17,7 +26,7 @@ from gguf_random import EVERY, HALVES, write_mixed  # noqa: E402
 FILES = {"all types in one file": EVERY} | {kind: {} for kind in HALVES}
 
 
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize("device", COMMON)
 @pytest.mark.parametrize("name", FILES)
 def test_answers_are_those_of_the_cpu(
     device: str,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fixture_models import FixtureModel, check_on_a_gpu
+from gpu_engines import COMMON
 
 KINDS = {
     "short convolution": FixtureModel("lfm2"),
@@ -26,7 +27,7 @@ KINDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("device", ["opencl", "vulkan"])
+@pytest.mark.parametrize("device", COMMON)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_gpu_gives_numpys_greedy_answers(
     kind: str,

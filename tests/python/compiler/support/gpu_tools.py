@@ -1,5 +1,5 @@
-"""Runs GPU kernels on the devices of this machine that processors stand in for: PoCL behind OpenCL,
-Mesa's lavapipe behind WebGPU (Vulkan)."""
+"""Runs GPU kernels on the devices of this machine, or on stand-ins for them: PoCL behind OpenCL,
+Mesa's lavapipe behind WebGPU (Vulkan). CUDA needs an NVIDIA GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from quick_compile import unoptimized
 
 Array = np.ndarray[Any, Any]
 
-BACKENDS = ("opencl", "webgpu")
+HAS_NVIDIA = Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()
+BACKENDS = ("opencl", "webgpu", *(("cuda",) if HAS_NVIDIA else ()))
 
 
 @cache
@@ -36,10 +37,8 @@ def why_not(backend: str) -> str:
     if not plugin.exists():
         return f"this build has no {backend} backend (see cmake/DevicePlugins.cmake)"
     ctypes.CDLL(str(plugin))
-    if tvm.device(backend, 0).exist:
-        return ""
-    listed = str(tvm.get_global_func(f"mlc.devices.{backend}")())
-    return f"no device: {listed}"
+    listed = str(tvm.get_global_func(f"mlc.devices.{backend}")())  # it makes the plugin ready
+    return "" if tvm.device(backend, 0).exist else f"no device: {listed}"
 
 
 def facts(backend: str) -> dict[str, Any]:
@@ -62,8 +61,9 @@ def on_device(function: Any, backend: str) -> Any:
     from mlc_llm.compiler import lowering, targets
 
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
-    target = unoptimized(targets.resolve(backend)).target()
-    built = tvm.compile(module, target=target, tir_pipeline=lowering.GPU)
+    gpu = unoptimized(targets.resolve(backend))
+    with gpu.code():
+        built = tvm.compile(module, target=gpu.target(), tir_pipeline=lowering.GPU)
     return reloaded(built)["main"]
 
 
