@@ -111,7 +111,8 @@ class Call:
     def traffic(self, step: Step) -> int:
         """Bytes that must be read or written; pages as far as rows need them."""
         total = 0
-        needed = self.arguments[: self.made + 1 or None] if self.product else self.arguments
+        has_scratch = self.product or self.kernel.startswith("paged_attention")
+        needed = self.arguments[: self.made + 1 or None] if has_scratch else self.arguments
         for argument in needed:
             if argument.is_pages:
                 size = np.dtype(argument.dtype).itemsize

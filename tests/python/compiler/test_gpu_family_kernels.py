@@ -29,6 +29,7 @@ from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
     attention,
     experts,
     layer_inputs,
+    paged_attention,
     positions,
     routing,
     rows,
@@ -52,7 +53,7 @@ def test_rows_of_an_encoder_see_a_window_on_both_sides(compiled: Compiled) -> No
     shape = AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=2 * ahead + 1, ahead=ahead)
     cache = Cache(shape, lengths)
     ends_of = compiled(positions.near_ends(ahead))
-    attend = compiled(attention.paged_attention(shape, 0.25))
+    attend = compiled(paged_attention.paged_attention(shape, 0.25))
     everything = [(p, s) for s, n in enumerate(lengths) for p in range(n)]
     for chosen in (everything, [(40, 0), (31, 1)]):
         own, sequences = (np.array(column, np.int32) for column in zip(*chosen, strict=True))
@@ -74,7 +75,7 @@ def test_rows_with_a_window_see_later_ones(compiled: Compiled) -> None:
     window, lengths = 9, [83, 33]
     shape = AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=window, rows_ahead=True)
     cache = Cache(shape, lengths)
-    attend = compiled(attention.paged_attention(shape, 0.25))
+    attend = compiled(paged_attention.paged_attention(shape, 0.25))
     everything = [(p, s) for s, n in enumerate(lengths) for p in range(n)]
     for chosen in (everything, [(40, 0), (31, 1)]):
         own, sequences = (np.array(column, np.int32) for column in zip(*chosen, strict=True))

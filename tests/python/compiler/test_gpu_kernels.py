@@ -15,12 +15,11 @@ pytest.importorskip("tvm")
 
 import gpu_tools  # noqa: E402
 import kernel_tools  # noqa: E402
-from kernel_tools import activated, frozen, matrix_of, stored_weight  # noqa: E402
+from kernel_tools import activated, frozen  # noqa: E402
 from numpy_pages import assert_pages_close, hadamard  # noqa: E402
 from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
 from token_trees import random_tree  # noqa: E402
 
-from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.kernels.common.attention_shape import (  # noqa: E402
     PAGE_SIZE,
     Q8,
@@ -33,18 +32,10 @@ from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
     attention,
     elementwise,
     layer_norm,
-    linear,
+    paged_attention,
 )
-from mlc_llm.compiler.quantization.group import GroupScheme  # noqa: E402
-from mlc_llm.compiler.quantization.schemes import INT3, INT4  # noqa: E402
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies  # noqa: E402
-from mlc_llm.compiler.targets import LinearSizes  # noqa: E402
 
-# One of each layout, word width and group; the device of the tests has no 16-bit floats.
-SCHEMES = ("q4f32_1", "q8f32_1", "q0f32")
-BY_COLUMNS = GroupScheme(name="q4f32_0", model_dtype="float32", groups=INT4, layout="KN")
-THREE_BITS = GroupScheme(name="q3f32_1", model_dtype="float32", groups=INT3)
-ROWS = (1, 3, 16, 17, 70, 0)  # each way to multiply, and its edges
 SHAPES = [
     AttentionShape(heads=6, kv_heads=2, dim=48),
     AttentionShape(
@@ -88,59 +79,6 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def compiled(backend: str) -> Compiled:
     return partial(gpu_tools.compiled, backend=backend)
-
-
-def scheme_named(name: str) -> Any:
-    own = {scheme.name: scheme for scheme in (BY_COLUMNS, THREE_BITS)}
-    return own.get(name) or quantization.get(name)
-
-
-@pytest.mark.parametrize("name", [*SCHEMES, BY_COLUMNS.name, THREE_BITS.name])
-def test_linear(name: str, compiled: Compiled) -> None:
-    rng = np.random.default_rng(len(name) + ord(name[1]))
-    scheme = scheme_named(name)
-    outs, ins = (int(n) for n in rng.integers(8, 150, 2))
-    bias, residual = rng.random(2) < 0.5
-    stored, exact = stored_weight(
-        scheme, rng.standard_normal((outs, ins)).astype(np.float32), "linear"
-    )
-    reader = matrix_of(scheme, (outs, ins)).on_gpu()
-    kernel = compiled(
-        linear.linear(
-            reader,
-            (outs, ins),
-            LinearSizes(),
-            bias="float32" if bias else None,
-            residual=bool(residual),
-        )
-    )
-    for rows in ROWS:
-        x = rng.standard_normal((rows, ins)).astype(np.float32)
-        expected, extras = x.astype(np.float64) @ exact.T, []
-        if bias:
-            extras.append(rng.standard_normal(outs).astype(np.float32))
-            expected += extras[-1]
-        if residual:
-            extras.append(rng.standard_normal((rows, outs)).astype(np.float32))
-            expected += extras[-1]
-        y = np.full((rows, outs), np.nan, np.float32)
-        kernel(*map(frozen, (x, *stored, *extras)), y)
-        np.testing.assert_allclose(y, expected, atol=2e-6 * ins)
-
-
-@pytest.mark.parametrize("name", ["q4f32_1", "q0f32", THREE_BITS.name])
-def test_embedding(name: str, compiled: Compiled) -> None:
-    rng = np.random.default_rng(3)
-    scheme, shape = scheme_named(name), (50, 72)
-    stored, exact = stored_weight(
-        scheme, rng.standard_normal(shape).astype(np.float32), "embedding"
-    )
-    reader = matrix_of(scheme, shape, "embedding").on_gpu()
-    ids = np.array([0, 49, 7, 7, 60, -1], np.int32)
-    y = np.zeros((6, shape[1]), np.float32)
-    kernel = compiled(elementwise.embedding(reader, shape, scale=3.0))
-    kernel(*map(frozen, (ids, *stored)), y)
-    np.testing.assert_allclose(y, 3 * exact[np.clip(ids, 0, 49)], atol=3e-6)
 
 
 @pytest.mark.parametrize("gather", [False, True])
@@ -267,7 +205,7 @@ def test_attention_over_pages(shape: AttentionShape, compiled: Compiled) -> None
     that a row may not read hold NaN."""
     cache = Cache(shape, [83, 33])
     rng = np.random.default_rng(1)
-    kernel = compiled(attention.paged_attention(shape, shape.dim**-0.5))
+    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
     everything = [(p, s) for s, n in enumerate(cache.lengths) for p in range(n)]
     chunk = [(p, 0) for p in range(70, 83)] + [(p, 1) for p in range(5, 33)]
     for rows in (everything, chunk, [(82, 0), (32, 1)], [(16, 0)], [(0, 1)]):
@@ -279,6 +217,26 @@ def test_attention_over_pages(shape: AttentionShape, compiled: Compiled) -> None
             np.testing.assert_allclose(y[i], expected, atol=1e-5, err_msg=str((position, sequence)))
 
 
+def test_work_groups_share_a_long_history(shape: AttentionShape, backend: str) -> None:
+    """One of the rows has fewer steps than there are parts."""
+    splits, cache = 3, Cache(shape, [300, 33])
+    kernel = gpu_tools.compiled(
+        paged_attention.paged_attention(shape, shape.dim**-0.5, splits), backend=backend
+    )
+    (scratch,) = paged_attention.split_scratch(shape, splits)
+
+    def split(*arrays: Any) -> None:
+        partials = np.full(scratch.shape, np.nan, np.float32)
+        kernel(*arrays, partials)
+        assert np.isfinite(partials[0]).all()
+
+    q = np.random.default_rng(2).standard_normal((2, shape.heads, shape.dim)).astype(np.float32)
+    y = attend(split, cache, q, [299, 32], [0, 1])
+    for i, (position, sequence) in enumerate([(299, 0), (32, 1)]):
+        expected = expected_row(cache, q[i], position, sequence)
+        np.testing.assert_allclose(y[i], expected, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("heads", "kv_heads", "dim"),
     [(8, 1, 512), (16, 2, 512), (32, 4, 512), (16, 1, 512), (8, 1, 256), (24, 4, 256), (8, 8, 96)],
@@ -287,7 +245,7 @@ def test_a_work_group_keeps_within_its_memory(heads: int, kv_heads: int, dim: in
     """The heads of Gemma 4, of Gemma, of Qwen 3.5, of Phi 3. Vulkan, Metal and browsers have 32 KB
     at most."""
     shape = AttentionShape(heads=heads, kv_heads=kv_heads, dim=dim)
-    assert 0 < group_memory(attention.paged_attention(shape, 1.0)) <= 32 << 10
+    assert 0 < group_memory(paged_attention.paged_attention(shape, 1.0)) <= 32 << 10
     assert group_memory(attention.rope_and_append(replace(shape, page_dtype=Q8))) <= 32 << 10
 
 
@@ -312,7 +270,7 @@ def blocks(node: Any) -> Iterator[Any]:
 def test_pages_outside_a_sliding_window_are_not_read(compiled: Compiled) -> None:
     shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
     cache = Cache(shape, [80])
-    kernel = compiled(attention.paged_attention(shape, 1.0))
+    kernel = compiled(paged_attention.paged_attention(shape, 1.0))
     for rows in ([79], [76, 77, 78, 79]):
         q = np.ones((len(rows), 2, 32), np.float32)
         sequences = [0] * len(rows)
@@ -362,7 +320,7 @@ def test_copy_pages_copies_whole_pages(compiled: Compiled) -> None:
 def test_rows_of_a_token_tree_see_their_paths(shape: AttentionShape, compiled: Compiled) -> None:
     rng = np.random.default_rng(6)
     copy = compiled(attention.copy_slots(shape))
-    kernel = compiled(attention.paged_attention(shape, shape.dim**-0.5))
+    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
     for history, count in ((0, 5), (13, 20), (31, 9)):
         tree = random_tree(rng, shape, history, count)
         q = rng.standard_normal((count, shape.heads, shape.dim)).astype(np.float32)
@@ -375,7 +333,8 @@ def test_memory_that_runs_out_is_an_error_that_says_so(backend: str) -> None:
     import tvm
 
     device = tvm.device(backend, 0)
-    with pytest.raises(MemoryError, match="has no room for"):
+    text = "out of memory" if backend == "cuda" else "has no room for"  # TVM's runtime, or ours
+    with pytest.raises((MemoryError, RuntimeError), match=text):
         tvm.runtime.empty((2**40,), "float32", device)
     kept = [tvm.runtime.tensor(np.full(1000, i, np.float32), device) for i in range(20)]
     del kept[::2]  # to the pool, and out of it again

@@ -22,7 +22,7 @@ from test_latent import (  # noqa: E402
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE  # noqa: E402
 from mlc_llm.compiler.kernels.common.latent import LatentShape  # noqa: E402
-from mlc_llm.compiler.kernels.gpu import attention, latent  # noqa: E402
+from mlc_llm.compiler.kernels.gpu import latent, paged_attention  # noqa: E402
 
 
 @pytest.fixture(params=gpu_tools.BACKENDS)
@@ -80,5 +80,5 @@ def test_a_work_group_keeps_within_its_memory(dim, rotary):
     shape = LatentShape(heads=128, kv_heads=16, dim=dim, rotary=rotary)
     attends = latent._AttendLatents(shape, 1.0, *[None] * 8)
     floats = attends.heads * (shape.row + 2 * latent.ITEMS)
-    assert attends.heads >= 1 and floats <= attention.SHARED_FLOATS
+    assert attends.heads >= 1 and floats <= paged_attention.SHARED_FLOATS
     assert shape.group % attends.heads == 0

@@ -15,7 +15,7 @@ pytest.importorskip("tvm")
 import gpu_tools  # noqa: E402
 import tvm_ffi  # noqa: E402
 from kernel_tools import frozen, matrix_of, stored_weight  # noqa: E402
-from test_gpu_kernels import THREE_BITS, scheme_named  # noqa: E402
+from test_gpu_linear import THREE_BITS, scheme_named  # noqa: E402
 
 from mlc_llm.compiler import targets  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import library_gemm, linear  # noqa: E402

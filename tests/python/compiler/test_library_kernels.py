@@ -126,7 +126,7 @@ def errors_on_cuda(column: Column, seed: int) -> Errors:
         child = [*("--child", column.scheme), "--seed", str(seed)]
         done = subprocess.run(
             [sys.executable, __file__, *child],
-            env={**os.environ, "LD_LIBRARY_PATH": folder},
+            env={**os.environ, "LD_LIBRARY_PATH": folder, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             timeout=500,

@@ -113,6 +113,9 @@ class LinearSizes:
     items: int = 64  # work-items that compute a few rows together
     outs: int = 4  # rows of W in such a work-group
     few_rows: int = 4  # rows of x that use one read of W
+    vectors: bool = False  # reads of 16 bytes by a work-item, where the weights allow it
+    few_items: int = 64  # `items` and `outs` for `few_rows` rows with such reads
+    few_outs: int = 8
     few_rows_until: int = 16  # from this number on: tiles
     tile_side: int = 16  # work-items along each side of a tile
     tile: int = 4  # outputs of a work-item along each side of a tile
@@ -141,6 +144,7 @@ class GPU:
     graphs: bool = False  # its plugin can record launches: --opt cudagraph
     half_rows: bool = False  # float16 schemes keep keys, values and rows in float16
     bfloat16: bool = True  # it reads them; WebGPU's language has no 16 bits but float16
+    attention_splits: int = 16  # work-groups that share a row's history, where rows are few
     largest_weight: int = 0  # the largest weight of one kernel, in bytes; 0: no limit
 
     def describe(self) -> dict[str, Any]:
@@ -246,7 +250,7 @@ GPUS: dict[str, GPU] = {
             name="cuda",
             kind="cuda",
             fields=(("arch", "sm_75"), ("max_threads_per_block", 1024)),
-            linear=LinearSizes(items=128),
+            linear=LinearSizes(items=128, vectors=True),
             ptx="compute_75",
             gemm=LibraryGemm(is_there="mlc.cuda.has_gemm", function="mlc.cuda.gemm"),
             graphs=True,

@@ -197,6 +197,8 @@ def paged_attention(kernel: Kernel, rng: Rng) -> Calls:
             **{"page_indptr": indptr, "page_indices": indices, "pages": cache.pages},
             "y": kernel.unwritten("y", len(rows)),
         }
+        if "partials" in kernel:
+            arrays["partials"] = kernel.unwritten("partials")
         exact = [expected_row(cache, q[i], *row) for i, row in enumerate(rows)]
         yield Call(arrays, [kernel.want("y", np.stack(exact), 1e-5)])
 

@@ -24,6 +24,7 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler import kv_cache
+from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.layers import MoESpec
 from mlc_llm.compiler.nn import tensors
 from mlc_llm.compiler.nn.cpu.layers import CPULayers
@@ -287,6 +288,15 @@ class Builder:
     def call(self, kernel: relax.GlobalVar, args: list, out: Any) -> relax.Var:
         args = [tensors.plain(arg) for arg in args]
         return self._module.emit(relax.call_tir(kernel, args, out))
+
+    def call_with(
+        self, kernel: relax.GlobalVar, args: list, out: Any, scratch: list[Arg]
+    ) -> relax.Var:
+        """The same for a kernel that needs temporary tensors of fixed shapes behind its result."""
+        if not scratch:
+            return self.call(kernel, args, out)
+        types = [relax.TensorType(list(arg.shape), arg.dtype) for arg in scratch]
+        return self.first_of(self.call(kernel, args, [out, *types]))
 
     def first_of(self, made: relax.Var) -> relax.Var:
         """The first tensor of a call that returns several."""

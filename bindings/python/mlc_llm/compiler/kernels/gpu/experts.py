@@ -16,6 +16,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
 from mlc_llm.compiler.kernels.common.routing import Stack, joined, pairs_arg, runs_arg
 from mlc_llm.compiler.kernels.gpu.grid import (
+    emit_choice,
     emit_spread,
     emit_store,
     emit_value,
@@ -24,7 +25,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     to_float,
 )
-from mlc_llm.compiler.kernels.gpu.linear import Product, emit_choice
+from mlc_llm.compiler.kernels.gpu.linear import Product
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.targets import LinearSizes
 

@@ -22,6 +22,7 @@ from mlc_llm.compiler.kernels.common.values import NEVER, to_float
 __all__ = [
     "NEVER",
     "barrier",
+    "emit_choice",
     "emit_store",
     "emit_value",
     "grid",
@@ -60,6 +61,15 @@ def grid(groups: Sequence[Any], items: int) -> Iterator[tuple[list[Any], Any]]:
         T.reads()
         T.writes()
         yield places, item
+
+
+def emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
+    """Chooses a launch on the host."""
+    with T.If(condition):
+        with T.Then():
+            yes()
+        with T.Else():
+            no()
 
 
 def shared(size: int, dtype: str = "float32") -> Any:

@@ -18,7 +18,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, ROPE_FINE
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
-from mlc_llm.compiler.kernels.gpu.attention import ITEMS, Attend, emit_rotation
+from mlc_llm.compiler.kernels.gpu.attention import emit_rotation
 from mlc_llm.compiler.kernels.gpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_spread,
@@ -29,6 +29,8 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     scalar,
     to_float,
 )
+from mlc_llm.compiler.kernels.gpu.paged_attention import Attend, split_scratch
+from mlc_llm.compiler.kernels.gpu.pages import ITEMS, emit_ahead
 
 
 def append(
@@ -120,14 +122,14 @@ def values(
     return kernel(args, body)
 
 
-def attention(shape: LatentShape, scale: float) -> tirx.PrimFunc:
+def attention(shape: LatentShape, scale: float, splits: int = 1) -> tirx.PrimFunc:
     """f(q [n, heads, row], positions, row_sequence, page_indptr, page_indices, pages,
-    y [n, heads * dim])."""
+    y [n, heads * dim], *scratch): as `paged_attention`."""
 
-    def body(**buffers: Any) -> None:
-        _AttendLatents(shape, scale * math.log2(math.e), **buffers).emit_rows()
+    def body(partials=None, **buffers: Any) -> None:
+        _AttendLatents(shape, scale * math.log2(math.e), **buffers).emit_few(partials, splits)
 
-    return named_kernel(shape.attend_args, body)
+    return named_kernel([*shape.attend_args, *split_scratch(shape, splits)], body)
 
 
 class _AttendLatents(Attend):
@@ -149,9 +151,8 @@ class _Rows:
     shape: LatentShape
     pages: Any
 
-    def emit_key(self, page, head, slot, use: Callable) -> None:
-        with T.serial(self.shape.row) as d:
-            use(d, emit_value(self.value(page, head, slot, d)))
+    def emit_key(self, page, head, slot, use: Callable, ahead: int) -> None:
+        emit_ahead(self.shape.row, ahead, lambda d: self.value(page, head, slot, d), use)
 
     def scaled(self, dot, page, head, slot):
         return dot

@@ -105,6 +105,14 @@ class GemmCall:
     def _emit_written_out(self, weights: Any, slice_: Any, first: Any, count: Any) -> None:
         packs = self.packs
         with grid((count,), _ITEMS) as ((row,), item):
+            if packs.chunk is not None:  # neighbours write neighbouring elements
+
+                def store_one(k: Any) -> None:
+                    weight = packs.element(weights, first + row, k)
+                    T.buffer_store(slice_, T.Cast(self.dtype, weight), [row, k])
+
+                emit_spread(self.ins, _ITEMS, item, store_one)
+                return
 
             def store(pack: Any) -> None:
                 for i, weight in enumerate(packs.emit(weights, first + row, pack)):

@@ -7,7 +7,7 @@ shared memory, or a library (`library_gemm.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,8 +15,10 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, named_kernel
+from mlc_llm.compiler.kernels.gpu import linear_chunks
 from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
+    emit_choice,
     emit_fill,
     emit_group_sums,
     emit_spread,
@@ -83,15 +85,6 @@ def linear(
     return named_kernel([x_arg, *packs.args, *extras, y_arg, *scratch], body)
 
 
-def emit_choice(condition: Any, yes: Callable[[], None], no: Callable[[], None]) -> None:
-    """Chooses a launch on the host."""
-    with T.If(condition):
-        with T.Then():
-            yes()
-        with T.Else():
-            no()
-
-
 class Product:
     """Products of rows of x with a matrix. Experts change which rows and which part of a larger
     matrix: `begin_row`, `row_tiles` and `tile`."""
@@ -122,6 +115,9 @@ class Product:
     # Few rows
 
     def emit_few(self, rows: int) -> None:
+        if self.sizes.vectors and self.packs.chunk is not None:
+            linear_chunks.emit_few(self, rows)
+            return
         {
             "rows": self._emit_few_by_rows,
             "columns": self._emit_few_by_columns,
@@ -133,7 +129,7 @@ class Product:
         their sums."""
         s, outs = self.sizes, min(self.sizes.outs, self.outs)
         count = rows * outs
-        with grid((-(-self.outs // outs), self._row_groups(rows)), s.items) as ((og, rg), item):
+        with grid((-(-self.outs // outs), self.row_groups(rows)), s.items) as ((og, rg), item):
             sums, partial = registers(count), shared(count * s.items)
             emit_fill(sums, count, 0.0)
             self.begin_row(rg * rows)
@@ -149,12 +145,12 @@ class Product:
                 T.buffer_store(partial, sums[i], [item * count + i])
             emit_group_sums(partial, item, s.items, count)
             with T.If(item < count), T.Then():
-                self._emit_store(rg * rows + item // outs, og * outs + item % outs, partial[item])
+                self.emit_store(rg * rows + item // outs, og * outs + item % outs, partial[item])
 
     def _emit_few_by_columns(self, rows: int) -> None:
         """Work-items are along a column of packs. Each has its own output."""
         items = self.sizes.items
-        with grid((-(-self.outs // items), self._row_groups(rows)), items) as ((og, rg), item):
+        with grid((-(-self.outs // items), self.row_groups(rows)), items) as ((og, rg), item):
             sums = registers(rows)
             emit_fill(sums, rows, 0.0)
             self.begin_row(rg * rows)
@@ -163,14 +159,14 @@ class Product:
                 inputs = [self._inputs(rg * rows + r, pack) for r in range(rows)]
                 self._emit_products(sums, 0, 1, out, pack, inputs)
             for r in range(rows):
-                self._emit_store(rg * rows + r, og * items + item, sums[r])
+                self.emit_store(rg * rows + r, og * items + item, sums[r])
 
     def _emit_few_by_strips(self, rows: int) -> None:
         """A work-group computes a strip of outputs. Its work-items are first along the outputs,
         then along the packs, so neighbours read neighbouring data. Then the work-items of one
         output add up their sums."""
         items = self.sizes.items
-        with grid((-(-self.outs // STRIP), self._row_groups(rows)), items) as ((og, rg), item):
+        with grid((-(-self.outs // STRIP), self.row_groups(rows)), items) as ((og, rg), item):
             sums, partial = registers(rows), shared(rows * items)
             emit_fill(sums, rows, 0.0)
             self.begin_row(rg * rows)
@@ -187,11 +183,11 @@ class Product:
 
             def store(index) -> None:
                 row, lane = index // STRIP, index % STRIP
-                self._emit_store(rg * rows + row, og * STRIP + lane, partial[lane * rows + row])
+                self.emit_store(rg * rows + row, og * STRIP + lane, partial[lane * rows + row])
 
             emit_spread(rows * STRIP, items, item, store)
 
-    def _row_groups(self, rows: int):
+    def row_groups(self, rows: int):
         return T.floordiv(self.rows + (rows - 1), rows)
 
     def _emit_products(self, sums, place: int, stride: int, out, pack, inputs) -> None:
@@ -213,7 +209,7 @@ class Product:
         inside = to_float(self.x[row, T.min(k, self.ins - 1)], 1)
         return T.if_then_else(k < self.ins, inside, scalar(0.0))
 
-    def _emit_store(self, row, out, value) -> None:
+    def emit_store(self, row, out, value) -> None:
         with T.If(T.And(row < self.rows, out < self.outs)), T.Then():
             column = out + self.first if self.first else out
             if self.bias is not None:
@@ -244,7 +240,7 @@ class Product:
                 for i in range(tile):
                     for j in range(tile):
                         row, out = row0 + i * side + item // side, og * edge + j * side
-                        self._emit_store(row, out + item % side, sums[i * tile + j])
+                        self.emit_store(row, out + item % side, sums[i * tile + j])
 
     def _emit_load_x(self, xs, row0, k0, edge: int, depth: int, item) -> None:
         def load(index) -> None:

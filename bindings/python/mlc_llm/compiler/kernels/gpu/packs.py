@@ -14,6 +14,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.common.table import looked_up
+from mlc_llm.compiler.kernels.gpu.chunk import Chunk
 from mlc_llm.compiler.kernels.gpu.grid import emit_value, scalar, to_float
 from mlc_llm.compiler.kernels.gpu.words import (
     bits_of,
@@ -71,8 +72,18 @@ class Packs(Protocol):
     @property
     def args(self) -> list[Arg]: ...
 
+    @property
+    def chunk(self) -> Chunk | None:
+        """16 bytes of weights that are read at once; None: it has no such reads."""
+
     def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
         """The weights of a pack, as float32."""
+
+    def emit_chunk(self, buffers: Any, out: Any, chunk: Any) -> tuple[list[Any], Any]:
+        """The words of a chunk, and their scale. Only for packs with chunks, as `element`."""
+
+    def element(self, buffers: Any, out: Any, k: Any) -> Any:
+        """One weight, as float32."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,7 @@ class _Packs:
     order = "rows"
     is_plain = False
     size = 4
+    chunk = None
 
     @property
     def kind(self) -> str:
@@ -149,6 +161,26 @@ class GroupPacks(_Packs):
         word = emit_value(self._at(buffers[0], out, pack))
         zero = scalar(float(groups.qmax))
         return [(T.Cast("float32", c) - zero) * scale for c in codes_of(word, groups.bits)]
+
+    @property
+    def chunk(self) -> Chunk | None:
+        """Whole words of 4, or of 8 bits, in a whole number of reads for each scale."""
+        groups = self.groups
+        whole = groups.bits in (4, 8) and groups.words % 4 == 0 and self.ins % groups.size == 0
+        return Chunk(groups.bits, groups.qmax) if whole and self.order == "rows" else None
+
+    def emit_chunk(self, buffers: Any, out: Any, chunk: Any) -> tuple[list[Any], Any]:
+        vector = emit_value(buffers[0][out, T.ramp(chunk * 4, 1, 4)])
+        scale = to_float(self._at(buffers[1], out, chunk // (self.groups.words // 4)), 1)
+        return [emit_value(T.Shuffle([vector], [i])) for i in range(4)], emit_value(scale)
+
+    def element(self, buffers: Any, out: Any, k: Any) -> Any:
+        groups, size = self.groups, self.groups.codes_per_word
+        shift = T.Cast("uint32", k % size * groups.bits)
+        word = T.shift_right(self._at(buffers[0], out, k // size), shift)
+        code = T.Cast("float32", T.bitwise_and(word, mask(groups.bits)))
+        scale = to_float(self._at(buffers[1], out, k // groups.size), 1)
+        return (code - scalar(float(groups.qmax))) * scale
 
     def _at(self, buffer: Any, out: Any, place: Any) -> Any:
         return buffer[out, place]

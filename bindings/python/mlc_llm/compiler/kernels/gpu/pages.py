@@ -4,6 +4,7 @@ of 8 bits in words of 32 bits. So a device needs no types of 8 bits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -28,9 +29,23 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     to_float,
 )
 
+ITEMS = 64  # of a work-group; where a row walks its history, also the keys of a step
+
 
 def reader_of(shape: AttentionShape, pages) -> Floats | Codes:
     return (Codes if shape.is_q8 else Floats)(shape, pages)
+
+
+def emit_ahead(count: int, ahead: int, read: Callable, use: Callable) -> None:
+    """Calls `use(i, read(i))` for all i, in order. Values are read before earlier ones are used,
+    `ahead` at a time (or the largest part of that which divides `count`): a GPU waits for memory
+    once for all of them."""
+    ahead = math.gcd(count, ahead)
+    with T.serial(count // ahead) as step:
+        places = [emit_value(step * ahead + i) for i in range(ahead)]
+        values = [emit_value(read(place)) for place in places]
+        for place, value in zip(places, values, strict=True):
+            use(place, value)
 
 
 @dataclass(frozen=True)
@@ -40,10 +55,14 @@ class Floats:
     shape: AttentionShape
     pages: Any
 
-    def emit_key(self, page, head, slot, use: Callable) -> None:
-        """Calls `use(d, element)` for each element of a key, without its scale."""
-        with T.serial(self.shape.dim) as d:
-            use(d, emit_value(to_float(self.pages[page, 0, head, d * PAGE_SIZE + slot], 1)))
+    def emit_key(self, page, head, slot, use: Callable, ahead: int) -> None:
+        """Calls `use(d, element)` for each element of a key, without its scale. So many elements
+        are read `ahead` of their use."""
+
+        def read(d):
+            return to_float(self.pages[page, 0, head, d * PAGE_SIZE + slot], 1)
+
+        emit_ahead(self.shape.dim, ahead, read, use)
 
     def scaled(self, dot, page, head, slot):
         """A dot product with a key, times the key's scale."""
@@ -74,11 +93,15 @@ class Codes:
     shape: AttentionShape
     pages: Any
 
-    def emit_key(self, page, head, slot, use: Callable) -> None:
-        with T.serial(self.shape.row_elements) as w:
-            word = emit_value(self.pages[page, 0, head, w * PAGE_SIZE + slot])
+    def emit_key(self, page, head, slot, use: Callable, ahead: int) -> None:
+        def read(w):
+            return self.pages[page, 0, head, w * PAGE_SIZE + slot]
+
+        def use_codes(w, word) -> None:
             for i in range(4):
                 use(w * 4 + i, emit_value(_code(word, i, Q8_ZERO[0])))
+
+        emit_ahead(self.shape.row_elements, max(1, ahead // 4), read, use_codes)
 
     def scaled(self, dot, page, head, slot):
         return dot * self._scale(page, 0, head, slot)

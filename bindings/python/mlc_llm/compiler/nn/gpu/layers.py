@@ -246,7 +246,7 @@ class GPULayers(DeviceLayers):
         return dtypes
 
     def attention_sizes(self) -> dict[str, Any]:
-        return {}
+        return {"splits": self.nn.device.attention_splits}
 
     def dot_tile(self) -> dict[str, Any]:
         return {}
