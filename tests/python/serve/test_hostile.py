@@ -1,13 +1,15 @@
-"""Hostile bodies to every route: no 5xx, each API's own shape of an error, and a server that lives.
+"""Hostile requests to every route: no 5xx, each API's own shape of an error, a server that lives.
 
 `SOUND` has a body for each route that takes one. Each place in it, and each field that the route's
 schema knows, is replaced by each of `VALUES`. `RAW` bodies are no JSON that a route could take.
+Streams, names in paths, and headers are hostile in tests of their own.
 """
 
 from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -237,3 +239,100 @@ def test_each_value_in_each_place(
         if not (operation in ABSENT and place == ("model",) and name != "null")
     }
     expect_no_faults(server, operation, bodies)
+
+
+# The routes that stream, and what the end of each stream has.
+STREAMS = {
+    "POST /v1/chat/completions": r"data: \[DONE\]",
+    "POST /v1/completions": r"data: \[DONE\]",
+    "POST /v1/responses": r"event: response\.(completed|incomplete)",
+    "POST /v1/messages": "event: message_stop",
+    "POST /infill": r'"stop": ?true',
+    "POST /api/chat": r'"done": ?true',
+    "POST /api/generate": r'"done": ?true',
+}
+FAILED = r'event: error|response\.failed|"error": ?[{"]'
+# Values that stand in for all: one of each kind, of which some are valid somewhere.
+FEW = ("null", "true", "negative", "63 bits", "text", "long", "array", "objects", "deep")
+
+
+@pytest.mark.parametrize("operation", STREAMS)
+def test_streams_end_or_do_not_begin(server: Server, operation: str) -> None:
+    """A hostile body is refused before its stream begins, or the stream comes to its end."""
+    sound = {**SOUND[operation], "stream": True}
+    bodies = {"sound": sound} | {
+        f"{name}: {value}": {**sound, name: VALUES[value]}
+        for name in sound
+        for value in FEW
+        if name != "stream"
+    }
+    bodies |= {
+        f"stream_options: {value}": {**sound, "stream_options": VALUES[value]} for value in FEW
+    }
+    faults = []
+    for name, body in bodies.items():
+        answer = server.ask(operation, json.dumps(body).encode())
+        is_stream = answer.headers["content-type"].startswith(
+            ("text/event-stream", "application/x-ndjson")
+        )
+        if name == "sound" and not (is_stream and answer.status_code == 200):
+            faults.append(f"no stream: {answer.status_code} {answer.text[:200]}")
+        if not is_stream:
+            fault = server.fault_of(operation, answer)
+        else:
+            has_end = re.search(f"{STREAMS[operation]}|{FAILED}", answer.text)
+            fault = None if has_end else f"no end: {answer.text[-300:]}"
+        faults += [f"{name}: {fault}"] if fault else []
+    assert not faults, "\n".join(faults)
+    assert server.http.get("/health").status_code == 200
+
+
+NAMES = ("x", "%00", "%ff", "..%2f..%2fetc%2fpasswd", "%E2%80%AE", "a" * 8000, "%20", "null", "'--")
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "POST", "PUT", "PATCH", "OPTIONS", "HEAD"])
+def test_names_in_paths(server: Server, method: str) -> None:
+    """Those of the document, and of a route that there is not."""
+    paths = [path for path in server.document["paths"] if "{" in path]
+    faults = []
+    for path in [*paths, "/v1/{nothing}"]:
+        begin, _, rest = path.partition("{")
+        for name in NAMES:
+            answer = server.http.request(method, begin + name + rest.partition("}")[2])
+            if answer.status_code >= 500 or answer.status_code == 200 and "/models/" not in path:
+                faults.append(f"{path} {name[:30]}: {answer.status_code} {answer.text[:200]}")
+    assert paths and not faults, "\n".join(faults)
+
+
+HEADERS: dict[str, list[tuple[str, bytes]]] = {
+    "another type": [("Content-Type", b"text/xml")],
+    "no type": [("Content-Type", b"")],
+    "a type with rubbish": [("Content-Type", b"application/json; charset=\xff\xfe;;=")],
+    "an encoding": [("Content-Encoding", b"gzip")],
+    "a key that is no text": [("Authorization", b"Bearer \xff\xfe"), ("X-Api-Key", b"\xff")],
+    "a long key": [("Authorization", b"Bearer " + b"k" * 8000)],
+    "an id": [("X-Request-Id", b"a" * 4000)],
+    "an id with rubbish": [("X-Request-Id", b"\xff\t\xfe")],
+    "what it takes": [("Accept", b"text/xml;q=\xff")],
+    "a place": [("Origin", b"null"), ("Referer", b"\xff")],
+    "a version": [("Anthropic-Version", b"9999-99-99"), ("Anthropic-Beta", b",,,\xff")],
+    "a path": [("X-Forwarded-Prefix", b"//evil\xff"), ("X-Forwarded-For", b"\xff")],
+    "many": [(f"X-{i}", b"x") for i in range(90)],
+}
+
+
+@pytest.mark.parametrize(
+    "operation", ["POST /v1/chat/completions", "POST /v1/messages", "POST /api/chat"]
+)
+def test_headers(server: Server, operation: str) -> None:
+    faults = []
+    body = json.dumps(SOUND[operation]).encode()
+    for name, headers in HEADERS.items():
+        method, _, path = operation.partition(" ")
+        whole = [(b"content-type", b"application/json")] if name[-4:] != "type" else []
+        whole += [(key.encode(), value) for key, value in headers]
+        answer = server.http.request(method, path, content=body, headers=whole)
+        if answer.status_code >= 500:
+            faults.append(f"{name}: {answer.status_code} {answer.text[:200]}")
+    assert not faults, "\n".join(faults)
+    assert server.http.get("/health").status_code == 200

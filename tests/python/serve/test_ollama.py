@@ -269,7 +269,7 @@ def test_everything_is_said_in_the_chats_words() -> None:
 )
 def test_keep_alive(given: Any, seconds: float | None) -> None:
     assert keep_alive({"keep_alive": given}) == seconds
-    for wrong in ("", "soon", "5 m", "m", "1h30"):
+    for wrong in ("", "soon", "5 m", "m", "1h30", "٣m", "٣"):
         with pytest.raises(MLCError):
             keep_alive({"keep_alive": wrong})
 

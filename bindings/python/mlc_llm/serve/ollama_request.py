@@ -22,7 +22,7 @@ _SAME = {
 _ONLY = {"typical_p": 1, "tfs_z": 1, "mirostat": 0, "penalize_newline": True}
 _EFFORTS = ("low", "medium", "high")
 _TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
-_TIME = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h)")
 # How the bytes of an image's file begin, in base64.
 _IMAGES = {"iVBOR": "png", "/9j/": "jpeg", "R0lG": "gif", "UklG": "webp"}
 
@@ -78,7 +78,7 @@ def keep_alive(asked: Mapping[str, Any]) -> float | None:
     text = given.strip()
     sign = -1.0 if text.startswith("-") else 1.0
     text = text.lstrip("+-")
-    if re.fullmatch(r"\d+(\.\d+)?", text):
+    if re.fullmatch(r"[0-9]+(\.[0-9]+)?", text):
         return sign * float(text)
     parts = _TIME.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
