@@ -81,11 +81,11 @@ class GpuDevice:
                 call()
 
         replay = recorder(self.tvm.index, launch_every)
+        replay()
+        self._wait()
         return self._seconds([replay], budget_s) / len(every)
 
     def _seconds(self, calls: list[Callable[[], object]], budget_s: float) -> float:
-        calls[0]()
-        self._wait()
         rounds, turns, best, end = 0, 1, float("inf"), time.perf_counter() + budget_s
         while rounds < 3 or time.perf_counter() < end:
             begin = time.perf_counter()

@@ -17,8 +17,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +35,7 @@ import tvm  # noqa: E402
 from library_kernel_rows import TABLE  # noqa: E402
 from library_kernels import Array, Call, Model, family_of  # noqa: E402
 
-from mlc_llm.compiler import lowering, nvrtc  # noqa: E402
+from mlc_llm.compiler import lowering, nvrtc, targets  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,14 @@ class Column:
     activation_bits: int = 8
 
     @property
+    def is_emulated(self) -> bool:
+        """CUDA without an NVIDIA GPU."""
+        return self.backend == "cuda" and not gpu_tools.HAS_NVIDIA
+
+    @property
     def name(self) -> str:
-        cuda = "cuda" if "cuda" in gpu_tools.BACKENDS else "cuda, emulated"
-        kind = {"webgpu": "vulkan", "cuda": cuda}.get(self.backend, self.backend)
+        kind = {"webgpu": "vulkan"}.get(self.backend, self.backend)
+        kind += ", emulated" if self.is_emulated else ""
         bits = f", {self.activation_bits} bits" if self.backend == "cpu" else ""
         return f"{kind} {self.scheme}{bits}"
 
@@ -75,8 +79,8 @@ def why_not(column: Column) -> str:
         return ""
     if column.backend == "cuda" and not nvrtc.is_installed():
         return "CUDA's headers are not installed"
-    if column.backend == "cuda" and "cuda" not in gpu_tools.BACKENDS:
-        return ""  # over the emulator
+    if column.is_emulated:
+        return ""
     if reason := gpu_tools.why_not(column.backend):
         return reason
     if "f16" in column.scheme and not gpu_tools.facts(column.backend)["f16"]:
@@ -98,12 +102,11 @@ def errors_here(column: Column, seed: int) -> Errors:
 def runner(backend: str, model: Model) -> Run:
     """All kernels of the model, compiled together; a call gives back every argument."""
     named = {n: f.with_attr("global_symbol", n) for n, f in model.functions.items()}
-    module, target = tvm.IRModule(named), model.spec.device.target()
-    name = lowering.CPU if backend == "cpu" else lowering.GPU
-    with model.spec.device.code() if backend in gpu_tools.BACKENDS else nullcontext():
-        library = tvm.compile(module, target=target, tir_pipeline=name)
-    if backend != "cpu":
-        library = gpu_tools.reloaded(library)
+    module, device = tvm.IRModule(named), model.spec.device
+    if backend == "cpu":
+        library = tvm.compile(module, target=device.target(), tir_pipeline=lowering.CPU)
+    else:
+        library = gpu_tools.library_of(module, device)
     device = tvm.device(backend, 0)
 
     def run(name: str, arrays: list[Array]) -> list[Array]:
@@ -119,14 +122,14 @@ def error_of(run: Run, name: str, call: Call) -> float:
     return max(want.error(found[want.name]) for want in call.wants)
 
 
-def errors_on_cuda(column: Column, seed: int) -> Errors:
+def errors_emulated(column: Column, seed: int) -> Errors:
     """In a process of its own, whose CUDA driver is the emulator."""
     with tempfile.TemporaryDirectory() as folder:
         cuda_driver.build(Path(folder))
         child = [*("--child", column.scheme), "--seed", str(seed)]
         done = subprocess.run(
             [sys.executable, __file__, *child],
-            env={**os.environ, "LD_LIBRARY_PATH": folder, "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**os.environ, "LD_LIBRARY_PATH": folder},
             capture_output=True,
             text=True,
             timeout=500,
@@ -136,8 +139,7 @@ def errors_on_cuda(column: Column, seed: int) -> Errors:
 
 
 def errors_of(column: Column, seed: int) -> Errors:
-    is_emulated = column.backend == "cuda" and "cuda" not in gpu_tools.BACKENDS
-    return (errors_on_cuda if is_emulated else errors_here)(column, seed)
+    return (errors_emulated if column.is_emulated else errors_here)(column, seed)
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
@@ -190,6 +192,7 @@ def main() -> None:
     if args.child:
         with tempfile.TemporaryDirectory() as scratch:
             ctypes.CDLL("libcudart.so.13", ctypes.RTLD_GLOBAL)  # kernels find the emulator in it
+            targets.GPUS["cuda"] = replace(targets.GPUS["cuda"], ptx="")  # the emulator takes C++
             cuda_emulated.register_compiler(str(nvrtc.includes()[0]), Path(scratch))
             assert not gpu_tools.why_not("cuda"), gpu_tools.why_not("cuda")
             print(json.dumps(errors_here(Column("cuda", args.child), args.seed)))

@@ -34,7 +34,6 @@ COMPILING = """
 import sys, tvm_ffi
 from pathlib import Path
 from mlc_llm import _core
-from mlc_llm.compiler import nvrtc
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 
 _core.list_devices()

@@ -144,7 +144,6 @@ class GPU:
     graphs: bool = False  # its plugin can record launches: --opt cudagraph
     half_rows: bool = False  # float16 schemes keep keys, values and rows in float16
     bfloat16: bool = True  # it reads them; WebGPU's language has no 16 bits but float16
-    attention_splits: int = 16  # work-groups that share a row's history, where rows are few
     largest_weight: int = 0  # the largest weight of one kernel, in bytes; 0: no limit
 
     def describe(self) -> dict[str, Any]:

@@ -58,13 +58,21 @@ def on_device(function: Any, backend: str) -> Any:
     require(backend)
     import tvm
 
-    from mlc_llm.compiler import lowering, targets
+    from mlc_llm.compiler import targets
 
     module = tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
-    gpu = unoptimized(targets.resolve(backend))
+    return library_of(module, unoptimized(targets.resolve(backend)))["main"]
+
+
+def library_of(module: Any, gpu: Any) -> Any:
+    """The kernels of a module, compiled for a device of `targets.py` and loaded."""
+    import tvm
+
+    from mlc_llm.compiler import lowering
+
     with gpu.code():
         built = tvm.compile(module, target=gpu.target(), tir_pipeline=lowering.GPU)
-    return reloaded(built)["main"]
+    return reloaded(built)
 
 
 def compiled(function: Any, backend: str = "opencl") -> Any:

@@ -253,11 +253,10 @@ class _Attention:
         from mlc_llm.compiler.kernels.cpu import attention as on_cpu
         from mlc_llm.compiler.kernels.cpu.paged_attention import paged_attention
         from mlc_llm.compiler.kernels.gpu import attention as on_gpu
-        from mlc_llm.compiler.kernels.gpu import paged_attention as attending
+        from mlc_llm.compiler.kernels.gpu.paged_attention import paged_attention as attend_on_gpu
 
         self.nn, self.spec, self.kernels = nn, a, nn.of(on_cpu, on_gpu)
-        self.attention = nn.of(paged_attention, attending.paged_attention)
-        self.scratch = nn.of(lambda *_, **__: [], attending.split_scratch)
+        self.attention = nn.of(paged_attention, attend_on_gpu)
         self.dim = -(-a.dim // VECTOR) * VECTOR
         self.qkv = nn.linear(at.name("qkv"), sum(a.pieces), at.hidden, bias=a.qkv_bias)
         if a.gated:
@@ -372,7 +371,7 @@ class _Attention:
         more += [batch.positions] if shape.takes_own else []
         args = [q, *where, pages[self.pages], *self.slopes, *more]
         out = nn.rows(q, shape.heads * shape.dim, dtype=shape.row_dtype)
-        return nn.call_with(kernel, args, out, self.scratch(shape, **options))
+        return nn.call_with(kernel, args, out, nn.attention_scratch(shape))
 
     def _append(self, qkv: Any, batch: Batch, pages: list[Any]) -> Any:
         """Returns the rotated queries; writes keys and values into the pages."""

@@ -134,12 +134,10 @@ class _LatentAttention:
         from mlc_llm.compiler.kernels.cpu import latent as on_cpu
         from mlc_llm.compiler.kernels.cpu.paged_attention import paged_attention
         from mlc_llm.compiler.kernels.gpu import latent as on_gpu
-        from mlc_llm.compiler.kernels.gpu.paged_attention import split_scratch
         from mlc_llm.compiler.nn.pages import Pages
 
         self.nn, self.spec, self.kernels = nn, a, nn.of(on_cpu, on_gpu)
         self.attention = nn.of(paged_attention, on_gpu.attention)
-        self.scratch = nn.of(lambda *_, **__: [], split_scratch)
         if a.queries:
             self.down = nn.linear(at.name("queries_down"), a.queries, at.hidden, bias=a.bias)
             self.queries_norm = nn.norm(at.name("queries_norm"), a.queries, a.norm)
@@ -201,11 +199,10 @@ class _LatentAttention:
         nn, shape, scale = self.nn, self.shape, self.spec.scale
         args = [q, batch.positions, batch.row_sequence]
         args += [batch.page_indptr, batch.page_indices, pages[self.pages]]
-        options = nn.attention_sizes()
-        make = partial(self.attention, shape, scale, **options)
+        make = partial(self.attention, shape, scale, **nn.attention_sizes())
         kernel = nn.kernel("latent_attention", (shape, scale), make)
         out = nn.rows(q, shape.heads * shape.dim)
-        return nn.call_with(kernel, args, out, self.scratch(shape, **options))
+        return nn.call_with(kernel, args, out, nn.attention_scratch(shape))
 
     def _values(self, found: Any) -> Any:
         """(rows, heads * latent) -> (rows, heads * values)."""

@@ -24,6 +24,7 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler import kv_cache
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.layers import MoESpec
 from mlc_llm.compiler.nn import tensors
@@ -237,6 +238,10 @@ class Builder:
         """The sizes of the attention kernels' inner loops on this CPU."""
         return self.on.attention_sizes()
 
+    def attention_scratch(self, shape: AttentionShape) -> list[Arg]:
+        """The temporary tensors of the attention kernels."""
+        return self.on.attention_scratch(shape)
+
     def dot_tile(self) -> dict[str, Any]:
         """The same of small matrices."""
         return self.on.dot_tile()
@@ -295,8 +300,7 @@ class Builder:
         """The same for a kernel that needs temporary tensors of fixed shapes behind its result."""
         if not scratch:
             return self.call(kernel, args, out)
-        types = [relax.TensorType(list(arg.shape), arg.dtype) for arg in scratch]
-        return self.first_of(self.call(kernel, args, [out, *types]))
+        return self.first_of(self.call(kernel, args, [out, *tensors.types_of(scratch)]))
 
     def first_of(self, made: relax.Var) -> relax.Var:
         """The first tensor of a call that returns several."""

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from mlc_llm.compiler.quantization import Matrix
 
 if TYPE_CHECKING:
+    from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
+    from mlc_llm.compiler.kernels.common.function import Arg
     from mlc_llm.compiler.nn.builder import Builder
 
 
@@ -100,6 +102,10 @@ class DeviceLayers(ABC):
     @abstractmethod
     def attention_sizes(self) -> dict[str, Any]:
         """The sizes of the attention kernels' inner loops."""
+
+    @abstractmethod
+    def attention_scratch(self, shape: AttentionShape) -> list[Arg]:
+        """The temporary tensors of the attention kernels, behind their result."""
 
     @abstractmethod
     def dot_tile(self) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
+from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.cpu import activations
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 def tensor(rows: Any, *rest: int, dtype: str = "float32") -> relax.TensorType:
     return relax.TensorType([rows, *rest], dtype)
+
+
+def types_of(args: Sequence[Arg], **sizes: Any) -> list[relax.TensorType]:
+    """The types of a kernel's arguments. `sizes`: those that are known when the kernel runs."""
+    return [
+        relax.TensorType([sizes.get(e, e) if isinstance(e, str) else e for e in a.shape], a.dtype)
+        for a in args
+    ]
 
 
 def num_rows(x: relax.Expr) -> Any:

@@ -116,6 +116,16 @@ def emit_spread(count: int, items: int, item: Any, body: Callable[[Any], None]) 
             body(index)
 
 
+def emit_sums(own: Any, item: Any, items: int, count: int, until: int = 1) -> Any:
+    """Adds up the `count` values `own` of all work-items. The sums are in the result, which is in
+    shared memory, where `emit_group_sums` leaves them."""
+    partial = shared(count * items)
+    for i in range(count):
+        T.buffer_store(partial, own[i], [item * count + i])
+    emit_group_sums(partial, item, items, count, until)
+    return partial
+
+
 def emit_group_sums(partial: Any, item: Any, items: int, count: int, until: int = 1) -> None:
     """`partial` is shared(count * items), work-item by work-item. The sums are then in its first
     `count` values. With `until`, each work-item is added to one of the first `until`: to the one

@@ -152,7 +152,10 @@ class _Rows:
     pages: Any
 
     def emit_key(self, page, head, slot, use: Callable, ahead: int) -> None:
-        emit_ahead(self.shape.row, ahead, lambda d: self.value(page, head, slot, d), use)
+        def read(d):
+            return emit_value(self.value(page, head, slot, d))
+
+        emit_ahead(self.shape.row, ahead, read, use)
 
     def scaled(self, dot, page, head, slot):
         return dot

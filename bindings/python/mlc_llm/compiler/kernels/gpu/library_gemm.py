@@ -105,16 +105,8 @@ class GemmCall:
     def _emit_written_out(self, weights: Any, slice_: Any, first: Any, count: Any) -> None:
         packs = self.packs
         with grid((count,), _ITEMS) as ((row,), item):
-            if packs.chunk is not None:  # neighbours write neighbouring elements
 
-                def store_one(k: Any) -> None:
-                    weight = packs.element(weights, first + row, k)
-                    T.buffer_store(slice_, T.Cast(self.dtype, weight), [row, k])
-
-                emit_spread(self.ins, _ITEMS, item, store_one)
-                return
-
-            def store(pack: Any) -> None:
+            def store_pack(pack: Any) -> None:
                 for i, weight in enumerate(packs.emit(weights, first + row, pack)):
                     k = pack * packs.size + i
                     if self.ins % packs.size == 0:
@@ -123,4 +115,11 @@ class GemmCall:
                     with T.If(k < self.ins), T.Then():
                         T.buffer_store(slice_, T.Cast(self.dtype, weight), [row, k])
 
-            emit_spread(packs.count, _ITEMS, item, store)
+            def store_element(k: Any) -> None:  # neighbours write neighbouring elements
+                weight = packs.element(weights, first + row, k)
+                T.buffer_store(slice_, T.Cast(self.dtype, weight), [row, k])
+
+            if packs.chunk is not None:
+                emit_spread(self.ins, _ITEMS, item, store_element)
+            else:
+                emit_spread(packs.count, _ITEMS, item, store_pack)

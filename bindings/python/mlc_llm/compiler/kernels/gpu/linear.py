@@ -20,9 +20,9 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_choice,
     emit_fill,
-    emit_group_sums,
     emit_spread,
     emit_store,
+    emit_sums,
     emit_value,
     grid,
     registers,
@@ -130,7 +130,7 @@ class Product:
         s, outs = self.sizes, min(self.sizes.outs, self.outs)
         count = rows * outs
         with grid((-(-self.outs // outs), self.row_groups(rows)), s.items) as ((og, rg), item):
-            sums, partial = registers(count), shared(count * s.items)
+            sums = registers(count)
             emit_fill(sums, count, 0.0)
             self.begin_row(rg * rows)
 
@@ -141,9 +141,7 @@ class Product:
                     self._emit_products(sums, o, outs, out, pack, inputs)
 
             emit_spread(self.packs.count, s.items, item, add)
-            for i in range(count):
-                T.buffer_store(partial, sums[i], [item * count + i])
-            emit_group_sums(partial, item, s.items, count)
+            partial = emit_sums(sums, item, s.items, count)
             with T.If(item < count), T.Then():
                 self.emit_store(rg * rows + item // outs, og * outs + item % outs, partial[item])
 
@@ -167,7 +165,7 @@ class Product:
         output add up their sums."""
         items = self.sizes.items
         with grid((-(-self.outs // STRIP), self.row_groups(rows)), items) as ((og, rg), item):
-            sums, partial = registers(rows), shared(rows * items)
+            sums = registers(rows)
             emit_fill(sums, rows, 0.0)
             self.begin_row(rg * rows)
             out = emit_value(og * STRIP + item % STRIP)  # outputs behind the last one are zero
@@ -177,9 +175,7 @@ class Product:
                 self._emit_products(sums, 0, 1, out, pack, inputs)
 
             emit_spread(self.packs.count, items // STRIP, item // STRIP, add)
-            for r in range(rows):
-                T.buffer_store(partial, sums[r], [item * rows + r])
-            emit_group_sums(partial, item, items, rows, until=STRIP)
+            partial = emit_sums(sums, item, items, rows, until=STRIP)
 
             def store(index) -> None:
                 row, lane = index // STRIP, index % STRIP

@@ -14,8 +14,8 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.gpu.grid import (
     barrier,
     emit_fill,
-    emit_group_sums,
     emit_spread,
+    emit_sums,
     emit_value,
     grid,
     registers,
@@ -82,10 +82,7 @@ def emit_few(product: Product, rows: int) -> None:
 def _emit_sums(sums, count: int, items: int, item, store: Callable) -> None:
     """Calls `store(i, total)` for the sum over the work-items of each of `count` sums."""
     if count < 16:
-        partial = shared(count * items)
-        for i in range(count):
-            T.buffer_store(partial, sums[i], [item * count + i])
-        emit_group_sums(partial, item, items, count)
+        partial = emit_sums(sums, item, items, count)
         with T.If(item < count), T.Then():
             store(item, partial[item])
         return

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from tvm import tirx
@@ -39,12 +39,13 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     shared,
     to_float,
 )
-from mlc_llm.compiler.kernels.gpu.pages import ITEMS, Codes, Floats, reader_of
+from mlc_llm.compiler.kernels.gpu.pages import ITEMS, Codes, Floats, emit_ahead, reader_of
 
 _MOST_HEADS = 8  # query heads of one key head in a work-group
 _READ_AHEAD = 64  # products that follow what a work-item reads before the first of them
 _LOG2E = math.log2(math.e)
 SPLIT_ROWS = 16  # the most rows whose history is split
+SPLITS = 16  # work-groups that share such a history
 SHARED_FLOATS = 4096  # 16 KB: every device has as much
 _TILE_FLOATS = 8192  # 32 KB: what a tile of one row may take, if heads are wide
 
@@ -188,26 +189,18 @@ class Attend:
 
             self._emit_row(part, row, item, (split, splits), finish)
         with grid((heads, self.q.shape[0]), ITEMS) as ((head, row), item):
-            maximum, total = registers(1), registers(1)
-            T.buffer_store(maximum, scalar(NEVER), [0])
-            T.buffer_store(total, scalar(0.0), [0])
-            for split in range(splits):
-                own = partials[row, split, head, dim + 1]
-                T.buffer_store(maximum, T.max(maximum[0], own), [0])
-            shrinks = [
-                emit_value(T.exp2(partials[row, split, head, dim + 1] - maximum[0]))
-                for split in range(splits)
-            ]
-            for split, shrink in enumerate(shrinks):
-                more = partials[row, split, head, dim] * shrink
-                T.buffer_store(total, total[0] + more, [0])
-            whole = emit_value(self.emit_total(total[0], maximum[0], head))
+            maxima = [emit_value(partials[row, i, head, dim + 1]) for i in range(splits)]
+            maximum = emit_value(reduce(T.max, maxima))
+            shrinks = [emit_value(T.exp2(own - maximum)) for own in maxima]
+
+            def joined(d):
+                values = [partials[row, i, head, d] * shrink for i, shrink in enumerate(shrinks)]
+                return sum(values, scalar(0.0))
+
+            total = self.emit_total(emit_value(joined(dim)), maximum, head)
 
             def join(d) -> None:
-                value = scalar(0.0)
-                for split, shrink in enumerate(shrinks):
-                    value = value + partials[row, split, head, d] * shrink
-                emit_store(self.y, value / whole, [row, head * dim + d])
+                emit_store(self.y, joined(d) / total, [row, head * dim + d])
 
             emit_spread(dim, ITEMS, item, join)
 
@@ -303,26 +296,22 @@ class Attend:
         """Page by page, so that a work-item reads the values of several slots at a time. A slot to
         which the row may not attend has the weight 0, and may contain anything."""
         dim, own = self.shape.dim, -(-self.shape.dim // ITEMS)
-        ahead = math.gcd(PAGE_SIZE, max(1, _READ_AHEAD // (own * self.heads)))
+        ahead = max(1, _READ_AHEAD // (own * self.heads))
         pages = T.min(T.floordiv(position - start, PAGE_SIZE) + 1, ITEMS // PAGE_SIZE)
         with T.serial(pages) as index:
             begin = emit_value(start + index * PAGE_SIZE)
             page = emit_value(self.page_indices[first + T.floordiv(begin, PAGE_SIZE)])
-            with T.If(page >= 0), T.Then(), T.serial(PAGE_SIZE // ahead) as step:
-                slots = [emit_value(step * ahead + i) for i in range(ahead)]
-                read = [
-                    [
-                        emit_value(
-                            self.reader.value(page, kv_head, slot, T.min(item + j * ITEMS, dim - 1))
-                        )
-                        for j in range(own)
-                    ]
-                    for slot in slots
-                ]
-                for slot, found in zip(slots, read, strict=True):
-                    self._emit_value(
-                        values, sums, weights, begin - start + slot, found, allowed(begin + slot)
-                    )
+
+            def read(slot) -> list:
+                places = [T.min(item + j * ITEMS, dim - 1) for j in range(own)]
+                return [emit_value(self.reader.value(page, kv_head, slot, d)) for d in places]
+
+            def use(slot, found: list) -> None:
+                place = begin - start + slot
+                self._emit_value(values, sums, weights, place, found, allowed(begin + slot))
+
+            with T.If(page >= 0), T.Then():
+                emit_ahead(PAGE_SIZE, ahead, read, use)
 
     def _emit_value(self, values, sums, weights, place, found: list, allowed) -> None:
         own = len(found)

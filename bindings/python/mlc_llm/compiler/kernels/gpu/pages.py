@@ -39,11 +39,11 @@ def reader_of(shape: AttentionShape, pages) -> Floats | Codes:
 def emit_ahead(count: int, ahead: int, read: Callable, use: Callable) -> None:
     """Calls `use(i, read(i))` for all i, in order. Values are read before earlier ones are used,
     `ahead` at a time (or the largest part of that which divides `count`): a GPU waits for memory
-    once for all of them."""
+    once for all of them. So `read` emits what it returns."""
     ahead = math.gcd(count, ahead)
     with T.serial(count // ahead) as step:
         places = [emit_value(step * ahead + i) for i in range(ahead)]
-        values = [emit_value(read(place)) for place in places]
+        values = [read(place) for place in places]
         for place, value in zip(places, values, strict=True):
             use(place, value)
 
@@ -60,7 +60,7 @@ class Floats:
         are read `ahead` of their use."""
 
         def read(d):
-            return to_float(self.pages[page, 0, head, d * PAGE_SIZE + slot], 1)
+            return emit_value(to_float(self.pages[page, 0, head, d * PAGE_SIZE + slot], 1))
 
         emit_ahead(self.shape.dim, ahead, read, use)
 
@@ -95,7 +95,7 @@ class Codes:
 
     def emit_key(self, page, head, slot, use: Callable, ahead: int) -> None:
         def read(w):
-            return self.pages[page, 0, head, w * PAGE_SIZE + slot]
+            return emit_value(self.pages[page, 0, head, w * PAGE_SIZE + slot])
 
         def use_codes(w, word) -> None:
             for i in range(4):

@@ -29,6 +29,8 @@ from mlc_llm.compiler.quantization import Matrix
 from mlc_llm.compiler.spec import NormSpec
 
 if TYPE_CHECKING:
+    from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
+    from mlc_llm.compiler.kernels.common.function import Arg
     from mlc_llm.compiler.nn.builder import Builder
 
 
@@ -291,6 +293,9 @@ class CPULayers(DeviceLayers):
 
     def attention_sizes(self) -> dict[str, Any]:
         return self.nn.device.vectors.attention_sizes
+
+    def attention_scratch(self, shape: AttentionShape) -> list[Arg]:
+        return []
 
     def dot_tile(self) -> dict[str, Any]:
         return {"tile": Tile(*self.nn.device.vectors.dot_tile)}

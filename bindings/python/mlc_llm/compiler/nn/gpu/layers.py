@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
 
+from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
+from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.kernels.gpu import elementwise, layer_norm, linear, positions
 from mlc_llm.compiler.kernels.gpu.library_gemm import GemmCall
 from mlc_llm.compiler.kernels.gpu.packs import Packs
+from mlc_llm.compiler.kernels.gpu.paged_attention import SPLITS, split_scratch
 from mlc_llm.compiler.nn.cpu import layers
 from mlc_llm.compiler.nn.gpu.experts import Experts
 from mlc_llm.compiler.nn.interface import DeviceLayers
-from mlc_llm.compiler.nn.tensors import num_rows, tensor
+from mlc_llm.compiler.nn.tensors import num_rows, tensor, types_of
 from mlc_llm.compiler.quantization import Matrix
 
 if TYPE_CHECKING:
@@ -77,11 +80,7 @@ class _Weight:
         key, y = tuple(options.values()), tensor(num_rows(x), self.shape[0], dtype=dtype)
         if library is None or not library.scratch:
             return self.call("linear", make, key, x, extras, y)
-        sizes = {"n": num_rows(x)}
-        scratch = [
-            relax.TensorType([sizes.get(e, e) for e in arg.shape], arg.dtype)
-            for arg in library.scratch
-        ]
+        scratch = types_of(library.scratch, n=num_rows(x))
         return nn.first_of(self.call("linear", make, key, x, extras, [y, *scratch]))
 
 
@@ -246,7 +245,10 @@ class GPULayers(DeviceLayers):
         return dtypes
 
     def attention_sizes(self) -> dict[str, Any]:
-        return {"splits": self.nn.device.attention_splits}
+        return {"splits": SPLITS}
+
+    def attention_scratch(self, shape: AttentionShape) -> list[Arg]:
+        return split_scratch(shape, SPLITS)
 
     def dot_tile(self) -> dict[str, Any]:
         return {}
