@@ -20,6 +20,7 @@ from numpy_pages import assert_pages_close, hadamard  # noqa: E402
 from test_attention import Cache, attend, expected_row, rotate  # noqa: E402
 from token_trees import random_tree  # noqa: E402
 
+from mlc_llm.compiler import targets  # noqa: E402
 from mlc_llm.compiler.kernels.common.attention_shape import (  # noqa: E402
     PAGE_SIZE,
     Q8,
@@ -57,7 +58,9 @@ MORE_SHAPES = [  # with --long
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20),
     AttentionShape(heads=4, kv_heads=2, dim=16, sliding_window=20, sinks=3),
     AttentionShape(heads=4, kv_heads=2, dim=32, sliding_window=20, chunked=True),
-    AttentionShape(heads=8, kv_heads=1, dim=512),  # no tiles, and 4 heads in a work-group
+    AttentionShape(heads=71, kv_heads=1, dim=64, sliding_window=70),  # one head in a tile
+    AttentionShape(heads=2, kv_heads=1, dim=256),
+    AttentionShape(heads=8, kv_heads=1, dim=512),  # 4 heads in a work-group; no tiles on Vulkan
 ]
 
 
@@ -200,12 +203,14 @@ def test_queries_and_keys_are_normed_and_turned_in_part(
         assert (written[0] != 7).any() == own.appends
 
 
-def test_attention_over_pages(shape: AttentionShape, compiled: Compiled) -> None:
+def test_attention_over_pages(shape: AttentionShape, backend: str) -> None:
     """Chunks over a history, several sequences, and single rows: both kinds of work-group. Slots
     that a row may not read hold NaN."""
+    limits = targets.GPUS[backend].tiles
+    function = paged_attention.paged_attention(shape, shape.dim**-0.5, limits=limits)
+    kernel = gpu_tools.compiled(function, backend=backend)
     cache = Cache(shape, [83, 33])
     rng = np.random.default_rng(1)
-    kernel = compiled(paged_attention.paged_attention(shape, shape.dim**-0.5))
     everything = [(p, s) for s, n in enumerate(cache.lengths) for p in range(n)]
     chunk = [(p, 0) for p in range(70, 83)] + [(p, 1) for p in range(5, 33)]
     for rows in (everything, chunk, [(82, 0), (32, 1)], [(16, 0)], [(0, 1)]):
@@ -242,10 +247,11 @@ def test_work_groups_share_a_long_history(shape: AttentionShape, backend: str) -
     [(8, 1, 512), (16, 2, 512), (32, 4, 512), (16, 1, 512), (8, 1, 256), (24, 4, 256), (8, 8, 96)],
 )
 def test_a_work_group_keeps_within_its_memory(heads: int, kv_heads: int, dim: int) -> None:
-    """The heads of Gemma 4, of Gemma, of Qwen 3.5, of Phi 3. Vulkan, Metal and browsers have 32 KB
-    at most."""
+    """The heads of Gemma 4, of Gemma, of Qwen 3.5, of Phi 3. Browsers have 16 KB at least."""
     shape = AttentionShape(heads=heads, kv_heads=kv_heads, dim=dim)
-    assert 0 < group_memory(paged_attention.paged_attention(shape, 1.0)) <= 32 << 10
+    for limits in {gpu.tiles for gpu in targets.GPUS.values()}:
+        function = paged_attention.paged_attention(shape, 1.0, limits=limits)
+        assert 0 < group_memory(function) <= 4 * limits.floats
     assert group_memory(attention.rope_and_append(replace(shape, page_dtype=Q8))) <= 32 << 10
 
 

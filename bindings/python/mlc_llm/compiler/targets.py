@@ -122,6 +122,17 @@ class LinearSizes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TileLimits:
+    """What a work-group of attention over a prompt may take (`kernels/gpu/attention_sizes.py`)."""
+
+    floats: int = 4096  # of shared memory: 16 KB, which every device has
+    vectors: bool = False  # reads of 16 bytes by a work-item
+
+
+USUAL_TILES = TileLimits()
+
+
+@dataclass(frozen=True, kw_only=True)
 class LibraryGemm:
     """A vendor's matrix product, as functions of the device's plugin (`cublas.h`)."""
 
@@ -138,6 +149,7 @@ class GPU:
     kind: str
     fields: tuple[tuple[str, Any], ...] = ()
     linear: LinearSizes = LinearSizes()
+    tiles: TileLimits = USUAL_TILES
     host: str = ""
     ptx: str = ""  # NVIDIA's oldest architecture for these kernels
     gemm: LibraryGemm | None = None  # a product for many rows: --opt cublas_gemm
@@ -211,11 +223,19 @@ WASM = Device(
 # The largest binding that every WebGPU device has (maxStorageBufferBindingSize).
 _WEBGPU_BINDING = 128 << 20
 
+# Floats in the shared memory of usual GPUs: 32 KB, and drivers may keep some of it.
+_LARGE_TILE = 8000
+
 # docs/gpu.md says which of these have run and which are only generated.
 GPUS: dict[str, GPU] = {
     gpu.name: gpu
     for gpu in (
-        GPU(name="opencl", kind="opencl", fields=(("max_num_threads", 256),)),
+        GPU(
+            name="opencl",
+            kind="opencl",
+            fields=(("max_num_threads", 256),),
+            tiles=TileLimits(floats=_LARGE_TILE),
+        ),
         GPU(
             name="opencl:adreno",
             kind="opencl",
@@ -238,7 +258,12 @@ GPUS: dict[str, GPU] = {
             )
             for name in ("webgpu", "vulkan")
         ),
-        GPU(name="metal", kind="metal", fields=(("max_threads_per_block", 256),)),
+        GPU(
+            name="metal",
+            kind="metal",
+            fields=(("max_threads_per_block", 256),),
+            tiles=TileLimits(floats=_LARGE_TILE),
+        ),
         GPU(
             name="metal:iphone",
             kind="metal",
@@ -250,6 +275,7 @@ GPUS: dict[str, GPU] = {
             kind="cuda",
             fields=(("arch", "sm_75"), ("max_threads_per_block", 1024)),
             linear=LinearSizes(items=128, vectors=True),
+            tiles=TileLimits(floats=12288, vectors=True),  # 48 KB
             ptx="compute_75",
             gemm=LibraryGemm(is_there="mlc.cuda.has_gemm", function="mlc.cuda.gemm"),
             graphs=True,

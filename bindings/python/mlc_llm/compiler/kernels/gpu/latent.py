@@ -31,6 +31,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
 )
 from mlc_llm.compiler.kernels.gpu.paged_attention import Attend, split_scratch
 from mlc_llm.compiler.kernels.gpu.pages import ITEMS, emit_ahead
+from mlc_llm.compiler.targets import TileLimits
 
 
 def append(
@@ -122,9 +123,11 @@ def values(
     return kernel(args, body)
 
 
-def attention(shape: LatentShape, scale: float, splits: int = 1) -> tirx.PrimFunc:
+def attention(
+    shape: LatentShape, scale: float, splits: int = 1, limits: TileLimits | None = None
+) -> tirx.PrimFunc:
     """f(q [n, heads, row], positions, row_sequence, page_indptr, page_indices, pages,
-    y [n, heads * dim], *scratch): as `paged_attention`."""
+    y [n, heads * dim], *scratch): as `paged_attention`, without tiles and so without limits."""
 
     def body(partials=None, **buffers: Any) -> None:
         _AttendLatents(shape, scale * math.log2(math.e), **buffers).emit_few(partials, splits)

@@ -2,9 +2,9 @@
 
 There are two ways. `emit_rows` is for decoding: a work-group walks the history of one row, 64
 positions at a time, one work-item for each key. `attention_tiles.py` is for prompts: a work-group
-takes several neighbouring rows and reads each page once for all of them; where heads are too wide
-for that (512), prompts go the first way too. Both read a row's pages in order, and ignore slots to
-which the row may not attend.
+takes several neighbouring rows and reads each page once for all of them; where a device has too
+little memory for that (heads of 512 in 16 KB), prompts go the first way too. Both read a row's
+pages in order, and ignore slots to which the row may not attend.
 
 A few rows do not fill a GPU. Then several work-groups share the history of a row, and a second
 launch joins their sums (flash-decoding: Dao, Haziza, Massa and Sizov 2023).
@@ -23,6 +23,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
 from mlc_llm.compiler.kernels.common.function import Arg, named_kernel
+from mlc_llm.compiler.kernels.gpu.attention_sizes import TileSizes, tile_sizes
 from mlc_llm.compiler.kernels.gpu.attention_tiles import Tile
 from mlc_llm.compiler.kernels.gpu.elementwise import softcap
 from mlc_llm.compiler.kernels.gpu.grid import (
@@ -40,6 +41,7 @@ from mlc_llm.compiler.kernels.gpu.grid import (
     to_float,
 )
 from mlc_llm.compiler.kernels.gpu.pages import ITEMS, Codes, Floats, emit_ahead, reader_of
+from mlc_llm.compiler.targets import USUAL_TILES, TileLimits
 
 _MOST_HEADS = 8  # query heads of one key head in a work-group
 _READ_AHEAD = 64  # products that follow what a work-item reads before the first of them
@@ -47,7 +49,6 @@ _LOG2E = math.log2(math.e)
 SPLIT_ROWS = 16  # the most rows whose history is split
 SPLITS = 16  # work-groups that share such a history
 SHARED_FLOATS = 4096  # 16 KB: every device has as much
-_TILE_FLOATS = 8192  # 32 KB: what a tile of one row may take, if heads are wide
 
 
 def split_scratch(shape: AttentionShape, splits: int) -> list[Arg]:
@@ -56,20 +57,24 @@ def split_scratch(shape: AttentionShape, splits: int) -> list[Arg]:
     return [Arg("partials", sizes)] if splits > 1 else []
 
 
-def paged_attention(shape: AttentionShape, scale: float, splits: int = 1) -> tirx.PrimFunc:
+def paged_attention(
+    shape: AttentionShape, scale: float, splits: int = 1, limits: TileLimits = USUAL_TILES
+) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (slopes
     [heads]), (sinks [heads]), (own), y, *scratch). `positions`: the last one that each row sees.
     `own`: its own, where rows with windows see later ones. `splits`: work-groups that share the
-    history of a row, where rows are few."""
+    history of a row, where rows are few. `limits`: of the device, for tiles."""
 
     def body(partials=None, **buffers: Any) -> None:
         factor = scale if shape.softcap else scale * _LOG2E
         attend = Attend(shape, factor, **buffers)
         few = partial(attend.emit_few, partials, splits)
-        if attend.tiles_fit:
-            emit_choice(attend.q.shape[0] < 4 * attend.sequences, few, attend.emit_tiles)
-        else:
+        sizes = tile_sizes(shape, limits)
+        if sizes is None:
             few()
+            return
+        tiles = partial(attend.emit_tiles, sizes)
+        emit_choice(attend.q.shape[0] < 4 * attend.sequences, few, tiles)
 
     return named_kernel([*shape.attend_args, *split_scratch(shape, splits)], body)
 
@@ -324,25 +329,10 @@ class Attend:
 
     # Several rows
 
-    @property
-    def tiles_fit(self) -> bool:
-        """Whether the shared memory of usual devices has room for a tile of one row."""
-        page, query = PAGE_SIZE * self.shape.dim, self.shape.dim + PAGE_SIZE + 3
-        return page + self.heads * query <= _TILE_FLOATS
-
-    @property
-    def tile_rows(self) -> int:
-        """As many rows as fit into the shared memory, with queries, a page and the scores."""
-        room = SHARED_FLOATS - PAGE_SIZE * self.shape.dim
-        queries = min(room // (self.shape.dim + PAGE_SIZE + 3), 32)
-        return max(1, queries // self.heads)
-
-    def emit_tiles(self) -> None:
-        rows, dim = self.tile_rows, self.shape.dim
-        count = rows * self.heads  # queries: row by row, head by head
-        own = -(-count * dim // ITEMS)
+    def emit_tiles(self, sizes: TileSizes) -> None:
+        """The last tiles, which see most, begin first."""
         num_rows = T.Cast("int32", self.q.shape[0])
-        with grid((self.parts, T.floordiv(num_rows + (rows - 1), rows)), ITEMS) as (place, item):
-            part, tile = place
-            tile_state = Tile(self, part, tile, item, num_rows, count, own)
-            tile_state.emit()
+        tiles = T.floordiv(num_rows + (sizes.rows - 1), sizes.rows)
+        with grid((self.shape.heads // sizes.heads, tiles), sizes.items) as (place, item):
+            part, index = place
+            Tile(self, sizes, part, tiles - 1 - index, item, num_rows).emit()

@@ -72,18 +72,26 @@ class Floats:
         """Element d of a value."""
         return to_float(self.pages[page, 1, head, slot * self.shape.dim + d], 1)
 
-    def emit_load(self, page, part: int, head, target, filled, spread: Callable) -> None:
-        """Copies keys (dim, position) or values (position, dim) to `target`. Slots of values
-        behind `filled` may contain anything and become zero. `spread(count, body)` divides the
-        work."""
+    # For tiles: `width` neighbouring elements, as one vector if they are several.
 
-        def load(i) -> None:
-            value = to_float(self.pages[page, part, head, i], 1)
-            if part == 1:
-                value = T.if_then_else(i // self.shape.dim <= filled, value, scalar(0.0))
-            T.buffer_store(target, value, [i])
+    def width(self, vector: int) -> int:
+        return vector
 
-        spread(PAGE_SIZE * self.shape.dim, load)
+    def place_of_key(self, index, width: int) -> tuple[Any, Any]:
+        """The dimension, and the slot, of the first of the elements with such an index in keys."""
+        return index * width // PAGE_SIZE, index * width % PAGE_SIZE
+
+    def emit_keys(self, page, head, d, slot, width: int) -> list:
+        """Elements of keys: one dimension of neighbouring slots."""
+        return self._emit(page, 0, head, d * PAGE_SIZE + slot, width)
+
+    def emit_values(self, page, head, slot, d, width: int) -> list:
+        """Elements of one value."""
+        return self._emit(page, 1, head, slot * self.shape.dim + d, width)
+
+    def _emit(self, page, part: int, head, place, width: int) -> list:
+        at = place if width == 1 else T.ramp(place, 1, width)
+        return [emit_value(to_float(self.pages[page, part, head, at], width))]
 
 
 @dataclass(frozen=True)
@@ -110,22 +118,23 @@ class Codes:
         word = self.pages[page, 1, head, slot * self.shape.row_elements + d // 4]
         return _code(word, d % 4, Q8_ZERO[1]) * self._scale(page, 1, head, slot)
 
-    def emit_load(self, page, part: int, head, target, filled, spread: Callable) -> None:
-        words, dim = self.shape.row_elements, self.shape.dim
+    def width(self, vector: int) -> int:
+        return 4
 
-        def load(i) -> None:
-            slot = emit_value(i // words if part else i % PAGE_SIZE)
-            first = emit_value(4 * (i % words if part else i // PAGE_SIZE))
-            word = emit_value(self.pages[page, part, head, i])
-            scale = emit_value(self._scale(page, part, head, slot))
-            for j in range(4):
-                value = _code(word, j, Q8_ZERO[part]) * scale
-                if part == 1:
-                    value = T.if_then_else(slot <= filled, value, scalar(0.0))
-                d = first + j
-                T.buffer_store(target, value, [slot * dim + d if part else d * PAGE_SIZE + slot])
+    def place_of_key(self, index, width: int) -> tuple[Any, Any]:
+        return index // PAGE_SIZE * 4, index % PAGE_SIZE
 
-        spread(PAGE_SIZE * words, load)
+    def emit_keys(self, page, head, d, slot, width: int) -> list:
+        """A word: neighbouring dimensions of one slot."""
+        return self._emit(page, 0, head, slot, d // 4 * PAGE_SIZE + slot)
+
+    def emit_values(self, page, head, slot, d, width: int) -> list:
+        return self._emit(page, 1, head, slot, slot * self.shape.row_elements + d // 4)
+
+    def _emit(self, page, part: int, head, slot, place) -> list:
+        word = emit_value(self.pages[page, part, head, place])
+        scale = emit_value(self._scale(page, part, head, slot))
+        return [emit_value(_code(word, i, Q8_ZERO[part]) * scale) for i in range(4)]
 
     def _scale(self, page, part: int, head, slot):
         return T.reinterpret("float32", self.pages[page, part, head, self.shape.scales_at + slot])

@@ -245,7 +245,7 @@ class GPULayers(DeviceLayers):
         return dtypes
 
     def attention_sizes(self) -> dict[str, Any]:
-        return {"splits": SPLITS}
+        return {"splits": SPLITS, "limits": self.nn.device.tiles}
 
     def attention_scratch(self, shape: AttentionShape) -> list[Arg]:
         return split_scratch(shape, SPLITS)
