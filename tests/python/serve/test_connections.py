@@ -222,3 +222,12 @@ def test_memory_has_a_bound() -> None:
                 assert connection.recv(12).startswith(b"HTTP/1.1 ")
         assert get(f"{running.url}/health").status_code == 200
         assert running.peak_kb() - idle < 200_000
+
+
+def test_head_and_first_event_come_together() -> None:
+    """Each packet wakes the client, which delays the next one on a busy machine."""
+    body = json.dumps(HELLO | {"stream": True}).encode()
+    with server() as running, connected(running, head(CHAT, len(body)) + body) as connection:
+        first = connection.recv(1 << 16)
+    assert first.startswith(b"HTTP/1.1 200")
+    assert b"\r\ndata: {" in first

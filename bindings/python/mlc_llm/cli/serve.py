@@ -194,7 +194,7 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
-    from mlc_llm.serve.request_log import json_log_config
+    from mlc_llm.serve.request_log import log_config
 
     # Connections have priority over kernels; a model's threads read this (runtime/parallel.h).
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
@@ -241,7 +241,7 @@ def run(args: argparse.Namespace) -> None:
         ssl_keyfile=args.ssl_keyfile,
         backlog=backlog,
         log_level="warning" if args.quiet else "info",
-        **({"log_config": json_log_config()} if args.log_format == "json" else {}),
+        log_config=log_config(args.log_format),
     )
     server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
     try:

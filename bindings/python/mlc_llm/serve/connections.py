@@ -89,6 +89,34 @@ class ConnectionTable:
             self._idle[connection] = None
 
 
+class _OneWrite:
+    """A transport that sends at once what is written in one turn of the event loop, such as an
+    answer's head and its first event. Each packet wakes the client, which may then take this
+    thread's place on a busy processor."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        if parts:
+            self._transport.write(b"".join(parts))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits for the time and the size of what precedes an answer."""
 
@@ -100,7 +128,7 @@ class Connection(HttpToolsProtocol):
         self._silent_bytes = 0  # received since the last head, piece of a body or end of a request
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(_OneWrite(transport))  # type: ignore[arg-type]
         self._table.open(self)
         self._restart_timer(self._table.limits.head_timeout)
 

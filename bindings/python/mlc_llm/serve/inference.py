@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -23,6 +22,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest, Event
 from mlc_llm.serve.errors import error_body, error_response
+from mlc_llm.serve.interruption import Interruption
 from mlc_llm.serve.metrics import RequestTimes
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.slot import Lease
@@ -211,7 +211,9 @@ class RequestHandler:
 class _EventStream(StreamingResponse):
     """The request ends when this response ends. That includes a client that leaves before the first
     event is written: then the generator has not begun and cannot clean up. The response also ends
-    when its client does not read for too long, so that the request stays paused."""
+    when its client leaves, or does not read for too long (the request stays paused then).
+
+    Starlette would run a stream in a group of tasks, whose cost delays the first event."""
 
     def __init__(
         self,
@@ -225,18 +227,15 @@ class _EventStream(StreamingResponse):
         self._stalled_timeout = stalled_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._core.watch(self._stalled_timeout, task.cancel)
+        left = asyncio.ensure_future(disconnected(receive))
         try:
-            await super().__call__(scope, receive, send)
-        except asyncio.CancelledError:
-            if not self._core.stalled:
-                raise
-            if sys.version_info >= (3, 11):  # before it tasks do not count their cancellations
-                task.uncancel()
+            with Interruption() as interrupt:
+                self._core.watch(self._stalled_timeout, interrupt)
+                left.add_done_callback(interrupt)
+                await self.stream_response(send)
             # The server closes a connection whose answer is incomplete.
         finally:
+            left.cancel()
             self._core.end()
 
 
@@ -245,7 +244,7 @@ async def done_or_left(
 ) -> bool:
     """Waits for work and cancels what is not done. False if the time was over. Raises
     ClientDisconnect if the client has left. The body must have been read."""
-    left = asyncio.ensure_future(_disconnected(request))
+    left = asyncio.ensure_future(disconnected(request.receive))
     try:
         await asyncio.wait({work, left}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if not work.done() and left.done():
@@ -256,7 +255,7 @@ async def done_or_left(
         left.cancel()
 
 
-async def _disconnected(request: Request) -> None:
+async def disconnected(receive: Receive) -> None:
     """Returns when the client has left. The body must have been read."""
-    while (await request.receive())["type"] != "http.disconnect":
+    while (await receive())["type"] != "http.disconnect":
         pass

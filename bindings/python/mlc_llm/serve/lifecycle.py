@@ -27,6 +27,7 @@ from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.connections import Connection, ConnectionLimits, ConnectionTable
 from mlc_llm.serve.errors import response_of
+from mlc_llm.serve.interruption import Interruption
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.slot import Lease
@@ -48,7 +49,7 @@ class Drain:
     def __init__(self) -> None:
         self.running = 0
         self.begun_at: float | None = None
-        self._reading: set[asyncio.Future[None]] = set()
+        self._reading: set[Interruption] = set()
 
     @property
     def begun(self) -> bool:
@@ -60,21 +61,21 @@ class Drain:
     async def read(self, body: Coroutine[Any, Any, None], seconds: float) -> None:
         """Waits until a body is read. Raises TimeoutError after `seconds`, or when the server
         begins to stop."""
-        task = asyncio.ensure_future(body)
-        self._reading.add(task)
-        try:
-            await asyncio.wait({task}, timeout=0 if self.begun else seconds)
-            if not task.done() or task.cancelled():
-                raise TimeoutError
-            task.result()
-        finally:
-            self._reading.discard(task)
-            task.cancel()
+        with Interruption() as interrupt:
+            timer = asyncio.get_running_loop().call_later(0 if self.begun else seconds, interrupt)
+            self._reading.add(interrupt)
+            try:
+                await body
+            finally:
+                timer.cancel()
+                self._reading.discard(interrupt)
+        if interrupt.happened:
+            raise TimeoutError
 
     def end_reading(self) -> None:
         """Waits for no body any more. Called by the event loop's thread."""
-        for task in self._reading:
-            task.cancel()
+        for interrupt in list(self._reading):
+            interrupt()
 
     def refusal(self) -> MLCError:
         return error_of(reasons.SHUTTING_DOWN, "the server is shutting down")

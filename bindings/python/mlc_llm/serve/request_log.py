@@ -6,6 +6,8 @@ has it in the same header, and every line that is logged for the request has it 
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import json
 import logging
 import re
@@ -14,6 +16,7 @@ import uuid
 from contextvars import ContextVar
 from typing import Any
 
+import uvicorn.config
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -79,14 +82,31 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-def json_log_config() -> dict[str, Any]:
-    """For uvicorn: all its loggers write lines of JSON to standard error."""
-    handler = {"class": "logging.StreamHandler", "formatter": "json"}
+class LaterHandler(logging.StreamHandler):  # type: ignore[type-arg]
+    """Writes a line when the event loop has done what it is doing: the line of a request is made
+    before its answer's first byte is sent, and would delay it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # another thread
+            return super().emit(record)
+        loop.call_soon(super().emit, record)
+
+
+def log_config(form: str) -> dict[str, Any]:
+    """For uvicorn. `form`: `text`, as uvicorn writes, or `json`: all its loggers write lines of
+    JSON to standard error."""
+    later = "mlc_llm.serve.request_log.LaterHandler"
+    if form == "text":
+        config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
+        config["handlers"]["access"]["class"] = later
+        return config
     logger = {"handlers": ["all"], "propagate": False}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "mlc_llm.serve.request_log.JsonFormatter"}},
-        "handlers": {"all": handler},
+        "handlers": {"all": {"class": later, "formatter": "json"}},
         "loggers": {name: dict(logger) for name in ("uvicorn", "mlc_llm")},
     }
