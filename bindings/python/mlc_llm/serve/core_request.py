@@ -37,7 +37,6 @@ class CoreRequest:
         self._patience = 0.0  # maximum seconds of a pause; 0: no limit
         self._on_stalled: Callable[[], object] | None = None
         self._stalled_timer: asyncio.TimerHandle | None = None
-        self.stalled = False  # the client did not read for too long
 
     async def submit(self, engine: CoreEngine, route: str, body: bytes) -> None:
         """Submits on another thread, because rendering and tokenizing a long prompt takes time."""
@@ -130,7 +129,6 @@ class CoreRequest:
             self._stalled_timer = None
 
     def _end_stalled(self) -> None:
-        self.stalled = True
         self.end()
         if self._on_stalled is not None:
             self._on_stalled()

@@ -227,7 +227,7 @@ class _EventStream(StreamingResponse):
         self._stalled_timeout = stalled_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        left = asyncio.ensure_future(disconnected(receive))
+        left = asyncio.ensure_future(_disconnected(receive))
         try:
             with Interruption() as interrupt:
                 self._core.watch(self._stalled_timeout, interrupt)
@@ -244,7 +244,7 @@ async def done_or_left(
 ) -> bool:
     """Waits for work and cancels what is not done. False if the time was over. Raises
     ClientDisconnect if the client has left. The body must have been read."""
-    left = asyncio.ensure_future(disconnected(request.receive))
+    left = asyncio.ensure_future(_disconnected(request.receive))
     try:
         await asyncio.wait({work, left}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if not work.done() and left.done():
@@ -255,7 +255,7 @@ async def done_or_left(
         left.cancel()
 
 
-async def disconnected(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     """Returns when the client has left. The body must have been read."""
     while (await receive())["type"] != "http.disconnect":
         pass

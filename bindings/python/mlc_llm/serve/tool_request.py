@@ -71,7 +71,6 @@ class ToolRequest(CoreRequest):
             self._turn.end()
 
     def _on_turn_stalled(self) -> None:
-        self.stalled = True
         if self._watching is not None:
             self._watching[1]()
 
