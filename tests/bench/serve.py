@@ -77,6 +77,13 @@ def message_of(prompt: str, max_tokens: int) -> bytes:
     return f"{head}\r\nContent-Length: {len(content)}\r\n\r\n".encode() + content
 
 
+def read(connection: socket.socket) -> bytes:
+    got = connection.recv(1 << 16)
+    if not got or got.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5")):
+        raise SystemExit(f"the server refused: {got.decode()}")
+    return got
+
+
 def ask(connection: socket.socket, prompt: str) -> tuple[float, dict[str, Any]]:
     """Milliseconds to the first chunk, and the request's usage. A client that only reads bytes:
     Python's own one needs 0.3 ms for an answer's head, and httpx another millisecond."""
@@ -84,7 +91,7 @@ def ask(connection: socket.socket, prompt: str) -> tuple[float, dict[str, Any]]:
     begin = time.perf_counter()
     connection.sendall(message)
     while not got.endswith(_END):
-        got += connection.recv(1 << 16)
+        got += read(connection)
         if not first and b"data: " in got:
             first = time.perf_counter()
     return (first - begin) * 1e3, usage_in(got)
@@ -106,7 +113,7 @@ def run_streams(place: tuple[str, int], number: int, tokens: int) -> int:
         while waiting.get_map():
             for key, _ in waiting.select():
                 connection = cast("socket.socket", key.fileobj)
-                answers[connection] += connection.recv(1 << 16)
+                answers[connection] += read(connection)
                 if answers[connection].endswith(_END):
                     waiting.unregister(connection)
     for connection in answers:

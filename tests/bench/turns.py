@@ -35,7 +35,7 @@ def ask(url: str, prompt: str, tokens: int) -> float:
 
 def measure(args: argparse.Namespace, *options: str) -> dict[str, float]:
     slots = f"max_num_sequence={args.slots};max_total_seq_length=16384"
-    with server("--overrides", slots, *options, *args.options) as url:
+    with server("--overrides", slots, *options, *args.options) as (url, _):
         ask(url, "Hello", 4)  # warm
         with ThreadPoolExecutor(args.streams) as pool:
             begin = time.monotonic()

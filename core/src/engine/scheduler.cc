@@ -185,7 +185,8 @@ bool RanksBefore(const Sequence& a, const Sequence& b) {
 
 bool HadItsTurn(const Sequence& sequence) {
   int num_tokens = sequence.num_tokens();
-  return num_tokens - sequence.turn_begin >= std::max(kTurnTokens, num_tokens / 4);
+  int later = sequence.request->turn_ended ? kLaterTurnTokens : kTurnTokens;
+  return num_tokens - sequence.turn_begin >= std::max(later, num_tokens / 4);
 }
 
 void EndTurns(Clock::time_point now, SequenceList* running, SequenceList* waiting) {

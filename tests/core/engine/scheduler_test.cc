@@ -236,6 +236,18 @@ TEST(EndTurns, TheTurnOfALongSequenceIsLonger) {
   EXPECT_TRUE(HadItsTurn(sequence));
 }
 
+TEST(EndTurns, LaterTurnsAreLonger) {
+  World world(100, 4);
+  world.Run(1, 200, 199);
+  Sequence& sequence = *world.running()[0];
+  sequence.turn_begin = 200 - kTurnTokens;
+  EXPECT_TRUE(HadItsTurn(sequence));
+  sequence.request->turn_ended = world.now();
+  EXPECT_FALSE(HadItsTurn(sequence));
+  sequence.turn_begin = 200 - kLaterTurnTokens;
+  EXPECT_TRUE(HadItsTurn(sequence));
+}
+
 TEST(EndTurns, WhoComesMuchLaterTakesNobodysPlace) {
   for (bool much_later : {false, true}) {
     World world(100, 4);
