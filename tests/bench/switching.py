@@ -1,8 +1,9 @@
 """Models that come and go under load: what is lost, and what a switch costs.
 
-usage: ./dev bench switching [--model MODEL] [--clients 24] [--seconds 600]
+usage: ./dev bench switching [--model MODEL | --shape 1B] [--clients 24] [--seconds 600]
 
-Three models of the same shape (links to one prepared folder), memory for two. First one client
+Three models of the same shape (links to one prepared folder), memory for two. `--shape`: random
+weights in q4f16_1, kept under build/bench. First one client
 measures the first token of a model that is loaded, and of one that was loaded before and has left.
 Then many clients ask for the three models in turn; every answer must be whole and of its model.
 """
@@ -22,6 +23,8 @@ from collections import Counter
 from pathlib import Path
 
 import httpx
+from gpu_parts.models import MODELS
+from gpu_parts.random_model import random_model
 
 NAMES = ("one", "two", "three")
 CHAT = "/v1/chat/completions"
@@ -99,6 +102,7 @@ def judge(http: httpx.Client, name: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", help="(default: the embedded model)")
+    parser.add_argument("--shape", choices=MODELS, help="random weights of that shape")
     parser.add_argument("--clients", type=int, default=24)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--rounds", type=int, default=15)
@@ -106,6 +110,8 @@ def main() -> None:
     from mlc_llm import MLCEngine
     from mlc_llm.sdk.planning import plan
 
+    if args.shape:
+        args.model = str(random_model(args.shape, "q4f16_1", Path("build/bench")))
     engine = MLCEngine(args.model)
     source = Path(engine._core.model.folder)
     engine.terminate()

@@ -887,7 +887,7 @@ export interface ModelLoadRequest {
 /**
  * What the engine is for, which sets its other defaults.
  *
- * "local": A few requests at a time: at most 4 sequences, 8192 tokens of KV cache.
+ * "local": At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
  * "interactive": One conversation: 1 sequence, as long as the context window.
  * "server": Many requests: as many sequences as the model and the memory allow.
  */

@@ -53,7 +53,7 @@ int64_t TokensOfSequence(const ModelInfo& model, int64_t context) {
   return std::min(context, held);
 }
 
-// MLC-LLM's defaults of a mode.
+// The defaults of a mode: MLC-LLM's, but for the number of local sequences (there always 4).
 struct ModeDefaults {
   int64_t max_sequences, max_total_tokens, prefill_chunk;
 };
@@ -74,7 +74,9 @@ ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64
       break;
   }
   int64_t tokens = std::min<int64_t>(context, 8192);
-  return {std::min(4, model.max_batch_size), tokens, std::min(chunk, tokens)};
+  // All sequences share the pages. But each has a recurrent state of its own.
+  int sequences = model.state_bytes > 0 ? 4 : 16;
+  return {std::min(sequences, model.max_batch_size), tokens, std::min(chunk, tokens)};
 }
 
 // The memory that the KV cache may use, besides the weights and the temporaries.

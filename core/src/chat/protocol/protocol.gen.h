@@ -882,7 +882,7 @@ struct ModelLoadRequest {
 
 // What the engine is for, which sets its other defaults.
 enum class EngineMode {
-  // A few requests at a time: at most 4 sequences, 8192 tokens of KV cache.
+  // At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
   kLocal,
   // One conversation: 1 sequence, as long as the context window.
   kInteractive,

@@ -11,7 +11,7 @@ ModelInfo SomeModel() {
   ModelInfo model;
   model.context_window_size = 4096;
   model.prefill_chunk_size = 512;
-  model.max_batch_size = 16;
+  model.max_batch_size = 32;
   model.page_size = 16;
   model.page_bytes = 1000;
   return model;
@@ -31,18 +31,18 @@ struct Case {
 
 TEST(ResolveEngineOptions, ModesAndWhatOverridesThem) {
   const Case cases[] = {
-      {"{}", 4, 4096, 4096, 512},
-      {R"({"mode": "local"})", 4, 4096, 4096, 512},
+      {"{}", 16, 4096, 4096, 512},
+      {R"({"mode": "local"})", 16, 4096, 4096, 512},
       {R"({"mode": "interactive"})", 1, 4096, 4096, 512},
-      {R"({"mode": "server"})", 16, 16 * 4096, 4096, 512},
-      {R"({"mode": "server", "max_num_sequence": 2})", 2, 16 * 4096, 4096, 512},
-      {R"({"context_window_size": 1024})", 4, 1024, 1024, 512},
-      {R"({"prefill_chunk_size": 64})", 4, 4096, 4096, 64},
-      {R"({"prefill_chunk_size": 99999})", 4, 4096, 4096, 512},
-      {R"({"max_total_seq_length": 100})", 4, 100, 4096, 512},
-      {R"({"kv_cache_bytes": 10500})", 4, 160, 4096, 512},
-      {R"({"max_num_sequence": 9223372036854775807})", 16, 4096, 4096, 512},
-      {R"({"max_total_seq_length": 9223372036854775807})", 4, INT32_MAX / 2, 4096, 512},
+      {R"({"mode": "server"})", 32, 32 * 4096, 4096, 512},
+      {R"({"mode": "server", "max_num_sequence": 2})", 2, 32 * 4096, 4096, 512},
+      {R"({"context_window_size": 1024})", 16, 1024, 1024, 512},
+      {R"({"prefill_chunk_size": 64})", 16, 4096, 4096, 64},
+      {R"({"prefill_chunk_size": 99999})", 16, 4096, 4096, 512},
+      {R"({"max_total_seq_length": 100})", 16, 100, 4096, 512},
+      {R"({"kv_cache_bytes": 10500})", 16, 160, 4096, 512},
+      {R"({"max_num_sequence": 9223372036854775807})", 32, 4096, 4096, 512},
+      {R"({"max_total_seq_length": 9223372036854775807})", 16, INT32_MAX / 2, 4096, 512},
   };
   for (const Case& c : cases) {
     Result<EngineOptions> options = Resolve(c.config);
@@ -92,16 +92,22 @@ TEST(ResolveEngineOptions, AModelOfStatesAloneNeedsRoomForThem) {
             "the states of 2 sequences (max_num_sequence) need 8000 bytes and may take 7999, be");
 }
 
+TEST(ResolveEngineOptions, FewerSequencesWhereEachHasAState) {
+  ModelInfo model = SomeModel();
+  model.state_bytes = 1000;
+  EXPECT_EQ(ResolveEngineOptions(protocol::EngineConfig(), model, kRoomy)->max_sequences, 4);
+}
+
 TEST(ResolveEngineOptions, WeightsAndTemporariesComeFirst) {
   ModelInfo model = SomeModel();
   model.weight_bytes = 60000;
   model.step_bytes = 7000;
   model.row_bytes = 10;         // 512 rows
-  model.logit_row_bytes = 100;  // 4 sequences
+  model.logit_row_bytes = 100;  // 16 sequences
   model.decode_row_bytes = 20;
   protocol::EngineConfig config;
   config.gpu_memory_utilization = 1.0;
-  int64_t taken = 60000 + 7000 + 5120 + 400 + 80;
+  int64_t taken = 60000 + 7000 + 5120 + 1600 + 320;
   EXPECT_EQ(ResolveEngineOptions(config, model, taken + 3000)->max_total_tokens, 48);
   EXPECT_FALSE(ResolveEngineOptions(config, model, taken + 1999).ok());
 }

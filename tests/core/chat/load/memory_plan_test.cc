@@ -32,21 +32,21 @@ TEST(PlanMemory, SaysWhatWouldBeAllocated) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_TRUE(plan->fits);
   EXPECT_EQ(plan->mode, "local");
-  EXPECT_EQ(plan->max_num_sequence, 4);
+  EXPECT_EQ(plan->max_num_sequence, 16);
   EXPECT_EQ(plan->max_total_seq_length, 1024);
   EXPECT_EQ(plan->parameter_bytes, 100 * kMB);
   EXPECT_EQ(plan->kv_cache_bytes, 64 * kMB);
-  EXPECT_EQ(plan->temporary_bytes, 9 * kMB);
-  EXPECT_EQ(plan->total_bytes, 173 * kMB);
+  EXPECT_EQ(plan->temporary_bytes, 12 * kMB);
+  EXPECT_EQ(plan->total_bytes, 176 * kMB);
   EXPECT_EQ(plan->kv_bytes_per_token, kMB / 16);
   EXPECT_EQ(plan->kv_cache_dtype, "bf16");
   ASSERT_EQ(plan->summary.size(), 2u);
   EXPECT_EQ(plan->summary[0],
-            "The actual engine mode is \"local\". So max batch size is 4, max KV cache token "
+            "The actual engine mode is \"local\". So max batch size is 16, max KV cache token "
             "capacity is 1024, prefill chunk size is 512.");
   EXPECT_EQ(plan->summary[1],
-            "Estimated total memory usage: 173.000 MB (Parameters: 100.000 MB. KVCache: 64.000 MB. "
-            "Temporary buffer: 9.000 MB). The actual usage might be slightly larger than the "
+            "Estimated total memory usage: 176.000 MB (Parameters: 100.000 MB. KVCache: 64.000 MB. "
+            "Temporary buffer: 12.000 MB). The actual usage might be slightly larger than the "
             "estimated number.");
 }
 
@@ -68,12 +68,12 @@ TEST(PlanMemory, AShortMemoryShrinksTheCacheThenDoesNotFit) {
   Result<protocol::Plan> tight = PlanMemory(protocol::EngineConfig(), SomeSubject(160 * kMB));
   ASSERT_TRUE(tight.ok());
   EXPECT_TRUE(tight->fits);
-  EXPECT_EQ(tight->kv_cache_bytes, 27 * kMB);  // 0.85 x 160 - 100 - 9
+  EXPECT_EQ(tight->kv_cache_bytes, 24 * kMB);  // 0.85 x 160 - 100 - 12
   Result<protocol::Plan> none = PlanMemory(protocol::EngineConfig(), SomeSubject(120 * kMB));
   ASSERT_TRUE(none.ok());
   EXPECT_FALSE(none->fits);
   EXPECT_NE(none->reason->find("KV cache"), std::string::npos);
-  EXPECT_EQ(none->total_bytes, 173 * kMB);
+  EXPECT_EQ(none->total_bytes, 176 * kMB);
 }
 
 TEST(PlanMemory, ALimitIsWhatIsAvailable) {

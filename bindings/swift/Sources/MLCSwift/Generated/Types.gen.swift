@@ -2372,7 +2372,7 @@ public struct ModelLoadRequest: WireObject {
 
 /// What the engine is for, which sets its other defaults.
 public enum EngineMode: WireEnum {
-    /// A few requests at a time: at most 4 sequences, 8192 tokens of KV cache.
+    /// At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
     case local
     /// One conversation: 1 sequence, as long as the context window.
     case interactive

@@ -2030,7 +2030,7 @@ data class ModelLoadRequest @JvmOverloads constructor(
 class EngineMode private constructor(word: String, isKnown: Boolean) :
     Word(word, isKnown) {
     companion object {
-        /** A few requests at a time: at most 4 sequences, 8192 tokens of KV cache. */
+        /** At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache. */
         @JvmField
         val local: EngineMode = EngineMode("local", true)
 
