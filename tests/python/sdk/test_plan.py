@@ -27,7 +27,7 @@ def test_a_plan_counts_what_the_library_and_the_weights_say(default_model) -> No
     assert f"Estimated total memory usage: {total / 2**20:.3f} MB" in planned.summary[1]
 
 
-def test_modes_differ_as_mlc_llm_s_do(default_model) -> None:
+def test_modes_differ(default_model) -> None:
     by_mode = {
         mode: plan(
             default_model.folder,
@@ -38,7 +38,7 @@ def test_modes_differ_as_mlc_llm_s_do(default_model) -> None:
         for mode in ("local", "interactive", "server")
     }
     sequences = {mode: p.max_num_sequence for mode, p in by_mode.items()}
-    assert sequences == {"local": 4, "interactive": 1, "server": 128}
+    assert sequences == {"local": 16, "interactive": 1, "server": 128}
     tokens = {mode: p.max_total_seq_length for mode, p in by_mode.items()}
     assert tokens == {"local": 512, "interactive": 512, "server": 128 * 512}
     assert by_mode["local"].prefill_chunk_size == 512
