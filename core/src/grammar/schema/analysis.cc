@@ -51,30 +51,6 @@ bool CollectParts(const Schema& schema, int index, int* steps,
                      [&](int part) { return CollectParts(schema, part, steps, out); });
 }
 
-// The node behind aliases; kNone when that does not end.
-int Resolve(const Schema& schema, int index) {
-  for (int steps = 0; steps < 100; ++steps) {
-    const SchemaNode& node = NodeAt(schema, index);
-    if (node.kind != Kind::kUnion || node.parts.size() != 1) return index;
-    index = node.parts[0];
-  }
-  return SchemaNode::kNone;
-}
-
-// The values of a required property that is one of constants; null otherwise.
-const std::vector<Json>* Discriminator(const Schema& schema, const SchemaNode& object,
-                                       const std::string& name) {
-  for (const SchemaNode::Property& property : object.properties) {
-    if (property.name != name || !property.is_required) continue;
-    if (property.node == SchemaNode::kNone) return nullptr;  // required, and never written
-    int index = Resolve(schema, property.node);
-    if (index == SchemaNode::kNone) return nullptr;
-    const SchemaNode& node = NodeAt(schema, index);
-    return node.kind == Kind::kValues ? &node.values : nullptr;
-  }
-  return nullptr;
-}
-
 bool HaveNoneInCommon(const std::vector<Json>& a, const std::vector<Json>& b) {
   if (a.size() * b.size() > 1000000) return false;
   if (!WorkBudget::Spend(static_cast<int64_t>(a.size() * b.size()))) return false;
@@ -84,11 +60,16 @@ bool HaveNoneInCommon(const std::vector<Json>& a, const std::vector<Json>& b) {
   });
 }
 
+const SchemaNode::Property* FindProperty(const SchemaNode& object, const std::string& name) {
+  auto found = std::find_if(object.properties.begin(), object.properties.end(),
+                            [&name](const SchemaNode::Property& one) { return one.name == name; });
+  return found == object.properties.end() ? nullptr : &*found;
+}
+
 // Whether a member of the name is never written.
 bool NeverHas(const SchemaNode& object, const std::string& name) {
-  for (const SchemaNode::Property& property : object.properties) {
-    if (property.name == name) return property.node == SchemaNode::kNone;
-  }
+  const SchemaNode::Property* property = FindProperty(object, name);
+  if (property != nullptr) return property->node == SchemaNode::kNone;
   auto accepts = [&name](const SchemaNode::Additional& one) { return one.names->Accepts(name); };
   return object.rest == SchemaNode::kNone &&
          std::none_of(object.additional.begin(), object.additional.end(), accepts);
@@ -101,12 +82,24 @@ bool LacksRequired(const SchemaNode& object, const SchemaNode& other) {
   });
 }
 
-bool AreDisjointObjects(const Schema& schema, const SchemaNode& a, const SchemaNode& b) {
-  for (const SchemaNode::Property& property : a.properties) {
-    const std::vector<Json>* mine = Discriminator(schema, a, property.name);
-    const std::vector<Json>* theirs = Discriminator(schema, b, property.name);
-    if (mine != nullptr && theirs != nullptr && HaveNoneInCommon(*mine, *theirs)) return true;
-  }
+bool AreDisjointNodes(const Schema& schema, int a, int b, int* steps);
+
+// Whether `object` requires a member that values of `other` cannot have, or only with a value that
+// does not fit here. Then no value fits both, in whichever of them the member is optional.
+bool HasSeparator(const Schema& schema, const SchemaNode& object, const SchemaNode& other,
+                  int* steps) {
+  return std::any_of(object.properties.begin(), object.properties.end(), [&](const auto& property) {
+    if (!property.is_required || property.node == SchemaNode::kNone) return false;
+    const SchemaNode::Property* same = FindProperty(other, property.name);
+    if (same == nullptr) return other.forbids_others && NeverHas(other, property.name);
+    return same->node != SchemaNode::kNone &&
+           AreDisjointNodes(schema, property.node, same->node, steps);
+  });
+}
+
+bool AreDisjointObjects(const Schema& schema, const SchemaNode& a, const SchemaNode& b,
+                        int* steps) {
+  if (HasSeparator(schema, a, b, steps) || HasSeparator(schema, b, a, steps)) return true;
   // Members without a condition are not written but would be valid, so both directions are checked.
   return LacksRequired(a, b) && LacksRequired(b, a);
 }
@@ -132,13 +125,26 @@ bool NoneFits(const std::vector<Json>& values, const SchemaNode& node) {
   });
 }
 
-bool AreDisjointParts(const Schema& schema, const SchemaNode& a, const SchemaNode& b) {
+bool AreDisjointParts(const Schema& schema, const SchemaNode& a, const SchemaNode& b, int* steps) {
   if (a.kind == Kind::kNever || b.kind == Kind::kNever) return true;
   if (a.kind == Kind::kAny || b.kind == Kind::kAny) return false;
   if (a.kind == Kind::kValues) return NoneFits(a.values, b);
   if (b.kind == Kind::kValues) return NoneFits(b.values, a);
   if (a.kind != b.kind) return !a.is_implied && !b.is_implied;
-  return a.kind == Kind::kObject && AreDisjointObjects(schema, a, b);
+  return a.kind == Kind::kObject && AreDisjointObjects(schema, a, b, steps);
+}
+
+bool AreDisjointNodes(const Schema& schema, int a, int b, int* steps) {
+  if (!WorkBudget::Spend(20)) return false;
+  std::vector<const SchemaNode*> first, second;
+  if (!CollectParts(schema, a, steps, &first) || !CollectParts(schema, b, steps, &second)) {
+    return false;
+  }
+  return std::all_of(first.begin(), first.end(), [&](const SchemaNode* one) {
+    return std::all_of(second.begin(), second.end(), [&](const SchemaNode* other) {
+      return AreDisjointParts(schema, *one, *other, steps);
+    });
+  });
 }
 
 class EmptinessCheck {
@@ -262,17 +268,8 @@ class EmptinessCheck {
 }  // namespace
 
 bool AreDisjoint(const Schema& schema, int a, int b) {
-  int steps = 1000;
-  if (!WorkBudget::Spend(20)) return false;
-  std::vector<const SchemaNode*> first, second;
-  if (!CollectParts(schema, a, &steps, &first) || !CollectParts(schema, b, &steps, &second)) {
-    return false;
-  }
-  return std::all_of(first.begin(), first.end(), [&](const SchemaNode* one) {
-    return std::all_of(second.begin(), second.end(), [&](const SchemaNode* other) {
-      return AreDisjointParts(schema, *one, *other);
-    });
-  });
+  int steps = 5000;  // members of members, and circles
+  return AreDisjointNodes(schema, a, b, &steps);
 }
 
 bool ListValues(const Schema& schema, int index, std::vector<Json>* values) {

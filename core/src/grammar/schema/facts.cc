@@ -41,7 +41,7 @@ class Gatherer {
     MLC_RETURN_IF_ERROR(AddTypes(schema, term.path));
     MLC_RETURN_IF_ERROR(AddValues(schema, term.path));
     MLC_RETURN_IF_ERROR(AddNumbers(schema, term.path));
-    MLC_RETURN_IF_ERROR(AddTexts(schema, term.path));
+    MLC_RETURN_IF_ERROR(AddTexts(term));
     MLC_RETURN_IF_ERROR(AddArrays(term));
     return AddObjects(term);
   }
@@ -147,7 +147,9 @@ class Gatherer {
     return Status();
   }
 
-  Status AddTexts(const Json& schema, const std::string& path) {
+  Status AddTexts(const Term& term) {
+    const Json& schema = *term.schema;
+    const std::string& path = term.path;
     MLC_RETURN_IF_ERROR(Counts(schema, path, "minLength", "maxLength", kStringType,
                                &facts_.min_length, &facts_.max_length));
     for (const char* key : {"maxLength", "minLength"}) {
@@ -168,7 +170,7 @@ class Gatherer {
         continue;
       }
       std::string text = is_format ? std::string(format->pattern) : value->as_string();
-      facts_.patterns.push_back({std::move(text), where, false, is_format});
+      facts_.patterns.push_back({std::move(text), where, false, is_format, term.is_hidden});
     }
     return Status();
   }
@@ -265,7 +267,7 @@ class Gatherer {
     if (key == "pattern") {
       if (!value.is_string()) return Must(term.path, "pattern", "a string");
       Narrow(kStringType, &facts_);
-      facts_.patterns.push_back({value.as_string(), path, true, false});
+      facts_.patterns.push_back({value.as_string(), path, true, false, true});
     }
     if (IsIn(key, {"items", "contains"})) {
       Narrow(kArrayType, &facts_);

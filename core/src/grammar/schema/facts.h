@@ -19,6 +19,7 @@ struct Facts {
   struct Pattern {
     std::string text, path;
     bool negated, is_format;
+    bool is_below_not;  // such a format is never an annotation: the contrary of its contrary
   };
   struct Step {
     Decimal of;

@@ -97,6 +97,7 @@ Result<SchemaNode> SchemaReader::ReadObject(const Facts& facts) {
   node.kind = Kind::kObject;
   node.min = facts.min_members;
   node.max = facts.max_members;
+  node.forbids_others = std::any_of(facts.objects.begin(), facts.objects.end(), IsClosed);
   Members members;
   MLC_RETURN_IF_ERROR(GatherMembers(facts, &members));
   MLC_RETURN_IF_ERROR(ReadNamed(facts, &members, &node));

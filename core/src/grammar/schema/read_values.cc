@@ -189,12 +189,11 @@ Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
 // such as `date-time` beside a pattern of times without an offset, is read as one.
 Result<SchemaNode> SchemaReader::ReadWithoutFormats(const Facts& facts) {
   Facts without = facts;
-  auto is_format = [](const Facts::Pattern& pattern) { return pattern.is_format; };
-  auto first = std::find_if(facts.patterns.begin(), facts.patterns.end(), is_format);
+  auto may_go = [](const Facts::Pattern& one) { return one.is_format && !one.is_below_not; };
+  auto first = std::find_if(facts.patterns.begin(), facts.patterns.end(), may_go);
   if (first == facts.patterns.end()) return SchemaNode();
-  without.patterns.erase(
-      std::remove_if(without.patterns.begin(), without.patterns.end(), is_format),
-      without.patterns.end());
+  without.patterns.erase(std::remove_if(without.patterns.begin(), without.patterns.end(), may_go),
+                         without.patterns.end());
   std::string why = "no text of the format fits what stands beside it; it is an annotation here";
   if (told_.insert(first->path + "\n" + why).second) out_.warnings.push_back({first->path, why});
   return ReadString(without);

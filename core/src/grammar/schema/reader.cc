@@ -143,18 +143,6 @@ Result<int> SchemaReader::Read(Terms terms) {
   return node;
 }
 
-namespace {
-
-// Whether the schema itself names all members.
-bool IsClosed(const Term& term) {
-  const Json* others =
-      term.part == Term::kOwn ? term.schema->Find("additionalProperties") : nullptr;
-  bool is_closed = others != nullptr && others->is_bool() && !others->as_bool();
-  return is_closed && !term.negated && term.schema->Find("patternProperties") == nullptr;
-}
-
-}  // namespace
-
 Status SchemaReader::Fill(int node, const Terms& terms) {
   Flat flat;
   for (Term term : terms) {

@@ -56,6 +56,7 @@ struct SchemaNode {
   bool is_unique = false;  // kArray: the items differ, which the grammar does not say
   std::vector<Property> properties;
   std::vector<Additional> additional;        // their names and the properties' are all disjoint
+  bool forbids_others = false;               // other members are not only left out: they break it
   std::vector<std::pair<int, int>> implies;  // properties: the first requires the second
 };
 

@@ -35,6 +35,13 @@ bool HasInPlace(const Json& schema) {
   return false;
 }
 
+bool IsClosed(const Term& term) {
+  const Json* others =
+      term.part == Term::kOwn ? term.schema->Find("additionalProperties") : nullptr;
+  bool is_closed = others != nullptr && others->is_bool() && !others->as_bool();
+  return is_closed && !term.negated && term.schema->Find("patternProperties") == nullptr;
+}
+
 Term SubTerm(const Term& term, const Json& schema, const std::string& key, bool negated) {
   Term sub;
   sub.schema = &schema;

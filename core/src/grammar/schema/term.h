@@ -45,6 +45,8 @@ bool IsReference(const std::string& key);
 Status CheckSchemaList(const Json& list, const std::string& path);
 // Whether the schema contains other schemas for the same value.
 bool HasInPlace(const Json& schema);
+// Whether the term's own keywords name all members that a value may have.
+bool IsClosed(const Term& term);
 
 // "PATH/MEMBER", with '~' and '/' escaped as in JSON pointers.
 std::string PointerTo(const std::string& path, std::string_view member);
