@@ -2,10 +2,10 @@
 
 usage: ./dev bench switching [--model MODEL | --shape 1B] [--clients 24] [--seconds 600]
 
-Three models of the same shape (links to one prepared folder), memory for two. `--shape`: random
-weights in q4f16_1, kept under build/bench. First one client
+Three models of the same shape (links to one prepared folder), memory for two. First one client
 measures the first token of a model that is loaded, and of one that was loaded before and has left.
 Then many clients ask for the three models in turn; every answer must be whole and of its model.
+`--shape`: random weights in q4f16_1, kept under build/bench.
 """
 
 from __future__ import annotations
@@ -101,8 +101,9 @@ def judge(http: httpx.Client, name: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", help="(default: the embedded model)")
-    parser.add_argument("--shape", choices=MODELS, help="random weights of that shape")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--model", help="(default: the embedded model)")
+    which.add_argument("--shape", choices=MODELS, help="random weights of that shape")
     parser.add_argument("--clients", type=int, default=24)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--rounds", type=int, default=15)

@@ -60,8 +60,9 @@ constexpr std::chrono::seconds kPriorityWorth{10};
 constexpr std::chrono::seconds kTurnWorth{30};
 // A turn's tokens: many enough that it costs little to compute again what the prefix cache lost.
 constexpr int kTurnTokens = 64;
-// Its later turns are longer, as in a multilevel feedback queue: it gives way to new requests at
-// once anyway, and each change of places between long answers costs pages that are computed again.
+// A request's later turns are longer, as in a multilevel feedback queue: it gives way to new
+// requests at once anyway, and each change of places between long answers costs pages that are
+// computed again.
 constexpr int kLaterTurnTokens = 256;
 
 // Whether the sequence has generated a turn's tokens.

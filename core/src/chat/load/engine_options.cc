@@ -74,7 +74,7 @@ ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64
       break;
   }
   int64_t tokens = std::min<int64_t>(context, 8192);
-  // All sequences share the pages. But each has a recurrent state of its own.
+  // All sequences share the pages; a recurrent state belongs to one sequence.
   int sequences = model.state_bytes > 0 ? 4 : 16;
   return {std::min(sequences, model.max_batch_size), tokens, std::min(chunk, tokens)};
 }
