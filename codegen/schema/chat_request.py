@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from codegen.schema import metrics, queueing
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
-from codegen.schema.messages import ChatCompletionMessage
+from codegen.schema.messages import ChatCompletionContentPartText, ChatCompletionMessage
 from codegen.schema.response_format import ResponseFormat
 from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tools import ChatCompletionTool, ToolChoice
@@ -40,6 +40,22 @@ class ReasoningEffort(ClosedEnum):
     MEDIUM = "medium", "As it was trained to."
     HIGH = "high", "Long."
     XHIGH = "xhigh", "Longer."
+
+
+class ChatCompletionPredictionText(OneOf):
+    """A predicted text, whole or in parts."""
+
+    root: (
+        Annotated[str, Case("text")]
+        | Annotated[list[ChatCompletionContentPartText], Field(min_length=1), Case("parts")]
+    )
+
+
+class ChatCompletionPrediction(Model):
+    """A text that the answer probably resembles, such as a file before a small change."""
+
+    type: Literal["content"] = field(..., "The kind of prediction.")
+    content: ChatCompletionPredictionText = field(..., "The text.")
 
 
 class SpecialRequest(ClosedEnum):
@@ -159,7 +175,11 @@ class ChatCompletionRequest(SamplingFields):
         None, "The kinds of output that are asked for; only `text` is offered."
     )
     audio: AnyJson | None = field(None, "How spoken output sounds; spoken output is not offered.")
-    prediction: AnyJson | None = field(None, "A text that the answer will resemble; not offered.")
+    prediction: ChatCompletionPrediction | None = field(
+        None,
+        "A text that the answer will resemble. It makes the answer faster where the two agree, "
+        "and never changes it.",
+    )
     web_search_options: AnyJson | None = field(None, "A search of the web; not offered.")
     functions: AnyJson | None = field(None, "The older form of `tools`; use that.")
     function_call: AnyJson | None = field(None, "The older form of `tool_choice`; use that.")

@@ -101,10 +101,16 @@ class CompletionTokensDetails(Model):
         None, "How many the model spent thinking.", unit="tokens", ge=0
     )
     accepted_prediction_tokens: int | None = field(
-        None, "How many were drafted and accepted.", unit="tokens", ge=0
+        None,
+        "How many came from the request's `prediction`. Absent without one.",
+        unit="tokens",
+        ge=0,
     )
     rejected_prediction_tokens: int | None = field(
-        None, "How many were drafted and rejected.", unit="tokens", ge=0
+        None,
+        "How many of the `prediction` were tried and differ from the answer. Absent without one.",
+        unit="tokens",
+        ge=0,
     )
 
 

@@ -82,8 +82,8 @@ def timings_per_token() -> Any:
     )
 
 
-class JumpForwardMetrics(Model):
-    """How often text that a grammar forces saved a step."""
+class KnownTextMetrics(Model):
+    """How often a text that was known ahead saved a step."""
 
     draft_count: int = field(..., "Tokens of such text that were computed ahead.", ge=0)
     accept_count: int = field(..., "Of them those that the model chose: each saved a step.", ge=0)
@@ -163,8 +163,11 @@ class EngineMetrics(Model):
     last_finished_request: RequestMetrics | None = field(
         None, "Measurements of the request that ended last."
     )
-    jump_forward: JumpForwardMetrics | None = field(
+    jump_forward: KnownTextMetrics | None = field(
         None, "How often text that a grammar forces saved a step."
+    )
+    prediction: KnownTextMetrics | None = field(
+        None, "How often a request's `prediction` saved a step."
     )
     spec_decode: SpecDecodeMetrics | None = field(None, "How speculative decoding fares.")
     decode_time_by_batch_size: AnyObject | None = field(

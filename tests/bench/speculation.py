@@ -1,11 +1,14 @@
 """Speculative decoding on the default model: acceptance and speed beside decoding without.
 
-usage: ./dev bench speculation [--draft QUANTIZATION] [--tokens 96] [--runs 3]
+usage: ./dev bench speculation [--draft QUANTIZATION] [--tokens 96] [--runs 3] [--predictions]
 
 Each way answers the same prompts, one at a time and in turn, so that a busy machine slows all of
 them alike; medians of the decode speed. Answers that differ from those without speculation are an
 error. `--draft q4f16_1` adds the model itself in another quantization as its own draft: high
 acceptance at the full price of a draft, a case where adaptive lengths must know when to stop.
+
+`--predictions` measures the request's `prediction` instead, on an editing task: without it, with
+the exact answer, with one where two names of the program are others, with a text that never fits.
 """
 
 from __future__ import annotations
@@ -29,11 +32,31 @@ PROMPTS = {
 }
 
 
-def answer(engine: MLCEngine, prompt: str, tokens: int, temperature: float) -> tuple[str, float]:
+PROGRAM = '''class Cart:
+    """The articles that a customer wants to buy."""
+
+    def __init__(self, customer):
+        self.customer = customer
+        self.items = []
+        self.discount = 0.0
+
+    def add(self, name, price, count=1):
+        self.items.append({"name": name, "price": price, "count": count})
+
+    def total(self):
+        price = sum(item["price"] * item["count"] for item in self.items)
+        return price * (1 - self.discount)
+'''
+
+
+def answer(
+    engine: MLCEngine, prompt: str, tokens: int, temperature: float, prediction: str | None = None
+) -> tuple[str, float]:
     result = engine.chat.completions.create(
         messages=[{"role": "user", "content": prompt}],
         temperature=temperature, seed=1, max_tokens=tokens,
         debug_config={"ignore_eos": True},
+        prediction={"type": "content", "content": prediction} if prediction else None,
     )  # fmt: skip
     speed = engine.metrics()["last_finished_request"]["decode_tokens_per_s"]
     return result.choices[0].message.content or "", float(speed)
@@ -61,12 +84,36 @@ def ways(draft: str | None) -> dict[str, dict[str, Any]]:
     return found
 
 
+def compare_predictions(tokens: int, runs: int) -> None:
+    model = resolve_model(None, quantization="q4f32_1")
+    prompt = f"Repeat this program, without any words before it:\n\n{PROGRAM}"
+    with MLCEngine(model.folder, model_lib=model.model_lib, mode="interactive") as engine:
+        text, _ = answer(engine, prompt, tokens, 0.0)
+        edited = text.replace("price", "amount").replace("customer", "client")
+        predictions = {"none": None, "exact": text, "edited": edited, "wrong": "tea, " * tokens}
+        speeds: dict[str, list[float]] = {name: [] for name in predictions}
+        for _ in range(runs):
+            for name, prediction in predictions.items():
+                found, speed = answer(engine, prompt, tokens, 0.0, prediction)
+                if found != text:
+                    raise SystemExit(f"prediction '{name}' changed the answer")
+                speeds[name].append(speed)
+        counts = engine.metrics()["prediction"]
+    print(f"decode tok/s, {tokens} tokens, median of {runs}")
+    for name, found in speeds.items():
+        print(f"prediction {name:8} {statistics.median(found):8.1f}")
+    print(f"{counts['accept_count']} of {counts['draft_count']} drafts accepted")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draft")
     parser.add_argument("--tokens", type=int, default=96)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--predictions", action="store_true")
     args = parser.parse_args()
+    if args.predictions:
+        return compare_predictions(args.tokens, args.runs)
     model = resolve_model(None, quantization="q4f32_1")
     engines = {
         name: MLCEngine(

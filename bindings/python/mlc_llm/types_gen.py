@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: df274cd257751af9
+# Schema hash: 26fd479855612250
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -51,6 +51,8 @@ __all__ = [
     "SpecialRequest",
     "GrammarExecutionMode",
     "DebugConfigParam",
+    "ChatCompletionPredictionTextParam",
+    "ChatCompletionPredictionParam",
     "ChatCompletionCommonParams",
     "ChatCompletionCreateParams",
     "ChatCompletionRequestParam",
@@ -128,7 +130,7 @@ __all__ = [
     "ModelList",
     "DeviceProbe",
     "RequestMetrics",
-    "JumpForwardMetrics",
+    "KnownTextMetrics",
     "SpecDecodeMetrics",
     "EngineMetrics",
     "Plan",
@@ -137,7 +139,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "df274cd257751af9"
+SCHEMA_HASH = "26fd479855612250"
 
 
 class _Model(BaseModel):
@@ -536,6 +538,20 @@ class DebugConfigParam(TypedDict, total=False):
     """How a grammar is followed. Default: `jump_forward`."""
 
 
+ChatCompletionPredictionTextParam: TypeAlias = str | Sequence[ChatCompletionContentPartTextParam]
+"""A predicted text, whole or in parts."""
+
+
+class ChatCompletionPredictionParam(TypedDict, total=False):
+    """A text that the answer probably resembles, such as a file before a small change."""
+
+    type: Required[Literal["content"]]
+    """The kind of prediction."""
+
+    content: Required[ChatCompletionPredictionTextParam]
+    """The text."""
+
+
 class ChatCompletionCommonParams(TypedDict, total=False):
     """A conversation, and how the model is to continue it."""
 
@@ -732,8 +748,10 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     audio: object | None
     """How spoken output sounds; spoken output is not offered."""
 
-    prediction: object | None
-    """A text that the answer will resemble; not offered."""
+    prediction: ChatCompletionPredictionParam | None
+    """A text that the answer will resemble. It makes the answer faster where the two agree, and
+    never changes it.
+    """
 
     web_search_options: object | None
     """A search of the web; not offered."""
@@ -1545,10 +1563,14 @@ class CompletionTokensDetails(_Model):
     """How many the model spent thinking. Range: at least 0. Unit: tokens."""
 
     accepted_prediction_tokens: int | None = None
-    """How many were drafted and accepted. Range: at least 0. Unit: tokens."""
+    """How many came from the request's `prediction`. Absent without one. Range: at least 0.
+    Unit: tokens.
+    """
 
     rejected_prediction_tokens: int | None = None
-    """How many were drafted and rejected. Range: at least 0. Unit: tokens."""
+    """How many of the `prediction` were tried and differ from the answer. Absent without one.
+    Range: at least 0. Unit: tokens.
+    """
 
 
 class CompletionUsageExtra(_Measurements):
@@ -2149,8 +2171,8 @@ class RequestMetrics(_Model):
     """From the request to its last token. Range: at least 0. Unit: seconds."""
 
 
-class JumpForwardMetrics(_Model):
-    """How often text that a grammar forces saved a step."""
+class KnownTextMetrics(_Model):
+    """How often a text that was known ahead saved a step."""
 
     draft_count: int
     """Tokens of such text that were computed ahead. Range: at least 0."""
@@ -2244,8 +2266,11 @@ class EngineMetrics(_Model):
     last_finished_request: RequestMetrics | None = None
     """Measurements of the request that ended last."""
 
-    jump_forward: JumpForwardMetrics | None = None
+    jump_forward: KnownTextMetrics | None = None
     """How often text that a grammar forces saved a step."""
+
+    prediction: KnownTextMetrics | None = None
+    """How often a request's `prediction` saved a step."""
 
     spec_decode: SpecDecodeMetrics | None = None
     """How speculative decoding fares."""

@@ -71,11 +71,9 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
   MLC_RETURN_IF_ERROR(model->AllocateStates(NumStates(options, info)));
   std::unique_ptr<Engine> engine(
       new Engine(std::move(model), std::move(tokenizer), options, num_pages, max_length));
-  if (drafter != nullptr || options.jump_forward) {
-    const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
-    engine->speculator_ =
-        std::make_unique<Speculator>(std::move(drafter), options.draft_shape, jumps);
-  }
+  const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
+  engine->speculator_ =
+      std::make_unique<Speculator>(std::move(drafter), options.draft_shape, jumps);
   return engine;
 }
 
@@ -107,18 +105,18 @@ Metrics Engine::metrics() const {
   metrics.num_running = static_cast<int>(running_.size());
   metrics.num_waiting = static_cast<int>(waiting_.size() + paused_.size());
   metrics.num_queued = num_queued_;
-  if (speculator_ != nullptr) metrics.speculation = speculator_->metrics();
+  metrics.speculation = speculator_->metrics();
   return metrics;
 }
 
 void Engine::ResetMetrics() {
   metrics_ = Metrics();
-  if (speculator_ != nullptr) speculator_->ResetMetrics();
+  speculator_->ResetMetrics();
 }
 
 void Engine::ClearPrefixCache() {
   cache_.ClearPrefixes();
-  if (speculator_ != nullptr) speculator_->Clear();
+  speculator_->Clear();
 }
 
 void Engine::Retire(const Sequence& sequence) {
@@ -202,13 +200,11 @@ void Engine::Step() {
 }
 
 Status Engine::Run(std::vector<StepItem>* step_items) {
-  Clock::time_point begin = Clock::now(), drafted = begin;
-  if (speculator_ != nullptr) {
-    // recurrent states do not branch
-    int max_sequences = cache_.has_states() ? 0 : info().max_batch_size;
-    speculator_->AddDrafts({limits_.max_rows, max_sequences, max_length_}, cache_, step_items);
-    drafted = Clock::now();
-  }
+  Clock::time_point begin = Clock::now();
+  // recurrent states do not branch
+  int max_sequences = cache_.has_states() ? 0 : info().max_batch_size;
+  speculator_->AddDrafts({limits_.max_rows, max_sequences, max_length_}, cache_, step_items);
+  Clock::time_point drafted = Clock::now();
   const std::vector<StepItem>& items = *step_items;
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));
   batch.keeps_logits = device_choice_.IsFor(items);
@@ -245,9 +241,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
   if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);
   if (trace_ != nullptr) trace_->Stepped(items, begin, Clock::now());
-  if (speculator_ != nullptr) {
-    speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));
-  }
+  speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));
   MLC_RETURN_IF_ERROR(RunHead(items));
   EmitEmbeddings(items);
   Settle(commits);

@@ -180,7 +180,7 @@ class Engine {
   Metrics metrics_;
   MaskFiller mask_filler_;
   std::unique_ptr<Trace> trace_;
-  std::unique_ptr<Speculator> speculator_;  // null: one token for each sequence and step
+  std::unique_ptr<Speculator> speculator_;
 };
 
 }  // namespace mlc

@@ -14,6 +14,10 @@ Usage MakeUsage(const RequestState& request) {
   usage.completion_tokens = request.completion_tokens;
   usage.reasoning_tokens = request.reasoning_tokens;
   usage.cached_tokens = request.cached_tokens.value_or(0);
+  if (!request.request.prediction.empty()) {
+    usage.accepted_prediction_tokens = request.accepted_prediction_tokens;
+    usage.rejected_prediction_tokens = request.rejected_prediction_tokens;
+  }
   usage.end_to_end_s = SecondsBetween(request.request.received, now);
   if (request.first_token) {
     usage.ttft_s = SecondsBetween(request.request.received, *request.first_token);

@@ -43,6 +43,7 @@ struct Request {
   std::vector<std::string> stop_strings;
   std::vector<int32_t> stop_token_ids;
   std::optional<Grammar> grammar;     // the answer must follow it
+  std::vector<int32_t> prediction;    // a text that the answer probably resembles; may be empty
   std::vector<int32_t> shown_tokens;  // special tokens whose text is kept in the answer's text
   std::optional<Thinking> thinking;
   std::optional<Pooling> pooling;  // a vector of the prompt is wanted instead of an answer
@@ -91,10 +92,13 @@ struct Usage {
   int completion_tokens = 0;  // of all choices, with stop tokens
   int cached_tokens = 0;
   int reasoning_tokens = 0;  // of `completion_tokens`; 0 for a model without thoughts
-  double ttft_s = 0;         // from the request's arrival to its first token
-  double prefill_s = 0;      // from its first row to its first token
-  double decode_s = 0;       // from its first token to its last
-  double end_to_end_s = 0;   // from the request's arrival to its end
+  // tokens of the request's prediction that were drafted: accepted ones, and the others; set if the
+  // request has a prediction
+  std::optional<int> accepted_prediction_tokens, rejected_prediction_tokens;
+  double ttft_s = 0;        // from the request's arrival to its first token
+  double prefill_s = 0;     // from its first row to its first token
+  double decode_s = 0;      // from its first token to its last
+  double end_to_end_s = 0;  // from the request's arrival to its end
 
   // How much of the prompt the model read, and how fast.
   int prefill_tokens() const { return prompt_tokens - cached_tokens; }

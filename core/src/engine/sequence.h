@@ -2,6 +2,7 @@
 #ifndef MLC_ENGINE_SEQUENCE_H_
 #define MLC_ENGINE_SEQUENCE_H_
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ struct RequestState {
   std::vector<Delta> deltas;  // published, but not sent yet
   std::vector<GeneratedToken> prompt_scores;  // with `prompt_logprobs`: complete, but not sent yet
   int completion_tokens = 0, reasoning_tokens = 0;
+  int accepted_prediction_tokens = 0, rejected_prediction_tokens = 0;
   // tokens of the prompt that the prefix cache held; set at admission
   std::optional<int> cached_tokens;
   bool held = false;     // waits until its grammar is compiled
@@ -39,8 +41,16 @@ struct RequestState {
   std::optional<Clock::time_point> first_row, first_token;
 };
 
-// How many recent drafts were accepted. A draft counts as tried only if all drafts before it were
-// accepted.
+// Where the drafts of a sequence in a step come from.
+enum class DraftSource {
+  kForced,      // the text that a grammar forces
+  kPrediction,  // the request's prediction
+  kDrafter,
+};
+constexpr size_t kNumDraftSources = 3;
+
+// How many recent drafts of one source were accepted. A draft counts as tried only if all drafts
+// before it were accepted.
 struct DraftRecord {
   struct Count {
     double tried = 0, accepted = 0;
@@ -68,8 +78,8 @@ class Sequence {
   std::vector<LogitChange> Changes(int vocab_size) const;
   std::optional<Clock::time_point> preempted_at;  // the last time; empty: never
   int turn_begin = 0;                             // number of tokens at the beginning of its turn
-  int num_computed = 0;                   // number of tokens whose keys and values are in the cache
-  DraftRecord draft_record, jump_record;  // of a drafter's drafts, and of forced drafts
+  int num_computed = 0;  // number of tokens whose keys and values are in the cache
+  std::array<DraftRecord, kNumDraftSources> draft_records;
 
   // Whether the request wants a vector. Then nothing is generated.
   bool is_pooled() const { return pooler_.has_value(); }

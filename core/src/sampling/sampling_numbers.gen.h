@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 #ifndef MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 #define MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -122,6 +122,11 @@ void VisitMembers(const DebugConfig& object, Visit&& visit) {
   visit("pinned_system_prompt", object.pinned_system_prompt);
   visit("special_request", object.special_request);
   visit("grammar_execution_mode", object.grammar_execution_mode);
+}
+template <typename Visit>
+void VisitMembers(const ChatCompletionPrediction& object, Visit&& visit) {
+  visit("type", object.kType);
+  visit("content", object.content);
 }
 template <typename Visit>
 void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
@@ -605,7 +610,7 @@ void VisitMembers(const RequestMetrics& object, Visit&& visit) {
   visit("end_to_end_latency_s", object.end_to_end_latency_s);
 }
 template <typename Visit>
-void VisitMembers(const JumpForwardMetrics& object, Visit&& visit) {
+void VisitMembers(const KnownTextMetrics& object, Visit&& visit) {
   visit("draft_count", object.draft_count);
   visit("accept_count", object.accept_count);
 }
@@ -641,6 +646,7 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("num_failed_requests", object.num_failed_requests);
   visit("last_finished_request", object.last_finished_request);
   visit("jump_forward", object.jump_forward);
+  visit("prediction", object.prediction);
   visit("spec_decode", object.spec_decode);
   visit("decode_time_by_batch_size", object.decode_time_by_batch_size);
   visit("draft_time_by_batch_size", object.draft_time_by_batch_size);
@@ -711,6 +717,10 @@ inline const char* HeldVariant(const ResponseFormat& held) {
                                            "regex", "grammar",     "structural_tag"};
   return kNames[held.value.index()];
 }
+inline const char* HeldVariant(const ChatCompletionPredictionText& held) {
+  static constexpr const char* kNames[] = {"text", "parts"};
+  return kNames[held.value.index()];
+}
 inline const char* HeldVariant(const PromptItem& held) {
   static constexpr const char* kNames[] = {"text", "token", "tokens"};
   return kNames[held.value.index()];
@@ -751,6 +761,7 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "StructuralTag") return act(StructuralTag()), true;
   if (name == "ResponseFormatStructuralTag") return act(ResponseFormatStructuralTag()), true;
   if (name == "DebugConfig") return act(DebugConfig()), true;
+  if (name == "ChatCompletionPrediction") return act(ChatCompletionPrediction()), true;
   if (name == "ChatCompletionRequest") return act(ChatCompletionRequest()), true;
   if (name == "CompletionRequest") return act(CompletionRequest()), true;
   if (name == "EmbeddingRequest") return act(EmbeddingRequest()), true;
@@ -805,7 +816,7 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "ModelList") return act(ModelList()), true;
   if (name == "DeviceProbe") return act(DeviceProbe()), true;
   if (name == "RequestMetrics") return act(RequestMetrics()), true;
-  if (name == "JumpForwardMetrics") return act(JumpForwardMetrics()), true;
+  if (name == "KnownTextMetrics") return act(KnownTextMetrics()), true;
   if (name == "SpecDecodeMetrics") return act(SpecDecodeMetrics()), true;
   if (name == "EngineMetrics") return act(EngineMetrics()), true;
   if (name == "Plan") return act(Plan()), true;

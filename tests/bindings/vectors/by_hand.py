@@ -118,7 +118,6 @@ VALUES: list[tuple[str, str, str, Any]] = [
         said(
             "x",
             audio=[],
-            prediction="text",
             web_search_options=1,
             functions=False,
             function_call={},
@@ -630,11 +629,19 @@ FAULTS: list[tuple[str, str, str, str | None, str]] = [
         "unsupported_parameter",
     ),
     (
-        "a prediction",
+        "a prediction of another kind",
         BAD,
-        '{"messages": [{"role": "user", "content": "x"}], "prediction": {}}',
+        '{"messages": [{"role": "user", "content": "x"}], "prediction": {"type": "tokens"}}',
+        "prediction.type",
+        "invalid_value",
+    ),
+    (
+        "a prediction beyond the context window",
+        BAD,
+        '{"messages": [{"role": "user", "content": "x"}], '
+        '"prediction": {"type": "content", "content": "' + "x" * 33000 + '"}}',
         "prediction",
-        "unsupported_parameter",
+        "context_length_exceeded",
     ),
     (
         "a search of the web",

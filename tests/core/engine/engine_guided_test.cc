@@ -78,8 +78,8 @@ TEST(GuidedEngine, ForcedTextComputedAheadChangesNothing) {
       EXPECT_TRUE(with.outcomes[id].status.ok()) << with.outcomes[id].status.message();
       EXPECT_EQ(with.outcomes[id].choices, without.outcomes[id].choices) << id;
     }
-    EXPECT_GT(with.metrics.speculation.jump_accept_count, 0);
-    EXPECT_EQ(without.metrics.speculation.jump_count, 0);
+    EXPECT_GT(with.metrics.speculation.jump_forward.accepted, 0);
+    EXPECT_EQ(without.metrics.speculation.jump_forward.drafts, 0);
     EXPECT_LT(with.metrics.num_steps, without.metrics.num_steps);
   }
 }

@@ -47,6 +47,46 @@ def test_answers_are_those_without_speculation() -> None:
         assert texts == plain
 
 
+def test_a_prediction_changes_no_answer_and_is_counted(default_model) -> None:
+    with MLCEngine(default_model.folder, model_lib=default_model.model_lib) as engine:
+
+        def ask(prediction: object = None) -> object:
+            return engine.chat.completions.create(
+                messages=HELLO, temperature=0, max_tokens=60, prediction=prediction
+            )
+
+        plain = ask()
+        text = plain.choices[0].message.content
+        assert plain.usage.completion_tokens_details is None
+        parts = [{"type": "text", "text": half} for half in (text[:20], text[20:])]
+        for content in (text, parts, "5"):
+            answer = ask({"type": "content", "content": content})
+            details = answer.usage.completion_tokens_details
+            assert answer.choices[0].message.content == text
+            counted = (details.accepted_prediction_tokens, details.rejected_prediction_tokens)
+            if content == "5":
+                assert counted == (0, 0)
+            else:
+                assert 0 < counted[0] < answer.usage.completion_tokens
+        assert engine.metrics()["prediction"]["accept_count"] > 0
+
+
+@pytest.mark.parametrize(
+    ("prediction", "param"),
+    [
+        ({"type": "content"}, "prediction.content"),
+        ({"type": "content", "content": []}, "prediction.content"),
+        ({"type": "content", "content": [{"type": "image_url"}]}, "prediction.content"),
+        ({"type": "tokens", "content": "x"}, "prediction.type"),
+        ({"type": "content", "content": "x" * 100_000}, "prediction"),
+    ],
+)
+def test_predictions_that_are_none_are_refused(prediction: dict, param: str) -> None:
+    with MLCEngine(FAKE, device="fake") as engine, pytest.raises(InvalidRequestError) as error:
+        engine.chat.completions.create(messages=HELLO, prediction=prediction)
+    assert error.value.param.startswith(param)
+
+
 def test_metrics_have_mlc_llm_s_names() -> None:
     config = EngineConfig(
         speculative_mode="small_draft", additional_models=[str(FAKE)], spec_draft_length=3

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: df274cd257751af9
+# Schema hash: 26fd479855612250
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -232,7 +232,8 @@ class ChatCompletions(ABC):
         service_tier: A service's price class; it has no effect.
         modalities: The kinds of output that are asked for; only `text` is offered.
         audio: How spoken output sounds; spoken output is not offered.
-        prediction: A text that the answer will resemble; not offered.
+        prediction: A text that the answer will resemble. It makes the answer faster where the two
+            agree, and never changes it.
         web_search_options: A search of the web; not offered.
         functions: The older form of `tools`; use that.
         function_call: The older form of `tool_choice`; use that.
@@ -389,7 +390,8 @@ class AsyncChatCompletions(ABC):
         service_tier: A service's price class; it has no effect.
         modalities: The kinds of output that are asked for; only `text` is offered.
         audio: How spoken output sounds; spoken output is not offered.
-        prediction: A text that the answer will resemble; not offered.
+        prediction: A text that the answer will resemble. It makes the answer faster where the two
+            agree, and never changes it.
         web_search_options: A search of the web; not offered.
         functions: The older form of `tools`; use that.
         function_call: The older form of `tool_choice`; use that.

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: df274cd257751af9
+# Schema hash: 26fd479855612250
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

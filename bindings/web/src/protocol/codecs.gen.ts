@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -217,6 +217,16 @@ export const DebugConfig: Codec<types.DebugConfig> = struct([
   defaulted("grammar_execution_mode", GrammarExecutionMode, "jump_forward"),
 ]);
 
+export const ChatCompletionPredictionText: Codec<types.ChatCompletionPredictionText> = either([
+  variant("text", "string", text),
+  variant("parts", "array", list(ChatCompletionContentPartText)),
+]);
+
+export const ChatCompletionPrediction: Codec<types.ChatCompletionPrediction> = struct([
+  required("type", constant("content")),
+  required("content", ChatCompletionPredictionText),
+]);
+
 export const ChatCompletionRequest: Codec<types.ChatCompletionRequest> = struct([
   required("messages", list(ChatCompletionMessage)),
   optional("model", text),
@@ -265,7 +275,7 @@ export const ChatCompletionRequest: Codec<types.ChatCompletionRequest> = struct(
   optional("service_tier", text),
   optional("modalities", list(text)),
   optional("audio", anything),
-  optional("prediction", anything),
+  optional("prediction", ChatCompletionPrediction),
   optional("web_search_options", anything),
   optional("functions", anything),
   optional("function_call", anything),
@@ -795,7 +805,7 @@ export const RequestMetrics: Codec<types.RequestMetrics> = struct([
   optional("end_to_end_latency_s", float),
 ]);
 
-export const JumpForwardMetrics: Codec<types.JumpForwardMetrics> = struct([
+export const KnownTextMetrics: Codec<types.KnownTextMetrics> = struct([
   required("draft_count", whole),
   required("accept_count", whole),
 ]);
@@ -830,7 +840,8 @@ export const EngineMetrics: Codec<types.EngineMetrics> = struct([
   optional("num_finished_requests", whole),
   optional("num_failed_requests", whole),
   optional("last_finished_request", RequestMetrics),
-  optional("jump_forward", JumpForwardMetrics),
+  optional("jump_forward", KnownTextMetrics),
+  optional("prediction", KnownTextMetrics),
   optional("spec_decode", SpecDecodeMetrics),
   optional("decode_time_by_batch_size", object),
   optional("draft_time_by_batch_size", object),

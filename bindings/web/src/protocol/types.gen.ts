@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "df274cd257751af9";
+export const SCHEMA_HASH = "26fd479855612250";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -332,6 +332,19 @@ export interface DebugConfig {
   grammar_execution_mode?: GrammarExecutionMode | null;
 }
 
+/** A predicted text, whole or in parts. */
+export type ChatCompletionPredictionText =
+  | string
+  | ChatCompletionContentPartText[];
+
+/** A text that the answer probably resembles, such as a file before a small change. */
+export interface ChatCompletionPrediction {
+  /** The kind of prediction. */
+  type: "content";
+  /** The text. */
+  content: ChatCompletionPredictionText;
+}
+
 /** A conversation, and how the model is to continue it. */
 export interface ChatCompletionRequest {
   /** The conversation so far, oldest first. Items: at least 1. */
@@ -510,8 +523,11 @@ export interface ChatCompletionRequest {
   modalities?: string[] | null;
   /** How spoken output sounds; spoken output is not offered. */
   audio?: unknown | null;
-  /** A text that the answer will resemble; not offered. */
-  prediction?: unknown | null;
+  /**
+   * A text that the answer will resemble. It makes the answer faster where the two agree, and never
+   * changes it.
+   */
+  prediction?: ChatCompletionPrediction | null;
   /** A search of the web; not offered. */
   web_search_options?: unknown | null;
   /** The older form of `tools`; use that. */
@@ -1163,9 +1179,15 @@ export interface PromptTokensDetails {
 export interface CompletionTokensDetails {
   /** How many the model spent thinking. Range: at least 0. Unit: tokens. */
   reasoning_tokens?: number;
-  /** How many were drafted and accepted. Range: at least 0. Unit: tokens. */
+  /**
+   * How many came from the request's `prediction`. Absent without one. Range: at least 0. Unit:
+   * tokens.
+   */
   accepted_prediction_tokens?: number;
-  /** How many were drafted and rejected. Range: at least 0. Unit: tokens. */
+  /**
+   * How many of the `prediction` were tried and differ from the answer. Absent without one. Range:
+   * at least 0. Unit: tokens.
+   */
   rejected_prediction_tokens?: number;
 }
 
@@ -1639,8 +1661,8 @@ export interface RequestMetrics {
   end_to_end_latency_s?: number;
 }
 
-/** How often text that a grammar forces saved a step. */
-export interface JumpForwardMetrics {
+/** How often a text that was known ahead saved a step. */
+export interface KnownTextMetrics {
   /** Tokens of such text that were computed ahead. Range: at least 0. */
   draft_count: number;
   /** Of them those that the model chose: each saved a step. Range: at least 0. */
@@ -1706,7 +1728,9 @@ export interface EngineMetrics {
   /** Measurements of the request that ended last. */
   last_finished_request?: RequestMetrics;
   /** How often text that a grammar forces saved a step. */
-  jump_forward?: JumpForwardMetrics;
+  jump_forward?: KnownTextMetrics;
+  /** How often a request's `prediction` saved a step. */
+  prediction?: KnownTextMetrics;
   /** How speculative decoding fares. */
   spec_decode?: SpecDecodeMetrics;
   /** The time of a decode step by the number of sequences in it. Unit: seconds. */

@@ -40,8 +40,11 @@ protocol::CompletionUsage ToProtocol(const Usage& usage, bool with_extra) {
   out.completion_tokens = usage.completion_tokens;
   out.total_tokens = usage.prompt_tokens + usage.completion_tokens;
   out.prompt_tokens_details.emplace().cached_tokens = usage.cached_tokens;
-  if (usage.reasoning_tokens > 0) {
-    out.completion_tokens_details.emplace().reasoning_tokens = usage.reasoning_tokens;
+  if (usage.reasoning_tokens > 0 || usage.accepted_prediction_tokens) {
+    protocol::CompletionTokensDetails& details = out.completion_tokens_details.emplace();
+    if (usage.reasoning_tokens > 0) details.reasoning_tokens = usage.reasoning_tokens;
+    details.accepted_prediction_tokens = usage.accepted_prediction_tokens;
+    details.rejected_prediction_tokens = usage.rejected_prediction_tokens;
   }
   if (with_extra) out.extra = protocol::CompletionUsageExtra::Parse(UsageExtra(usage)).value();
   return out;

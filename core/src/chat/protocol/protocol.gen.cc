@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -557,6 +557,37 @@ Json DebugConfig::ToJson() const {
       .Optional("special_request", special_request)
       .Required("grammar_execution_mode", grammar_execution_mode)
       .Finish();
+}
+
+Result<ChatCompletionPredictionText> ChatCompletionPredictionText::Parse(const Json& json,
+                                                                         const wire::Path& path) {
+  ChatCompletionPredictionText out;
+  if (json.is_string()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::string>(json, path, wire::Limits(), &out));
+    return out;
+  }
+  if (json.is_array()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::vector<ChatCompletionContentPartText>>(
+        json, path, wire::Limits().MinItems(1), &out));
+    return out;
+  }
+  return wire::WrongType(json, path, "one of a string or an array");
+}
+
+Json ChatCompletionPredictionText::ToJson() const { return wire::WriteHeld(value); }
+
+Result<ChatCompletionPrediction> ChatCompletionPrediction::Parse(const Json& json,
+                                                                 const wire::Path& path) {
+  ChatCompletionPrediction out;
+  wire::ObjectReader reader(json, path);
+  reader.Constant("type", "content");
+  reader.Required("content", &out.content);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json ChatCompletionPrediction::ToJson() const {
+  return wire::ObjectWriter().Constant("type", "content").Required("content", content).Finish();
 }
 
 Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
@@ -2011,8 +2042,8 @@ Json RequestMetrics::ToJson() const {
       .Finish();
 }
 
-Result<JumpForwardMetrics> JumpForwardMetrics::Parse(const Json& json, const wire::Path& path) {
-  JumpForwardMetrics out;
+Result<KnownTextMetrics> KnownTextMetrics::Parse(const Json& json, const wire::Path& path) {
+  KnownTextMetrics out;
   wire::ObjectReader reader(json, path);
   reader.Required("draft_count", &out.draft_count, wire::Limits().AtLeast(0));
   reader.Required("accept_count", &out.accept_count, wire::Limits().AtLeast(0));
@@ -2020,7 +2051,7 @@ Result<JumpForwardMetrics> JumpForwardMetrics::Parse(const Json& json, const wir
   return out;
 }
 
-Json JumpForwardMetrics::ToJson() const {
+Json KnownTextMetrics::ToJson() const {
   return wire::ObjectWriter()
       .Required("draft_count", draft_count)
       .Required("accept_count", accept_count)
@@ -2077,6 +2108,7 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("num_failed_requests", &out.num_failed_requests, wire::Limits().AtLeast(0));
   reader.Optional("last_finished_request", &out.last_finished_request);
   reader.Optional("jump_forward", &out.jump_forward);
+  reader.Optional("prediction", &out.prediction);
   reader.Optional("spec_decode", &out.spec_decode);
   reader.RawObject("decode_time_by_batch_size", &out.decode_time_by_batch_size);
   reader.RawObject("draft_time_by_batch_size", &out.draft_time_by_batch_size);
@@ -2109,6 +2141,7 @@ Json EngineMetrics::ToJson() const {
       .Optional("num_failed_requests", num_failed_requests)
       .Optional("last_finished_request", last_finished_request)
       .Optional("jump_forward", jump_forward)
+      .Optional("prediction", prediction)
       .Optional("spec_decode", spec_decode)
       .Optional("decode_time_by_batch_size", decode_time_by_batch_size)
       .Optional("draft_time_by_batch_size", draft_time_by_batch_size)

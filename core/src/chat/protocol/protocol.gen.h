@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "df274cd257751af9";
+inline constexpr char kSchemaHash[] = "26fd479855612250";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -500,6 +500,29 @@ struct DebugConfig {
   Json ToJson() const;
 };
 
+// A predicted text, whole or in parts.
+struct ChatCompletionPredictionText {
+  std::variant<std::string, std::vector<ChatCompletionContentPartText>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* text() const { return std::get_if<0>(&value); }
+  const std::vector<ChatCompletionContentPartText>* parts() const { return std::get_if<1>(&value); }
+
+  static Result<ChatCompletionPredictionText> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A text that the answer probably resembles, such as a file before a small change.
+struct ChatCompletionPrediction {
+  // The kind of prediction.
+  static constexpr char kType[] = "content";
+  // The text.
+  ChatCompletionPredictionText content;
+
+  static Result<ChatCompletionPrediction> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // A conversation, and how the model is to continue it.
 struct ChatCompletionRequest : SamplingFields {
   // The conversation so far, oldest first. Items: at least 1.
@@ -574,8 +597,9 @@ struct ChatCompletionRequest : SamplingFields {
   std::optional<std::vector<std::string>> modalities;
   // How spoken output sounds; spoken output is not offered.
   std::optional<Json> audio;
-  // A text that the answer will resemble; not offered.
-  std::optional<Json> prediction;
+  // A text that the answer will resemble. It makes the answer faster where the two agree, and never
+  // changes it.
+  std::optional<ChatCompletionPrediction> prediction;
   // A search of the web; not offered.
   std::optional<Json> web_search_options;
   // The older form of `tools`; use that.
@@ -1132,9 +1156,11 @@ struct PromptTokensDetails {
 struct CompletionTokensDetails {
   // How many the model spent thinking. Range: at least 0. Unit: tokens.
   std::optional<int64_t> reasoning_tokens;
-  // How many were drafted and accepted. Range: at least 0. Unit: tokens.
+  // How many came from the request's `prediction`. Absent without one. Range: at least 0. Unit:
+  // tokens.
   std::optional<int64_t> accepted_prediction_tokens;
-  // How many were drafted and rejected. Range: at least 0. Unit: tokens.
+  // How many of the `prediction` were tried and differ from the answer. Absent without one. Range:
+  // at least 0. Unit: tokens.
   std::optional<int64_t> rejected_prediction_tokens;
 
   static Result<CompletionTokensDetails> Parse(const Json& json, const wire::Path& path = {});
@@ -1696,14 +1722,14 @@ struct RequestMetrics {
   Json ToJson() const;
 };
 
-// How often text that a grammar forces saved a step.
-struct JumpForwardMetrics {
+// How often a text that was known ahead saved a step.
+struct KnownTextMetrics {
   // Tokens of such text that were computed ahead. Range: at least 0.
   int64_t draft_count = 0;
   // Of them those that the model chose: each saved a step. Range: at least 0.
   int64_t accept_count = 0;
 
-  static Result<JumpForwardMetrics> Parse(const Json& json, const wire::Path& path = {});
+  static Result<KnownTextMetrics> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 
@@ -1769,7 +1795,9 @@ struct EngineMetrics {
   // Measurements of the request that ended last.
   std::optional<RequestMetrics> last_finished_request;
   // How often text that a grammar forces saved a step.
-  std::optional<JumpForwardMetrics> jump_forward;
+  std::optional<KnownTextMetrics> jump_forward;
+  // How often a request's `prediction` saved a step.
+  std::optional<KnownTextMetrics> prediction;
   // How speculative decoding fares.
   std::optional<SpecDecodeMetrics> spec_decode;
   // The time of a decode step by the number of sequences in it. Unit: seconds.

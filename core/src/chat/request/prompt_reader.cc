@@ -74,6 +74,17 @@ Result<std::vector<int32_t>> EncodePrompt(const ModelBundle& model, const Marked
   return EncodeWithin(model, prompt.text, prompt.mark, param, add_special_tokens);
 }
 
+Result<std::vector<int32_t>> EncodePrediction(
+    const ModelBundle& model, const protocol::ChatCompletionPrediction& prediction) {
+  std::string text;
+  if (const std::string* whole = prediction.content.text()) {
+    text = *whole;
+  } else {
+    for (const auto& part : *prediction.content.parts()) text += part.text;
+  }
+  return EncodeWithin(model, text, /*mark=*/"", "prediction", /*add_special_tokens=*/false);
+}
+
 Result<std::vector<PromptText>> ReadPrompts(const ModelBundle& model, const char* field,
                                             const protocol::Prompt& prompt) {
   std::vector<PromptText> prompts;

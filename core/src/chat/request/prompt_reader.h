@@ -21,6 +21,10 @@ struct MarkedPrompt {
 Result<std::vector<int32_t>> EncodePrompt(const ModelBundle& model, const MarkedPrompt& prompt,
                                           const char* param, bool add_special_tokens = false);
 
+// Returns the tokens of a predicted answer. Errors as those of EncodePrompt.
+Result<std::vector<int32_t>> EncodePrediction(const ModelBundle& model,
+                                              const protocol::ChatCompletionPrediction& prediction);
+
 struct PromptText {
   std::vector<int32_t> tokens;  // at least one
   std::string path;             // in the request: "prompt", "prompt[2]"

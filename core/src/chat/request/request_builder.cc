@@ -37,7 +37,6 @@ Status CheckSupported(const ChatCompletionRequest& request) {
     return UnsupportedParameter("modalities", "other than ['text'] are not supported");
   }
   if (request.audio) return UnsupportedParameter("audio", "is not supported; the output is text");
-  if (request.prediction) return UnsupportedParameter("prediction", "is not supported");
   if (request.web_search_options)
     return UnsupportedParameter("web_search_options", "are not supported");
   if (request.functions) return UnsupportedParameter("functions", "were replaced by 'tools'");
@@ -152,6 +151,9 @@ Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletio
   MLC_ASSIGN_OR_RETURN(std::optional<Grammar> grammar, BuildGrammar(model, request, plan.get()));
   MLC_ASSIGN_OR_RETURN(out.request, BuildGeneration(model, GenerationFields::Of(request),
                                                     std::move(rows), std::move(grammar)));
+  if (request.prediction) {
+    MLC_ASSIGN_OR_RETURN(out.request.prediction, EncodePrediction(model, *request.prediction));
+  }
   out.request.reports_progress = request.stream && request.return_progress.value_or(false);
   if (plan->reasoning != nullptr) {
     MLC_ASSIGN_OR_RETURN(out.request.thinking,

@@ -71,19 +71,20 @@ double StepTimes::Estimate(int rows, int base) const {
 
 bool DraftPolicy::MayDraft() const { return lost_s_ <= kMayLose + kMayLoseShare * total_s_; }
 
-std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidates,
+std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
+                                     const std::vector<DraftCandidate>& candidates,
                                      double draft_seconds) const {
   std::vector<int> chosen(candidates.size(), 0);
-  int num_rows = static_cast<int>(candidates.size());
-  std::optional<double> plain = times_.Measured(num_rows);
-  if (!plain || !MayDraft()) return chosen;
+  if (candidates.empty() || !times_.Measured(step.sequences) || !MayDraft()) return chosen;
   std::priority_queue<Extra> extras;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].max_drafts > 0) extras.push({candidates[i].chances.first, i, 1});
   }
-  double tokens = num_rows, best_rate = num_rows / *plain;
+  // The drafts that the step has already were chosen, so they are counted as good ones.
+  int rows = step.sequences + step.drafts, deepest = 0;
+  double tokens = rows, best_rate = tokens / times_.Estimate(rows, step.sequences);
   std::vector<int> tried = chosen;
-  for (int rows = num_rows, deepest = 0; !extras.empty();) {
+  while (!extras.empty()) {
     Extra extra = extras.top();
     extras.pop();
     if (extra.gain < kLeastGain) break;
@@ -91,7 +92,7 @@ std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidat
     tokens += extra.gain;
     tried[extra.candidate] = extra.depth;
     deepest = std::max(deepest, extra.depth);
-    double rate = tokens / (times_.Estimate(rows, num_rows) + draft_seconds * deepest);
+    double rate = tokens / (times_.Estimate(rows, step.sequences) + draft_seconds * deepest);
     if (rate > best_rate) {
       best_rate = rate;
       chosen = tried;
@@ -104,16 +105,18 @@ std::vector<int> DraftPolicy::Choose(const std::vector<DraftCandidate>& candidat
   return chosen;
 }
 
-DraftChances DraftPolicy::Chances(const DraftRecord& record) const {
-  return {Mean(record.first, Mean(all_.first, kFirstGuess)),
-          Mean(record.next, Mean(all_.next, kFirstGuess))};
+DraftChances DraftPolicy::Chances(DraftSource source, const DraftRecord& record) const {
+  const DraftRecord& all = all_[static_cast<size_t>(source)];
+  return {Mean(record.first, Mean(all.first, kFirstGuess)),
+          Mean(record.next, Mean(all.next, kFirstGuess))};
 }
 
-void DraftPolicy::Record(int num_drafts, int num_accepted, DraftRecord* record) {
+void DraftPolicy::Record(DraftSource source, int num_drafts, int num_accepted,
+                         DraftRecord* record) {
   // The drafts behind the first refused one were not tried.
   int num_tried = std::min(num_drafts, num_accepted + 1);
   int first = std::min(1, num_tried), first_accepted = std::min(1, num_accepted);
-  for (DraftRecord* r : {record, &all_}) {
+  for (DraftRecord* r : {record, &all_[static_cast<size_t>(source)]}) {
     if (num_drafts == 0) {
       Keep(kIdle, &r->first);
       Keep(kIdle, &r->next);

@@ -7,6 +7,7 @@
 #ifndef MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
 #define MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
 
+#include <array>
 #include <map>
 #include <optional>
 #include <vector>
@@ -47,17 +48,23 @@ struct DraftCandidate {
   int rows_per_draft = 1;  // width
 };
 
+// A step that decodes: a row for each sequence, and a row for each draft that it has already.
+struct DecodeRows {
+  int sequences, drafts = 0;
+};
+
 class DraftPolicy {
  public:
-  // For each sequence of a step, how many drafts it should have, one after the other. Without
-  // drafts each sequence has one row. `draft_seconds`: the time to draft one more token for all of
-  // them; 0 when they are drafted already.
-  std::vector<int> Choose(const std::vector<DraftCandidate>& candidates,
+  // For each candidate, how many drafts its sequence should have, one after the other.
+  // `draft_seconds`: the time to draft one more token for all of them; 0 when they are drafted
+  // already.
+  std::vector<int> Choose(const DecodeRows& rows, const std::vector<DraftCandidate>& candidates,
                           double draft_seconds) const;
 
-  DraftChances Chances(const DraftRecord& record) const;
+  // `record`: of drafts of that source in one sequence.
+  DraftChances Chances(DraftSource source, const DraftRecord& record) const;
   // Records how many of a sequence's drafts in a step, one after the other, were accepted.
-  void Record(int num_drafts, int num_accepted, DraftRecord* record);
+  void Record(DraftSource source, int num_drafts, int num_accepted, DraftRecord* record);
   // Records a step that decoded `num_sequences` and yielded `num_tokens`. `seconds` is the time
   // with drafting, `model_seconds` the time without it.
   void RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
@@ -67,7 +74,7 @@ class DraftPolicy {
   bool MayDraft() const;
 
   StepTimes times_;
-  DraftRecord all_;     // of all sequences
+  std::array<DraftRecord, kNumDraftSources> all_;  // of all sequences
   double lost_s_ = 0;   // lost by drafting in recent steps; negative: gained
   double total_s_ = 0;  // of recent steps
 };

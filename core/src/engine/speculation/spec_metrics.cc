@@ -30,10 +30,12 @@ void SpecMetrics::AddDrafts(int num_drafts, int num_accepted) {
 }
 
 void SpecMetrics::AddTo(Json* metrics) const {
-  if (jump_count > 0) {
-    metrics->Set("jump_forward",
-                 Json().Set("draft_count", jump_count).Set("accept_count", jump_accept_count));
-  }
+  auto set = [&](const char* name, const Total& total) {
+    if (total.drafts == 0) return;
+    metrics->Set(name, Json().Set("draft_count", total.drafts).Set("accept_count", total.accepted));
+  };
+  set("jump_forward", jump_forward);
+  set("prediction", prediction);
   if (draft_count.empty() && failure.empty()) return;
   metrics->Set("spec_decode", ToJson())
       .Set("draft_time_by_batch_size", TimesJson(draft_times))

@@ -19,18 +19,23 @@ struct SpecMetrics {
     int64_t count = 0;
     double seconds = 0;
   };
-  std::map<int, Times> draft_times;               // of steps that drafted, by number of sequences
-  std::map<int, Times> verify_times;              // of steps with drafts, by number of rows
-  std::string failure;                            // why drafting has ended; empty if it has not
-  int64_t jump_count = 0, jump_accept_count = 0;  // forced drafts, and how many of them were chosen
+  std::map<int, Times> draft_times;   // of steps that drafted, by number of sequences
+  std::map<int, Times> verify_times;  // of steps with drafts, by number of rows
+  std::string failure;                // why drafting has ended; empty if it has not
+  struct Total {
+    int64_t drafts = 0, accepted = 0;
+    void Add(int num_drafts, int num_accepted) {
+      drafts += num_drafts;
+      accepted += num_accepted;
+    }
+  };
+  Total jump_forward, prediction;  // forced drafts, and drafts from predictions
 
+  // Of a drafter's drafts.
   void AddDrafts(int num_drafts, int num_accepted);
-  void AddJump(int num_drafts, int num_accepted) {
-    jump_count += num_drafts;
-    jump_accept_count += num_accepted;
-  }
-  // Sets "jump_forward" if a token was forced. Sets "spec_decode", "draft_time_by_batch_size" and
-  // "verify_time_by_batch_size" if a token was drafted.
+  // Sets "jump_forward" if a token was forced, "prediction" if one was drafted from one. Sets
+  // "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" if a token was
+  // drafted.
   void AddTo(Json* metrics) const;
   // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
   static Json TimesJson(const std::map<int, Times>& times);

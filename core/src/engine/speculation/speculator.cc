@@ -4,9 +4,13 @@
 #include <cstdio>
 
 #include "engine/branches.h"
+#include "engine/speculation/prediction.h"
 
 namespace mlc {
 namespace {
+
+// The most known drafts in one step. Each has a row of logits.
+constexpr int kMaxKnownDrafts = 64;
 
 // Whether the step computes only the next tokens of sequences.
 bool IsDecode(const std::vector<StepItem>& items) {
@@ -30,6 +34,10 @@ void AddTime(int size, double seconds, std::map<int, SpecMetrics::Times>* times)
   SpecMetrics::Times& time = (*times)[size];
   ++time.count;
   time.seconds += seconds;
+}
+
+DraftRecord& RecordOf(DraftSource source, Sequence& sequence) {
+  return sequence.draft_records[static_cast<size_t>(source)];
 }
 
 // The drafts that the grammar allows, one after the other.
@@ -77,14 +85,15 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
   return requests;
 }
 
-void Speculator::ChooseLengths(RecordOf record, double draft_seconds,
+void Speculator::ChooseLengths(const DecodeRows& rows, double draft_seconds,
                                std::vector<Request>* requests) const {
   std::vector<DraftCandidate> candidates;
   for (const Request& request : *requests) {
-    DraftChances chances = policy_.Chances((*request.item->sequence).*record);
-    candidates.push_back({chances, request.max_drafts, request.width});
+    const DraftRecord& record = RecordOf(request.source, *request.item->sequence);
+    candidates.push_back(
+        {policy_.Chances(request.source, record), request.max_drafts, request.width});
   }
-  std::vector<int> lengths = policy_.Choose(candidates, draft_seconds);
+  std::vector<int> lengths = policy_.Choose(rows, candidates, draft_seconds);
   for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];
 }
 
@@ -138,55 +147,68 @@ void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
   }
 }
 
-void Speculator::Jump(bool is_decode, std::vector<Request>* requests) {
-  constexpr int kMaxRows = 64;  // the most forced drafts in one step: each has a row of logits
-  int rows = kMaxRows;
-  std::vector<Request> forced, others;
+std::vector<Speculator::Request> Speculator::DraftKnown(bool uses_predictions,
+                                                        std::vector<Request>* requests) {
+  int rows = kMaxKnownDrafts;
+  std::vector<Request> known, others;
   for (Request& request : *requests) {
     Sequence& sequence = *request.item->sequence;
     int most = std::min(request.max_drafts, rows);
-    bool may_jump = most > 0 && sequence.request->request.jump_forward;
-    if (may_jump) request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
-    int found = request.item->drafts.size();
-    rows -= found;
-    if (found > 0) forced.push_back({request.item, found});
-    if (found == 0) others.push_back(request);
-  }
-  bool is_adaptive = shape_.length == 0;
-  if (is_adaptive && is_decode) ChooseLengths(&Sequence::jump_record, 0, &forced);
-  for (const Request& request : forced) {
-    request.item->drafts.Truncate(request.max_drafts);
-    if (request.max_drafts > 0) jumping_.insert(request.item->sequence->id);
+    if (most > 0 && tokenizer_ != nullptr && sequence.request->request.jump_forward) {
+      request.source = DraftSource::kForced;
+      request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
+    }
+    if (most > 0 && uses_predictions && request.item->drafts.empty()) {
+      request.source = DraftSource::kPrediction;
+      request.item->drafts = FittingDrafts(LookUpPrediction(sequence, most), &sequence);
+    }
+    if (request.item->drafts.empty()) {
+      request.source = DraftSource::kDrafter;
+      others.push_back(request);
+      continue;
+    }
+    request.max_drafts = request.item->drafts.size();
+    rows -= request.max_drafts;
+    known_[sequence.id] = request.source;
+    known.push_back(request);
   }
   *requests = std::move(others);
+  return known;
 }
 
 void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
-  jumping_.clear();
+  known_.clear();
   bool is_adaptive = shape_.length == 0, is_decode = IsDecode(*items);
   // Beside chunks of prompts, the cost of a row is not known.
-  bool may_draft = drafter_ != nullptr && (!is_adaptive || is_decode);
-  if (!may_draft && tokenizer_ == nullptr) return;
+  bool may_guess = !is_adaptive || is_decode;
+  DecodeRows rows{static_cast<int>(items->size())};
   std::vector<Request> requests = FindRequests(limits, cache, items);
-  if (tokenizer_ != nullptr) Jump(is_decode, &requests);
-  if (!may_draft) return;
-  bool is_free = drafter_->is_free();
-  if (is_adaptive && !is_free) {
-    ChooseLengths(&Sequence::draft_record,
-                  drafter_->seconds_per_draft(static_cast<int>(requests.size())), &requests);
+  std::vector<Request> drafted = DraftKnown(may_guess, &requests);
+  bool may_draft = drafter_ != nullptr && may_guess;
+  bool is_free = may_draft && drafter_->is_free();
+  if (is_free) {
+    Draft(requests);
+    LimitBranches(limits, cache, items);
+    for (Request& request : requests) {
+      const Drafts& drafts = request.item->drafts;
+      request.max_drafts = drafts.length();
+      request.width = (drafts.size() + drafts.length() - 1) / std::max(1, drafts.length());
+    }
+    drafted.insert(drafted.end(), requests.begin(), requests.end());
+  }
+  if (is_adaptive && is_decode) {
+    ChooseLengths(rows, 0, &drafted);
+    for (Request& request : drafted) request.item->drafts.Prune(request.max_drafts);
+  }
+  if (!may_draft || is_free) return;
+  if (is_adaptive) {
+    for (const Request& request : drafted) rows.drafts += request.item->drafts.size();
+    ChooseLengths(rows, drafter_->seconds_per_draft(static_cast<int>(requests.size())), &requests);
   }
   Draft(requests);
   LimitBranches(limits, cache, items);
-  if (!is_adaptive || !is_free) return;
-  for (Request& request : requests) {
-    const Drafts& drafts = request.item->drafts;
-    request.max_drafts = drafts.length();
-    request.width = (drafts.size() + drafts.length() - 1) / std::max(1, drafts.length());
-  }
-  ChooseLengths(&Sequence::draft_record, 0, &requests);
-  for (Request& request : requests) request.item->drafts.Prune(request.max_drafts);
 }
 
 void Speculator::Observe(const std::vector<StepItem>& items,
@@ -195,18 +217,21 @@ void Speculator::Observe(const std::vector<StepItem>& items,
   for (const StepItem& item : items) num_rows += item.num_rows;
   bool is_decode = IsDecode(items);
   for (const SequenceCommit& commit : commits) {
-    int drafts = commit.drafts.length();
+    int drafts = commit.drafts.length(), accepted = commit.num_accepted;
     num_drafts += commit.drafts.size();
-    num_tokens += 1 + commit.num_accepted;
-    bool is_jump = jumping_.count(commit.sequence->id) > 0;
-    if (is_jump) {
-      metrics_.AddJump(drafts, commit.num_accepted);
-      policy_.Record(drafts, commit.num_accepted, &commit.sequence->jump_record);
-      continue;
+    num_tokens += 1 + accepted;
+    auto known = known_.find(commit.sequence->id);
+    DraftSource source = known == known_.end() ? DraftSource::kDrafter : known->second;
+    if (source == DraftSource::kForced) metrics_.jump_forward.Add(drafts, accepted);
+    if (source == DraftSource::kPrediction) {
+      metrics_.prediction.Add(drafts, accepted);
+      commit.sequence->request->accepted_prediction_tokens += accepted;
+      commit.sequence->request->rejected_prediction_tokens += drafts - accepted;
     }
-    if (drafts > 0) metrics_.AddDrafts(drafts, commit.num_accepted);
-    if (drafter_ != nullptr && (is_decode || drafts > 0)) {
-      policy_.Record(drafts, commit.num_accepted, &commit.sequence->draft_record);
+    bool is_by_drafter = source == DraftSource::kDrafter;
+    if (is_by_drafter && drafts > 0) metrics_.AddDrafts(drafts, accepted);
+    if (is_decode || drafts > 0) {
+      policy_.Record(source, drafts, accepted, &RecordOf(source, *commit.sequence));
     }
   }
   num_rows += num_drafts;

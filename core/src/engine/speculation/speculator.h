@@ -7,7 +7,7 @@
 #define MLC_ENGINE_SPECULATION_SPECULATOR_H_
 
 #include <memory>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/commit.h"
@@ -34,9 +34,9 @@ struct DraftLimits {
 
 class Speculator {
  public:
-  // `drafter` may be null. With a `tokenizer` (it may be null) the text that a grammar forces is
-  // drafted first. The model chooses these tokens too, if it divides the text into tokens as the
-  // tokenizer does.
+  // `drafter` may be null. What is known of an answer is drafted first: the text that a grammar
+  // forces, if there is a `tokenizer` (the model chooses these tokens too, if it divides the text
+  // as the tokenizer does); then the request's prediction.
   Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
              const Tokenizer* tokenizer = nullptr);
 
@@ -64,22 +64,23 @@ class Speculator {
     StepItem* item;
     int max_drafts;  // depth
     int width = 1;
+    DraftSource source = DraftSource::kDrafter;
   };
   std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
                                     std::vector<StepItem>* items) const;
-  using RecordOf = DraftRecord Sequence::*;
-  void ChooseLengths(RecordOf record, double draft_seconds, std::vector<Request>* requests) const;
+  void ChooseLengths(const DecodeRows& rows, double draft_seconds,
+                     std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
   // Removes the branches for which there are no rows, sequences or pages.
   static void LimitBranches(const DraftLimits& limits, const KVCache& cache,
                             std::vector<StepItem>* items);
-  // Drafts forced text. Removes the requests that got some from `requests`.
-  void Jump(bool is_decode, std::vector<Request>* requests);
+  // Drafts what is known of the answers. Moves the requests that got drafts out of `requests`.
+  std::vector<Request> DraftKnown(bool uses_predictions, std::vector<Request>* requests);
 
   std::unique_ptr<Drafter> drafter_;  // null after it has failed
   DraftShape shape_;
   const Tokenizer* tokenizer_;
-  std::unordered_set<SequenceId> jumping_;  // sequences with forced drafts in the current step
+  std::unordered_map<SequenceId, DraftSource> known_;  // what DraftKnown drafted in this step
   DraftPolicy policy_;
   double draft_seconds_ = 0;  // of the current step
   SpecMetrics metrics_;

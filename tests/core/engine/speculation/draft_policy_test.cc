@@ -8,6 +8,8 @@
 namespace mlc {
 namespace {
 
+constexpr DraftSource kSource = DraftSource::kDrafter;
+
 TEST(StepTimes, AreRunningMeansThatGrowOld) {
   StepTimes times;
   EXPECT_FALSE(times.Measured(1).has_value());
@@ -49,14 +51,14 @@ struct Simulation {
     double seconds = 0, tokens = 0, late_drafts = 0;
     for (int step = 0; step < num_steps; ++step) {
       std::vector<DraftCandidate> candidates;
-      for (const DraftRecord& r : records) candidates.push_back({policy.Chances(r), 15});
-      std::vector<int> lengths = policy.Choose(candidates, draft_seconds);
+      for (const DraftRecord& r : records) candidates.push_back({policy.Chances(kSource, r), 15});
+      std::vector<int> lengths = policy.Choose({num_sequences}, candidates, draft_seconds);
       int rows = num_sequences, step_tokens = 0, deepest = 0;
       for (size_t i = 0; i < lengths.size(); ++i) {
         int accepted = 0;
         std::uniform_real_distribution<> uniform;
         while (accepted < lengths[i] && uniform(random) < acceptance) ++accepted;
-        policy.Record(lengths[i], accepted, &records[i]);
+        policy.Record(kSource, lengths[i], accepted, &records[i]);
         step_tokens += 1 + accepted;
         rows += lengths[i];
         deepest = std::max(deepest, lengths[i]);
@@ -115,9 +117,9 @@ TEST(DraftPolicy, ADraftModelThatIsSlowIsUsedSparingly) {
 TEST(DraftPolicy, TheBetterSequenceGetsTheDrafts) {
   DraftPolicy policy;
   for (int rows = 2; rows <= 12; ++rows) policy.RecordStep(2, rows, 2, 0.01 + 0.002 * rows, 0);
-  std::vector<int> lengths = policy.Choose({{{0.2, 0.2}, 8}, {{0.95, 0.95}, 8}}, 0);
+  std::vector<int> lengths = policy.Choose({2}, {{{0.2, 0.2}, 8}, {{0.95, 0.95}, 8}}, 0);
   EXPECT_GT(lengths[1], lengths[0]);
-  lengths = policy.Choose({{{0.95, 0.95}, 0}, {{0.95, 0.95}, 2}}, 0);
+  lengths = policy.Choose({2}, {{{0.95, 0.95}, 0}, {{0.95, 0.95}, 2}}, 0);
   EXPECT_EQ(lengths, (std::vector<int>{0, 2}));
 }
 
@@ -125,25 +127,50 @@ constexpr DraftCandidate kSure{{1.0, 1.0}, 8};
 
 TEST(DraftPolicy, APlainStepIsMeasuredFirst) {
   DraftPolicy policy;
-  EXPECT_EQ(policy.Choose({kSure}, 0), (std::vector<int>{0}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{0}));
   policy.RecordStep(1, 1, 1, 0.01, 0.01);
-  EXPECT_EQ(policy.Choose({kSure}, 0), (std::vector<int>{8}));
-  EXPECT_EQ(policy.Choose({kSure, kSure}, 0), (std::vector<int>{0, 0}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{8}));
+  EXPECT_EQ(policy.Choose({2}, {kSure, kSure}, 0), (std::vector<int>{0, 0}));
+}
+
+TEST(DraftPolicy, OneOfManySequencesMayDraft) {
+  DraftPolicy policy;
+  policy.RecordStep(4, 4, 4, 0.01, 0.01);
+  EXPECT_EQ(policy.Choose({4}, {kSure}, 0), (std::vector<int>{8}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{0})) << "one row was not measured";
+}
+
+TEST(DraftPolicy, RowsThatAreDraftedAlreadyCount) {
+  DraftPolicy policy;
+  for (int rows = 1; rows <= 20; ++rows) {  // rows are free up to 8
+    policy.RecordStep(1, rows, rows, rows <= 8 ? 0.01 : 0.01 * rows, 0);
+  }
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{7}));
+  EXPECT_EQ(policy.Choose({1, 5}, {kSure}, 0), (std::vector<int>{2}));
+}
+
+TEST(DraftPolicy, SourcesLearnApart) {
+  DraftPolicy policy;
+  DraftRecord forced, fresh;
+  double guess = policy.Chances(kSource, fresh).first;
+  for (int i = 0; i < 10; ++i) policy.Record(DraftSource::kForced, 4, 4, &forced);
+  EXPECT_GT(policy.Chances(DraftSource::kForced, fresh).first, 0.9);
+  EXPECT_DOUBLE_EQ(policy.Chances(kSource, fresh).first, guess);
 }
 
 TEST(DraftPolicy, ChancesAreLearntAndForgotten) {
   DraftPolicy policy;
   DraftRecord bad, fresh;
-  double guess = policy.Chances(fresh).first;
-  for (int i = 0; i < 10; ++i) policy.Record(4, 0, &bad);
-  EXPECT_LT(policy.Chances(bad).first, 0.15);
-  EXPECT_DOUBLE_EQ(policy.Chances(bad).next, guess) << "no second draft was tried";
-  EXPECT_LT(policy.Chances(fresh).first, guess) << "others learn from it";
-  for (int i = 0; i < 600; ++i) policy.Record(0, 0, &bad);
-  EXPECT_GT(policy.Chances(bad).first, 0.4) << "it is tried again";
-  for (int i = 0; i < 20; ++i) policy.Record(4, 3, &bad);
-  EXPECT_GT(policy.Chances(bad).first, 0.9);
-  EXPECT_NEAR(policy.Chances(bad).next, 0.67, 0.05);
+  double guess = policy.Chances(kSource, fresh).first;
+  for (int i = 0; i < 10; ++i) policy.Record(kSource, 4, 0, &bad);
+  EXPECT_LT(policy.Chances(kSource, bad).first, 0.15);
+  EXPECT_DOUBLE_EQ(policy.Chances(kSource, bad).next, guess) << "no second draft was tried";
+  EXPECT_LT(policy.Chances(kSource, fresh).first, guess) << "others learn from it";
+  for (int i = 0; i < 600; ++i) policy.Record(kSource, 0, 0, &bad);
+  EXPECT_GT(policy.Chances(kSource, bad).first, 0.4) << "it is tried again";
+  for (int i = 0; i < 20; ++i) policy.Record(kSource, 4, 3, &bad);
+  EXPECT_GT(policy.Chances(kSource, bad).first, 0.9);
+  EXPECT_NEAR(policy.Chances(kSource, bad).next, 0.67, 0.05);
 }
 
 }  // namespace

@@ -25,11 +25,15 @@ TEST(SpecMetrics, SharesAreThoseOfMlcLlm) {
                         R"({"mean{batch_size=4}":0.25,"count{batch_size=4}":2}})");
 }
 
-TEST(SpecMetrics, NothingIsSaidOfNothing) {
+TEST(SpecMetrics, SayOnlyWhatHappened) {
   Json out = Json::MakeObject();
   SpecMetrics metrics;
   metrics.AddTo(&out);
   EXPECT_EQ(out.Dump(), "{}");
+  metrics.prediction.Add(5, 3);
+  metrics.prediction.Add(1, 0);
+  metrics.AddTo(&out);
+  EXPECT_EQ(out.Dump(), R"({"prediction":{"draft_count":6,"accept_count":3}})");
   metrics.failure = "device lost";
   metrics.AddTo(&out);
   EXPECT_EQ(out.Find("spec_decode")->Find("failure")->as_string(), "device lost");

@@ -14,6 +14,8 @@
 namespace mlc {
 namespace {
 
+using namespace std::string_literals;
+
 using testing::Bytes;
 using testing::Driver;
 using testing::kByteVocab;
@@ -100,7 +102,7 @@ std::unique_ptr<Drafter> MakeDrafter(const std::string& kind) {
 }
 
 // Requests of every kind: sampled and greedy, penalties, bias, logprobs, grammar, stops, choices.
-std::vector<Request> Requests() {
+std::vector<Request> Requests(bool predicts) {
   static GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   std::vector<Request> requests;
   std::mt19937 random(17);
@@ -124,16 +126,19 @@ std::vector<Request> Requests() {
     if (below(3) == 0) request.sampling.logprobs = true;
     request.sampling.top_logprobs = request.sampling.logprobs ? 2 : 0;
     if (below(4) == 0) request.grammar = *compiler.CompileJsonObject();
+    if (predicts && id % 3 != 0)
+      request.prediction = Bytes("abcdeabdcdeacde{\"a\": \"bcde\"}abcde");
     requests.push_back(std::move(request));
   }
   return requests;
 }
 
+// Without a drafter's name the requests have no predictions either.
 std::map<RequestId, Outcome> Answers(const std::string& drafter, DraftShape shape,
                                      EngineOptions options, Metrics* metrics = nullptr) {
   options.draft_shape = shape;
   Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
-  for (const Request& request : Requests()) EXPECT_TRUE(driver.Add(request).ok());
+  for (const Request& request : Requests(!drafter.empty())) EXPECT_TRUE(driver.Add(request).ok());
   driver.Run();
   EXPECT_TRUE(driver.AllPagesFree());
   if (metrics != nullptr) *metrics = driver.engine().metrics();
@@ -164,12 +169,13 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
   tight.max_total_tokens = 96;
   tight.prefill_chunk_size = 13;
   const DraftShape shapes[] = {{0}, {1}, {4}, {40}, {0, 2}, {1, 3}, {4, 2}, {4, 4}, {40, 3}};
-  std::map<RequestId, Outcome> expected = Answers("none", {}, wide);
+  std::map<RequestId, Outcome> expected = Answers("", {}, wide);
   for (const EngineOptions& options : {wide, tight}) {
     for (const DraftShape& shape : shapes) {
       Metrics metrics;
       ExpectSame(Answers(GetParam(), shape, options, &metrics), expected);
-      EXPECT_TRUE(shape.length == 0 || !metrics.speculation.draft_count.empty());
+      bool has_drafts = metrics.speculation.draft_count.empty() == (GetParam() == "none"s);
+      EXPECT_TRUE(shape.length == 0 || (has_drafts && metrics.speculation.prediction.drafts > 0));
       ASSERT_FALSE(HasFailure()) << GetParam() << ", " << shape.length << " drafts, " << shape.width
                                  << " wide";
     }
@@ -177,8 +183,8 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drafters, SpeculatorAnswers,
-                         ::testing::Values("lookup", "random", "failing", "same model", "tiny pool",
-                                           "other model"));
+                         ::testing::Values("none", "lookup", "random", "failing", "same model",
+                                           "tiny pool", "other model"));
 
 Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   Request request;
@@ -318,15 +324,10 @@ TEST(Speculator, AFailedDrafterDraftsNoMoreAndFailsNobody) {
 }
 
 // Counts how often it is told to forget.
-class ForgetfulDrafter : public Drafter {
+class ForgetfulDrafter : public RandomDrafter {
  public:
   explicit ForgetfulDrafter(int* num_clears) : num_clears_(num_clears) {}
-  bool is_free() const override { return true; }
-  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
-    return std::vector<Drafts>(tasks.size());
-  }
   void Clear() override { ++*num_clears_; }
-  double seconds_per_draft(int) const override { return 0; }
 
  private:
   int* num_clears_;

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // Compatibility names: MLC-LLM's for types that have OpenAI's names here, or this engine's own.
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -59,7 +59,7 @@ public struct ChatCompletions: Sendable {
         service_tier: String? = nil,
         modalities: [String]? = nil,
         audio: JSONValue? = nil,
-        prediction: JSONValue? = nil,
+        prediction: ChatCompletionPrediction? = nil,
         web_search_options: JSONValue? = nil,
         functions: JSONValue? = nil,
         function_call: JSONValue? = nil
@@ -171,7 +171,7 @@ public struct ChatCompletions: Sendable {
         service_tier: String? = nil,
         modalities: [String]? = nil,
         audio: JSONValue? = nil,
-        prediction: JSONValue? = nil,
+        prediction: ChatCompletionPrediction? = nil,
         web_search_options: JSONValue? = nil,
         functions: JSONValue? = nil,
         function_call: JSONValue? = nil
@@ -280,7 +280,7 @@ public struct ChatCompletions: Sendable {
         service_tier: String? = nil,
         modalities: [String]? = nil,
         audio: JSONValue? = nil,
-        prediction: JSONValue? = nil,
+        prediction: ChatCompletionPrediction? = nil,
         web_search_options: JSONValue? = nil,
         functions: JSONValue? = nil,
         function_call: JSONValue? = nil

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "df274cd257751af9"
+let schemaHash = "26fd479855612250"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1107,6 +1107,72 @@ public struct DebugConfig: WireObject {
     }
 }
 
+/// A predicted text, whole or in parts.
+public enum ChatCompletionPredictionText: WireObject {
+    case text(String)
+    case parts([ChatCompletionContentPartText])
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        switch jsonValue.kind {
+        case .string: self = .text(try .init(jsonValue: jsonValue))
+        case .array: self = .parts(try .init(jsonValue: jsonValue))
+        default: throw .wrongType(jsonValue, expected: "one of a string or an array")
+        }
+    }
+
+    public var jsonValue: JSONValue {
+        switch self {
+        case .text(let value): value.jsonValue
+        case .parts(let value): value.jsonValue
+        }
+    }
+}
+
+extension ChatCompletionPredictionText: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) {
+        self = .text(value)
+    }
+}
+
+extension ChatCompletionPredictionText: ExpressibleByArrayLiteral {
+    public init(arrayLiteral value: ChatCompletionContentPartText...) {
+        self = .parts(value)
+    }
+}
+
+/// A text that the answer probably resembles, such as a file before a small change.
+public struct ChatCompletionPrediction: WireObject {
+    /// The kind of prediction.
+    public let type = "content"
+    /// The text.
+    public var content: ChatCompletionPredictionText
+
+    public init(
+        content: ChatCompletionPredictionText
+    ) {
+        self.content = content
+    }
+
+    public init(
+        content: String
+    ) {
+        self.content = .text(content)
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        try reader.constant("type", "content")
+        self.content = try reader.required("content")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.constant("type", "content")
+        writer.required("content", self.content)
+        return writer.jsonValue
+    }
+}
+
 /// A conversation, and how the model is to continue it.
 public struct ChatCompletionRequest: WireObject {
     /// The conversation so far, oldest first. Items: at least 1.
@@ -1238,8 +1304,9 @@ public struct ChatCompletionRequest: WireObject {
     public var modalities: [String]?
     /// How spoken output sounds; spoken output is not offered.
     public var audio: JSONValue?
-    /// A text that the answer will resemble; not offered.
-    public var prediction: JSONValue?
+    /// A text that the answer will resemble. It makes the answer faster where the two agree, and
+    /// never changes it.
+    public var prediction: ChatCompletionPrediction?
     /// A search of the web; not offered.
     public var web_search_options: JSONValue?
     /// The older form of `tools`; use that.
@@ -1295,7 +1362,7 @@ public struct ChatCompletionRequest: WireObject {
         service_tier: String? = nil,
         modalities: [String]? = nil,
         audio: JSONValue? = nil,
-        prediction: JSONValue? = nil,
+        prediction: ChatCompletionPrediction? = nil,
         web_search_options: JSONValue? = nil,
         functions: JSONValue? = nil,
         function_call: JSONValue? = nil
@@ -3101,9 +3168,11 @@ public struct PromptTokensDetails: WireObject {
 public struct CompletionTokensDetails: WireObject {
     /// How many the model spent thinking. Range: at least 0. Unit: tokens.
     public var reasoning_tokens: Int?
-    /// How many were drafted and accepted. Range: at least 0. Unit: tokens.
+    /// How many came from the request's `prediction`. Absent without one. Range: at least 0. Unit:
+    /// tokens.
     public var accepted_prediction_tokens: Int?
-    /// How many were drafted and rejected. Range: at least 0. Unit: tokens.
+    /// How many of the `prediction` were tried and differ from the answer. Absent without one.
+    /// Range: at least 0. Unit: tokens.
     public var rejected_prediction_tokens: Int?
 
     public init(
@@ -4651,8 +4720,8 @@ public struct RequestMetrics: WireObject {
     }
 }
 
-/// How often text that a grammar forces saved a step.
-public struct JumpForwardMetrics: WireObject {
+/// How often a text that was known ahead saved a step.
+public struct KnownTextMetrics: WireObject {
     /// Tokens of such text that were computed ahead. Range: at least 0.
     public var draft_count: Int
     /// Of them those that the model chose: each saved a step. Range: at least 0.
@@ -4772,7 +4841,9 @@ public struct EngineMetrics: WireObject {
     /// Measurements of the request that ended last.
     public var last_finished_request: RequestMetrics?
     /// How often text that a grammar forces saved a step.
-    public var jump_forward: JumpForwardMetrics?
+    public var jump_forward: KnownTextMetrics?
+    /// How often a request's `prediction` saved a step.
+    public var prediction: KnownTextMetrics?
     /// How speculative decoding fares.
     public var spec_decode: SpecDecodeMetrics?
     /// The time of a decode step by the number of sequences in it. Unit: seconds.
@@ -4804,7 +4875,8 @@ public struct EngineMetrics: WireObject {
         num_finished_requests: Int? = nil,
         num_failed_requests: Int? = nil,
         last_finished_request: RequestMetrics? = nil,
-        jump_forward: JumpForwardMetrics? = nil,
+        jump_forward: KnownTextMetrics? = nil,
+        prediction: KnownTextMetrics? = nil,
         spec_decode: SpecDecodeMetrics? = nil,
         decode_time_by_batch_size: JSONObject? = nil,
         draft_time_by_batch_size: JSONObject? = nil,
@@ -4832,6 +4904,7 @@ public struct EngineMetrics: WireObject {
         self.num_failed_requests = num_failed_requests
         self.last_finished_request = last_finished_request
         self.jump_forward = jump_forward
+        self.prediction = prediction
         self.spec_decode = spec_decode
         self.decode_time_by_batch_size = decode_time_by_batch_size
         self.draft_time_by_batch_size = draft_time_by_batch_size
@@ -4862,6 +4935,7 @@ public struct EngineMetrics: WireObject {
         self.num_failed_requests = try reader.optional("num_failed_requests")
         self.last_finished_request = try reader.optional("last_finished_request")
         self.jump_forward = try reader.optional("jump_forward")
+        self.prediction = try reader.optional("prediction")
         self.spec_decode = try reader.optional("spec_decode")
         self.decode_time_by_batch_size = try reader.optional("decode_time_by_batch_size")
         self.draft_time_by_batch_size = try reader.optional("draft_time_by_batch_size")
@@ -4892,6 +4966,7 @@ public struct EngineMetrics: WireObject {
         writer.optional("num_failed_requests", self.num_failed_requests)
         writer.optional("last_finished_request", self.last_finished_request)
         writer.optional("jump_forward", self.jump_forward)
+        writer.optional("prediction", self.prediction)
         writer.optional("spec_decode", self.spec_decode)
         writer.optional("decode_time_by_batch_size", self.decode_time_by_batch_size)
         writer.optional("draft_time_by_batch_size", self.draft_time_by_batch_size)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm

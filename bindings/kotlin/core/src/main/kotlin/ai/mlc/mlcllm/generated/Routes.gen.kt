@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -68,7 +68,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -179,7 +179,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -286,7 +286,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -393,7 +393,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -504,7 +504,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -611,7 +611,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -718,7 +718,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -829,7 +829,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -936,7 +936,7 @@ class ChatCompletions internal constructor(requests: Requests) :
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -1093,7 +1093,7 @@ class ChatCompletionRequestBuilder(
     private var service_tier: String? = null
     private var modalities: List<String>? = null
     private var audio: JsonElement? = null
-    private var prediction: JsonElement? = null
+    private var prediction: ChatCompletionPrediction? = null
     private var web_search_options: JsonElement? = null
     private var functions: JsonElement? = null
     private var function_call: JsonElement? = null
@@ -1372,8 +1372,11 @@ class ChatCompletionRequestBuilder(
     fun audio(audio: JsonElement?): ChatCompletionRequestBuilder =
         apply { this.audio = audio }
 
-    /** A text that the answer will resemble; not offered. */
-    fun prediction(prediction: JsonElement?): ChatCompletionRequestBuilder =
+    /**
+     * A text that the answer will resemble. It makes the answer faster where the two
+     * agree, and never changes it.
+     */
+    fun prediction(prediction: ChatCompletionPrediction?): ChatCompletionRequestBuilder =
         apply { this.prediction = prediction }
 
     /** A search of the web; not offered. */

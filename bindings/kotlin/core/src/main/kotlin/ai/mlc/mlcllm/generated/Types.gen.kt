@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: df274cd257751af9
+// Schema hash: 26fd479855612250
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "df274cd257751af9"
+internal const val SCHEMA_HASH = "26fd479855612250"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -724,6 +724,60 @@ data class DebugConfig @JvmOverloads constructor(
     val grammar_execution_mode: GrammarExecutionMode = GrammarExecutionMode.jump_forward,
 )
 
+/** A predicted text, whole or in parts. */
+@Serializable(with = ChatCompletionPredictionTextSerializer::class)
+sealed interface ChatCompletionPredictionText
+
+/** [ChatCompletionPredictionText] as a text. */
+data class ChatCompletionPredictionTextText(val value: String) : ChatCompletionPredictionText
+
+/** [ChatCompletionPredictionText] as a list. */
+data class ChatCompletionPredictionTextParts(val value: List<ChatCompletionContentPartText>) : ChatCompletionPredictionText
+
+/** A [ChatCompletionPredictionText] of a kind that this version does not know. */
+data class ChatCompletionPredictionTextUnknown(val json: JsonElement) : ChatCompletionPredictionText
+
+internal object ChatCompletionPredictionTextSerializer : UnionSerializer<ChatCompletionPredictionText>("ChatCompletionPredictionText") {
+    override fun decode(json: Json, element: JsonElement): ChatCompletionPredictionText = when {
+        element.isText -> ChatCompletionPredictionTextText(json.decodeFromJsonElement<String>(element))
+        element.isArray -> ChatCompletionPredictionTextParts(json.decodeFromJsonElement<List<ChatCompletionContentPartText>>(element))
+        else -> ChatCompletionPredictionTextUnknown(element)
+    }
+
+    override fun encode(json: Json, value: ChatCompletionPredictionText): JsonElement = when (value) {
+        is ChatCompletionPredictionTextText -> json.encodeToJsonElement<String>(value.value)
+        is ChatCompletionPredictionTextParts -> json.encodeToJsonElement<List<ChatCompletionContentPartText>>(value.value)
+        is ChatCompletionPredictionTextUnknown -> value.json
+    }
+}
+
+/** A text that the answer probably resembles, such as a file before a small change. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class ChatCompletionPrediction @JvmOverloads constructor(
+    /** The text. */
+    val content: ChatCompletionPredictionText,
+    /** The kind of prediction. */
+    @EncodeDefault
+    val type: String = "content",
+) {
+    @JvmOverloads constructor(
+        content: String,
+        type: String = "content",
+    ) : this(
+        ChatCompletionPredictionTextText(content),
+        type,
+    )
+
+    @JvmOverloads constructor(
+        content: List<ChatCompletionContentPartText>,
+        type: String = "content",
+    ) : this(
+        ChatCompletionPredictionTextParts(content),
+        type,
+    )
+}
+
 /** A conversation, and how the model is to continue it. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -920,8 +974,11 @@ data class ChatCompletionRequest(
     val modalities: List<String>? = null,
     /** How spoken output sounds; spoken output is not offered. */
     val audio: JsonElement? = null,
-    /** A text that the answer will resemble; not offered. */
-    val prediction: JsonElement? = null,
+    /**
+     * A text that the answer will resemble. It makes the answer faster where the two
+     * agree, and never changes it.
+     */
+    val prediction: ChatCompletionPrediction? = null,
     /** A search of the web; not offered. */
     val web_search_options: JsonElement? = null,
     /** The older form of `tools`; use that. */
@@ -977,7 +1034,7 @@ data class ChatCompletionRequest(
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -1083,7 +1140,7 @@ data class ChatCompletionRequest(
         service_tier: String? = null,
         modalities: List<String>? = null,
         audio: JsonElement? = null,
-        prediction: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
         web_search_options: JsonElement? = null,
         functions: JsonElement? = null,
         function_call: JsonElement? = null,
@@ -2486,9 +2543,15 @@ data class PromptTokensDetails @JvmOverloads constructor(
 data class CompletionTokensDetails @JvmOverloads constructor(
     /** How many the model spent thinking. Range: at least 0. Unit: tokens. */
     val reasoning_tokens: Long? = null,
-    /** How many were drafted and accepted. Range: at least 0. Unit: tokens. */
+    /**
+     * How many came from the request's `prediction`. Absent without one. Range: at least
+     * 0. Unit: tokens.
+     */
     val accepted_prediction_tokens: Long? = null,
-    /** How many were drafted and rejected. Range: at least 0. Unit: tokens. */
+    /**
+     * How many of the `prediction` were tried and differ from the answer. Absent without
+     * one. Range: at least 0. Unit: tokens.
+     */
     val rejected_prediction_tokens: Long? = null,
 )
 
@@ -3146,10 +3209,10 @@ data class RequestMetrics @JvmOverloads constructor(
     val end_to_end_latency_s: Double? = null,
 )
 
-/** How often text that a grammar forces saved a step. */
+/** How often a text that was known ahead saved a step. */
 @Serializable
 @JsonIgnoreUnknownKeys
-data class JumpForwardMetrics(
+data class KnownTextMetrics(
     /** Tokens of such text that were computed ahead. Range: at least 0. */
     val draft_count: Long,
     /** Of them those that the model chose: each saved a step. Range: at least 0. */
@@ -3222,7 +3285,9 @@ data class EngineMetrics(
     /** Measurements of the request that ended last. */
     val last_finished_request: RequestMetrics? = null,
     /** How often text that a grammar forces saved a step. */
-    val jump_forward: JumpForwardMetrics? = null,
+    val jump_forward: KnownTextMetrics? = null,
+    /** How often a request's `prediction` saved a step. */
+    val prediction: KnownTextMetrics? = null,
     /** How speculative decoding fares. */
     val spec_decode: SpecDecodeMetrics? = null,
     /** The time of a decode step by the number of sequences in it. Unit: seconds. */
