@@ -29,7 +29,6 @@ LONGEST = (
     ("tests/python/compiler/test_attention.py", "tests/python/compiler/test_token_trees.py"),
     ("tests/python/compiler/test_library.py", "tests/python/compiler/test_kernel_programs.py"),
     ("tests/python/compiler/test_decoder.py", "tests/python/engine/test_mixed_layers.py"),
-    ("tests/python/compiler/test_linear_integer.py",),
     ("tests/python/compiler/test_linear_strips.py",),
     ("tests/python/compiler/test_gpu_sampling.py",),
     ("tests/python/engine/test_equal_outputs.py",),

@@ -151,10 +151,13 @@ typedef int32_t (*mlc_progress_callback)(void* user, double fraction, const char
 /* Loads a model folder, replacing a loaded model. `model_json`: {"model": folder with
  * mlc-chat-config.json, "model_lib": compiled library, "device": "cpu:0",
  * "name": the model's name in answers (default: the folder's name), "draft": {"model", "model_lib"}
- * of a smaller model with the same vocabulary, for an engine with speculative_mode small_draft}. On
- * the device "fake" a script answers, without weights and library. It is for tests and benchmarks
- * of everything except the model. If `model_json` cannot be read, the engine keeps its model. If
- * the load fails later, the engine has no model, and can load another. */
+ * of a smaller model with the same vocabulary, for an engine with speculative_mode small_draft,
+ * "strips": what the path of a file begins with, in an existing folder, in which the weights that a
+ * CPU reads in another order are kept, so that later loads map them; absent: they are laid out in
+ * memory in each load}. On the device "fake" a script answers, without weights and library. It is
+ * for tests and benchmarks of everything except the model. If `model_json` cannot be read, the
+ * engine keeps its model. If the load fails later, the engine has no model, and can load another.
+ */
 MLC_LLM_API MLCStatus* mlc_engine_load(MLCEngine* engine, const char* model_json,
                                        mlc_progress_callback progress, void* user);
 

@@ -48,17 +48,18 @@ void CheckLoad(const std::vector<ParamSpec>& specs, std::string_view index) {
     MLC_FUZZ_CHECK(TensorBytes(spec.shape, spec.dtype).has_value());
     if (!IsSmall(spec)) return;
   }
-  Result<std::vector<Tensor>> loaded = LoadWeights(OneShard(index), specs, Device{}, nullptr);
-  if (!loaded.ok()) {
-    MLC_FUZZ_CHECK(!loaded.status().message().empty());
-    MLC_FUZZ_CHECK(loaded.status().code() != StatusCode::kInternal);
+  Result<Weights> weights = Weights::Load(OneShard(index), specs, Device{}, nullptr);
+  if (!weights.ok()) {
+    MLC_FUZZ_CHECK(!weights.status().message().empty());
+    MLC_FUZZ_CHECK(weights.status().code() != StatusCode::kInternal);
     return;
   }
-  MLC_FUZZ_CHECK(loaded->size() == specs.size());
+  const std::vector<Tensor>& loaded = weights->tensors();
+  MLC_FUZZ_CHECK(loaded.size() == specs.size());
   for (size_t i = 0; i < specs.size(); ++i) {
-    MLC_FUZZ_CHECK((*loaded)[i].shape() == specs[i].shape);
-    std::string bytes(static_cast<size_t>((*loaded)[i].bytes()), '\0');
-    std::memcpy(bytes.data(), (*loaded)[i].data(), bytes.size());  // all of it can be read
+    MLC_FUZZ_CHECK(loaded[i].shape() == specs[i].shape);
+    std::string bytes(static_cast<size_t>(loaded[i].bytes()), '\0');
+    std::memcpy(bytes.data(), loaded[i].data(), bytes.size());  // all of it can be read
   }
 }
 

@@ -38,8 +38,8 @@ class ChatEngine {
 
   // `model_json`: {"model": folder, "model_lib": file, "device": "auto", "name": the model's name
   // in answers (default: the folder's name), "draft": {"model", "model_lib"} if drafting needs a
-  // model}. Replaces a loaded model. On the device "fake" a script answers, without weights and
-  // library.
+  // model, "strips": see ModelFiles}. Replaces a loaded model. On the device "fake" a script
+  // answers, without weights and library.
   Status Load(std::string_view model_json, const ChatProgress& progress);
   // The same with a model that exists already (for tests).
   Status LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name,

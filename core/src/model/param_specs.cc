@@ -18,8 +18,9 @@ Status ReadPart(const Json& param, ParamSpec* spec) {
     bool is_pair = part->is_array() && part->as_array().size() == 2;
     if (!is_pair || !part->as_array()[0].is_int() || !part->as_array()[1].is_int()) return bad;
     int64_t first = part->as_array()[0].as_int(), extent = part->as_array()[1].as_int();
-    if (spec->extent > 0 || spec->shape.size() <= static_cast<size_t>(axis)) return bad;
-    int64_t own = spec->shape[static_cast<size_t>(axis)];
+    Shape shape = StoredShape(*spec);
+    if (spec->extent > 0 || shape.size() <= static_cast<size_t>(axis)) return bad;
+    int64_t own = shape[static_cast<size_t>(axis)];
     if (first < 0 || extent < own || first > extent - own) return bad;
     spec->first = first;
     spec->extent = extent;
@@ -39,6 +40,22 @@ Status ReadStoredDType(const Json& param, ParamSpec* spec) {
         .WithParam("params");
   }
   spec->stored_dtype = stored;
+  return Status();
+}
+
+// "strips": [outputs, axis]: the shape is [..., strips, places, 16].
+Status ReadStrips(const Json& param, ParamSpec* spec) {
+  const Json* json = param.Find("strips");
+  if (json == nullptr) return Status();
+  bool is_pair = json->is_array() && json->as_array().size() == 2 && json->as_array()[0].is_int() &&
+                 json->as_array()[1].is_int();
+  Strips strips{0, 0};
+  if (is_pair) {
+    strips = {json->as_array()[0].as_int(), static_cast<int>(json->as_array()[1].as_int())};
+  }
+  Status fits = CheckStrips(strips, spec->shape);
+  if (!fits.ok()) return std::move(fits).In("parameter '" + spec->name + "'");
+  spec->strips = strips;
   return Status();
 }
 
@@ -152,6 +169,7 @@ Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_byte
     MLC_ASSIGN_OR_RETURN(spec.name, GetString(param, "name"));
     MLC_ASSIGN_OR_RETURN(spec.shape, ReadShape(param, "shape"));
     MLC_ASSIGN_OR_RETURN(spec.dtype, ReadDType(param, "dtype"));
+    MLC_RETURN_IF_ERROR(ReadStrips(param, &spec));
     MLC_RETURN_IF_ERROR(ReadPart(param, &spec));
     MLC_RETURN_IF_ERROR(CheckSize(spec));
     MLC_RETURN_IF_ERROR(ReadStoredDType(param, &spec));

@@ -12,7 +12,7 @@ namespace mlc {
 namespace {
 
 constexpr std::string_view kVariantsMagic = "MLCFAT01";
-constexpr size_t kHeaderBytes = 16;
+constexpr size_t kIndexHeaderBytes = 16;
 
 struct Variant {
   std::string device;
@@ -44,13 +44,13 @@ Result<Variant> ReadVariant(const Json& json, std::string_view file) {
 
 Result<std::vector<Variant>> ReadIndex(std::string_view file) {
   uint64_t length = 0;
-  for (size_t i = kHeaderBytes; i > kVariantsMagic.size() && i <= file.size(); --i) {
+  for (size_t i = kIndexHeaderBytes; i > kVariantsMagic.size() && i <= file.size(); --i) {
     length = length << 8 | static_cast<unsigned char>(file[i - 1]);
   }
-  if (file.size() < kHeaderBytes || length > file.size() - kHeaderBytes) {
+  if (file.size() < kIndexHeaderBytes || length > file.size() - kIndexHeaderBytes) {
     return InvalidArgument("its index lies outside the file");
   }
-  MLC_ASSIGN_OR_RETURN(Json index, Json::Parse(file.substr(kHeaderBytes, length)));
+  MLC_ASSIGN_OR_RETURN(Json index, Json::Parse(file.substr(kIndexHeaderBytes, length)));
   const Json* listed = index.Find("variants");
   if (listed == nullptr || !listed->is_array() || listed->as_array().empty()) {
     return InvalidArgument("field 'variants' must be a list that is not empty");

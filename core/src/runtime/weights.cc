@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "platform/memory.h"
+#include "runtime/kept_strips.h"
+#include "runtime/weight_index.h"
 
 namespace mlc {
 namespace {
@@ -14,109 +17,9 @@ constexpr uintptr_t kWeightAlignment = 64;
 // How much of a weight is in memory at a time where files are not mapped.
 constexpr int64_t kPartBytes = int64_t{4} << 20;
 
-// One tensor, as tensor-cache.json describes it.
-struct Record {
-  std::string shard;
-  Shape shape;
-  DType dtype;
-  bool stored_as_bf16;  // float32 in memory; the file has its upper 16 bits
-  int64_t offset, bytes;
-};
-using Records = std::unordered_map<std::string, Record>;
-
-Result<Shape> ParseShape(const Json& record) {
-  const Json* shape = record.Find("shape");
-  if (shape == nullptr || !shape->is_array() || shape->as_array().size() > 8) {
-    return Corrupt("field 'shape' must be a list of integers");
-  }
-  Shape out;
-  for (const Json& extent : shape->as_array()) {
-    if (!extent.is_int() || extent.as_int() < 0) return Corrupt("field 'shape' is not a shape");
-    out.push_back(extent.as_int());
-  }
-  return out;
-}
-
-// 8-bit floats are bytes here; only kernels interpret them.
-std::optional<DType> StoredDType(std::string_view name) {
-  if (name == "float8_e4m3fn" || name == "float8_e5m2") return DType::kUInt8;
-  return ParseDType(name);
-}
-
-Result<Record> ParseRecord(const Json& json, const std::string& shard) {
-  Record record{shard, {}, DType::kFloat32, false, 0, 0};
-  MLC_ASSIGN_OR_RETURN(record.shape, ParseShape(json));
-  MLC_ASSIGN_OR_RETURN(std::string dtype, GetString(json, "dtype"));
-  MLC_ASSIGN_OR_RETURN(std::string format, GetStringOr(json, "format", "raw"));
-  MLC_ASSIGN_OR_RETURN(record.offset, GetInt(json, "byteOffset"));
-  MLC_ASSIGN_OR_RETURN(record.bytes, GetInt(json, "nbytes"));
-  std::optional<DType> known = StoredDType(dtype);
-  if (!known) return Corrupt("unknown dtype '" + dtype + "'");
-  record.dtype = *known;
-  record.stored_as_bf16 = format == "f32-to-bf16" && *known == DType::kFloat32;
-  if (format != "raw" && format != "f32-to-bf16") return Corrupt("unknown format '" + format + "'");
-  DType stored = record.stored_as_bf16 ? DType::kBFloat16 : *known;
-  if (TensorBytes(record.shape, stored) != record.bytes || record.offset < 0) {
-    return Corrupt("'nbytes' or 'byteOffset' does not fit shape " + ShapeText(record.shape) +
-                   " of " + dtype);
-  }
-  return record;
-}
-
-Status ParseShard(const Json& json, Records* records) {
-  MLC_ASSIGN_OR_RETURN(std::string path, GetString(json, "dataPath"));
-  const Json* list = json.Find("records");
-  if (list == nullptr || !list->is_array()) return Corrupt("field 'records' must be a list");
-  for (const Json& item : list->as_array()) {
-    MLC_ASSIGN_OR_RETURN(std::string name, GetString(item, "name"));
-    Result<Record> record = ParseRecord(item, path);
-    if (!record.ok()) return std::move(record).status().In("tensor '" + name + "'");
-    records->insert_or_assign(name, std::move(record).value());
-  }
-  return Status();
-}
-
-Result<Records> ParseIndex(std::string_view text) {
-  MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
-  const Json* shards = json.Find("records");
-  if (shards == nullptr || !shards->is_array()) return Corrupt("field 'records' must be a list");
-  Records records;
-  for (const Json& shard : shards->as_array()) MLC_RETURN_IF_ERROR(ParseShard(shard, &records));
-  return records;
-}
-
-// Every error in the index means that the file is damaged.
-Status AsCorrupt(const Status& status, const std::string& path) {
-  return Corrupt(path + ": " + status.message() + "; convert or download the weights again")
-      .WithParam(status.param());
-}
-
-struct Index {
-  std::string path;
-  Bytes bytes;
-};
-
-Result<Index> OpenIndex(const ByteSource& source) {
-  const char* name = source.Has("tensor-cache.json") ? "tensor-cache.json" : "ndarray-cache.json";
-  if (!source.Has(name)) {
-    return NotFound(source.Describe("tensor-cache.json") +
-                    ": no such file; the folder holds no weights (`mlc_llm convert_weight` writes "
-                    "them)")
-        .WithReason(Reason::kFileNotFound);
-  }
-  MLC_ASSIGN_OR_RETURN(Bytes bytes, source.Open(name));
-  return Index{source.Describe(name), std::move(bytes)};
-}
-
-Result<Records> ReadIndex(const ByteSource& source) {
-  MLC_ASSIGN_OR_RETURN(Index index, OpenIndex(source));
-  Result<Records> records = ParseIndex(index.bytes.text());
-  if (!records.ok()) return AsCorrupt(records.status(), index.path);
-  return records;
-}
-
 // Some columns of a matrix, in the stored layout: row after row.
-std::vector<uint8_t> ColumnsOf(const Record& record, const ParamSpec& spec, const uint8_t* data) {
+std::vector<uint8_t> ColumnsOf(const WeightRecord& record, const ParamSpec& spec,
+                               const uint8_t* data) {
   int64_t row_bytes = record.bytes / record.shape[0], column_bytes = row_bytes / spec.extent;
   int64_t begin = spec.first * column_bytes, width = spec.shape[1] * column_bytes;
   std::vector<uint8_t> columns;
@@ -133,7 +36,7 @@ class Loader {
   Loader(const ByteSource& source, Device device) : source_(source), device_(device) {}
 
   // `record` describes the stored tensor; `spec` describes the wanted one.
-  Result<Tensor> Load(const Record& record, const ParamSpec& spec) {
+  Result<Tensor> Load(const WeightRecord& record, const ParamSpec& spec) {
     bool is_on_device = device_.type != Device{}.type;
     bool is_stored_so = spec.extent == 0 && !record.stored_as_bf16;
     if (!kMapsFiles && is_on_device && is_stored_so) return LoadByParts(record, spec);
@@ -142,7 +45,7 @@ class Loader {
   }
 
   // A tensor that is made of others. `records`: of each part and of its scales, in order.
-  Result<Tensor> Join(const std::vector<Record>& records, const ParamSpec& spec) {
+  Result<Tensor> Join(const std::vector<WeightRecord>& records, const ParamSpec& spec) {
     DType dtype = spec.stored_dtype.value_or(spec.dtype);
     bool is_all = spec.extent == 0 && dtype == spec.dtype;
     Shape whole = StoredShape(spec);
@@ -160,13 +63,30 @@ class Loader {
     }
     JoinParts(*spec.parts, parts, &made);
     if (is_all && device_.type == Device{}.type) return made;
-    Record stored{"", whole, dtype, /*stored_as_bf16=*/false, 0, made.bytes()};
+    WeightRecord stored{"", whole, dtype, /*stored_as_bf16=*/false, 0, made.bytes()};
     return Cut(stored, spec, static_cast<const uint8_t*>(made.data()), /*owner=*/nullptr);
   }
 
+  // Whether a tensor refers to a mapped file.
+  bool IsMapped(const Tensor& tensor) const {
+    if (!tensor.on_host()) return false;
+    auto* data = static_cast<const uint8_t*>(tensor.data());
+    return std::any_of(used_.begin(), used_.end(), [&](const std::string& name) {
+      const Bytes& shard = shards_.at(name);
+      return shard.file != nullptr && data >= shard.data && data < shard.data + shard.size;
+    });
+  }
+
+  // Lets the system take the pages that were read.
+  void DropFiles() const {
+    for (const auto& [name, shard] : shards_) {
+      if (shard.file != nullptr) shard.file->Drop();
+    }
+  }
+
   // The mapped files that tensors refer to.
-  MappedFiles TakeFiles() {
-    MappedFiles files;
+  std::vector<std::shared_ptr<MappedFile>> TakeFiles() {
+    std::vector<std::shared_ptr<MappedFile>> files;
     for (auto& [name, shard] : shards_) {
       if (used_.count(name) > 0 && shard.file != nullptr) files.push_back(std::move(shard.file));
     }
@@ -174,7 +94,7 @@ class Loader {
   }
 
  private:
-  Status CutOff(const Record& record, int64_t bytes) const {
+  Status CutOff(const WeightRecord& record, int64_t bytes) const {
     return Corrupt(source_.Describe(record.shard) + ": must hold " + std::to_string(record.bytes) +
                    " bytes from byte " + std::to_string(record.offset) + " on, and holds " +
                    std::to_string(bytes) +
@@ -182,7 +102,7 @@ class Loader {
   }
 
   // A tensor of a device, which is never whole in memory here.
-  Result<Tensor> LoadByParts(const Record& record, const ParamSpec& spec) {
+  Result<Tensor> LoadByParts(const WeightRecord& record, const ParamSpec& spec) {
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(spec.shape, spec.dtype, device_));
     for (int64_t begin = 0; begin < record.bytes; begin += kPartBytes) {
       int64_t size = std::min(kPartBytes, record.bytes - begin);
@@ -194,9 +114,9 @@ class Loader {
   }
 
   // The wanted part of the stored tensor `data`.
-  Result<Tensor> Cut(const Record& record, const ParamSpec& spec, const uint8_t* data,
+  Result<Tensor> Cut(const WeightRecord& record, const ParamSpec& spec, const uint8_t* data,
                      const std::shared_ptr<void>& owner) {
-    Record part = record;
+    WeightRecord part = record;
     part.shape = spec.shape;
     part.dtype = spec.dtype;
     if (spec.extent == 0) return Place(part, data, owner);
@@ -211,7 +131,7 @@ class Loader {
   }
 
   // The tensor of `data`. Copies the data if it has no owner.
-  Result<Tensor> Place(const Record& record, const uint8_t* data,
+  Result<Tensor> Place(const WeightRecord& record, const uint8_t* data,
                        const std::shared_ptr<void>& owner) {
     if (record.stored_as_bf16) return Widen(record, data);
     bool aligned = reinterpret_cast<uintptr_t>(data) % kWeightAlignment == 0;
@@ -225,14 +145,14 @@ class Loader {
   }
 
   // All bytes of a tensor, as they are stored.
-  Result<Bytes> Whole(const Record& record) {
+  Result<Bytes> Whole(const WeightRecord& record) {
     MLC_ASSIGN_OR_RETURN(Bytes stored, Stored(record));
     if (stored.size < record.bytes) return CutOff(record, stored.size);
     return stored;
   }
 
   // The same as they are in memory, on the host.
-  Result<Bytes> Widened(const Record& record) {
+  Result<Bytes> Widened(const WeightRecord& record) {
     MLC_ASSIGN_OR_RETURN(Bytes stored, Whole(record));
     if (!record.stored_as_bf16) return stored;
     MLC_ASSIGN_OR_RETURN(Tensor wide, WidenOnHost(record, stored.data));
@@ -241,7 +161,7 @@ class Loader {
   }
 
   // The bytes of a tensor in its shard; fewer if the shard was cut off.
-  Result<Bytes> Stored(const Record& record) {
+  Result<Bytes> Stored(const WeightRecord& record) {
     if (!kMapsFiles) return source_.OpenPart(record.shard, record.offset, record.bytes);
     MLC_ASSIGN_OR_RETURN(const Bytes* shard, Shard(record.shard));
     int64_t begin = std::min(record.offset, shard->size);
@@ -258,7 +178,7 @@ class Loader {
     return &found->second;
   }
 
-  Result<Tensor> WidenOnHost(const Record& record, const uint8_t* data) {
+  Result<Tensor> WidenOnHost(const WeightRecord& record, const uint8_t* data) {
     MLC_ASSIGN_OR_RETURN(Tensor wide, Tensor::Empty(record.shape, record.dtype, Device{}));
     uint32_t* out = static_cast<uint32_t*>(wide.data());
     for (int64_t i = 0; i < record.bytes / 2; ++i) {
@@ -268,7 +188,7 @@ class Loader {
     return wide;
   }
 
-  Result<Tensor> Widen(const Record& record, const uint8_t* data) {
+  Result<Tensor> Widen(const WeightRecord& record, const uint8_t* data) {
     MLC_ASSIGN_OR_RETURN(Tensor wide, WidenOnHost(record, data));
     if (device_.type == Device{}.type) return wide;
     MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(record.shape, record.dtype, device_));
@@ -283,8 +203,8 @@ class Loader {
 };
 
 // The record of a stored tensor, if it has that shape and type.
-Result<Record> Find(const Records& records, const std::string& name, const Shape& whole,
-                    DType dtype) {
+Result<WeightRecord> Find(const WeightRecords& records, const std::string& name, const Shape& whole,
+                          DType dtype) {
   auto found = records.find(name);
   if (found == records.end()) {
     return InvalidArgument("the weights have no tensor '" + name +
@@ -292,7 +212,7 @@ Result<Record> Find(const Records& records, const std::string& name, const Shape
                            "quantization; compile a library for this one (mlc_llm compile)")
         .WithParam("model_lib");
   }
-  const Record& record = found->second;
+  const WeightRecord& record = found->second;
   if (record.shape != whole || record.dtype != dtype) {
     return InvalidArgument("tensor '" + name + "' is " + DTypeName(record.dtype) +
                            ShapeText(record.shape) + " in the weights and " + DTypeName(dtype) +
@@ -310,13 +230,31 @@ Shape ScalesShape(Shape shape) {
   return shape;
 }
 
-Result<Tensor> LoadParam(const Records& records, const ParamSpec& spec, Loader* loader) {
+// The same parameter as it is before it is laid out.
+ParamSpec BeforeStrips(ParamSpec spec) {
+  if (!spec.strips) return spec;
+  spec.shape = ShapeBeforeStrips(*spec.strips, spec.shape);
+  spec.strips.reset();
+  return spec;
+}
+
+Result<Tensor> InStrips(const ParamSpec& spec, const Tensor& stored) {
+  if (!stored.on_host()) {
+    return InvalidArgument("parameter '" + spec.name + "' is in strips, which are for CPUs alone")
+        .WithParam("model_lib");
+  }
+  MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(spec.shape, spec.dtype, Device{}));
+  LayInStrips(stored, *spec.strips, &tensor);
+  return tensor;
+}
+
+Result<Tensor> LoadParam(const WeightRecords& records, const ParamSpec& spec, Loader* loader) {
   if (!spec.parts) {
     DType dtype = spec.stored_dtype.value_or(spec.dtype);
-    MLC_ASSIGN_OR_RETURN(Record record, Find(records, spec.name, StoredShape(spec), dtype));
+    MLC_ASSIGN_OR_RETURN(WeightRecord record, Find(records, spec.name, StoredShape(spec), dtype));
     return loader->Load(record, spec);
   }
-  std::vector<Record> found;
+  std::vector<WeightRecord> found;
   for (const StoredPart& part : spec.parts->parts) {
     MLC_ASSIGN_OR_RETURN(found.emplace_back(), Find(records, part.name, part.shape, part.dtype));
     if (part.scales.empty()) continue;
@@ -326,10 +264,14 @@ Result<Tensor> LoadParam(const Records& records, const ParamSpec& spec, Loader* 
   return loader->Join(found, spec);
 }
 
+void DropAll(const std::vector<std::shared_ptr<MappedFile>>& files) {
+  for (const std::shared_ptr<MappedFile>& file : files) file->Drop();
+}
+
 }  // namespace
 
 Shape StoredShape(const ParamSpec& spec) {
-  Shape whole = spec.shape;
+  Shape whole = spec.strips ? ShapeBeforeStrips(*spec.strips, spec.shape) : spec.shape;
   if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
   if (spec.stored_dtype) {
     whole.back() *= *TensorBytes({1}, spec.dtype) / *TensorBytes({1}, *spec.stored_dtype);
@@ -338,29 +280,77 @@ Shape StoredShape(const ParamSpec& spec) {
 }
 
 Result<std::string> WeightsId(const ByteSource& source) {
-  MLC_ASSIGN_OR_RETURN(Index index, OpenIndex(source));
+  MLC_ASSIGN_OR_RETURN(WeightIndex index, OpenWeightIndex(source));
   return HexText(Fnv1a(index.bytes.text()));
 }
 
-Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
-                                        const std::vector<ParamSpec>& wanted, Device device,
-                                        const LoadProgress& progress, MappedFiles* files) {
-  MLC_ASSIGN_OR_RETURN(Records records, ReadIndex(source));
+Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamSpec>& wanted,
+                              Device device, const LoadProgress& progress,
+                              const std::string& strips_prefix) {
+  MLC_ASSIGN_OR_RETURN(std::string id, WeightsId(source));
+  MLC_ASSIGN_OR_RETURN(WeightRecords records, ReadWeightIndex(source));
+  KeptStrips kept(strips_prefix, id, wanted);
+  bool has_file = kept.Map();
   Loader loader(source, device);
-  std::vector<Tensor> tensors;
+  Weights weights;
   for (const ParamSpec& spec : wanted) {
-    if (progress && !progress(static_cast<double>(tensors.size()) / wanted.size())) {
+    if (progress && !progress(static_cast<double>(weights.tensors_.size()) / wanted.size())) {
       return Cancelled("loading was cancelled");
     }
-    Result<Tensor> tensor = LoadParam(records, spec, &loader);
+    if (spec.strips && has_file) {
+      weights.tensors_.emplace_back();  // UseFile sets it
+      continue;
+    }
+    Result<Tensor> tensor = LoadParam(records, BeforeStrips(spec), &loader);
+    bool is_mapped = tensor.ok() && loader.IsMapped(*tensor);
+    if (spec.strips && tensor.ok()) {
+      Tensor stored = std::move(tensor).value();
+      tensor = InStrips(spec, stored);
+      if (is_mapped && tensor.ok()) weights.laid_out_.push_back({stored, *spec.strips, *tensor});
+      loader.DropFiles();  // what was laid out is in memory twice otherwise
+    }
     if (!tensor.ok() && tensor.status().code() == StatusCode::kResourceExhausted) {
       return std::move(tensor).status().In("tensor '" + spec.name + "'");
     }
     MLC_RETURN_IF_ERROR(tensor.status());
-    tensors.push_back(std::move(tensor).value());
+    if (is_mapped) weights.droppable_bytes_ += tensor->bytes();
+    weights.tensors_.push_back(std::move(tensor).value());
   }
-  if (files != nullptr) *files = loader.TakeFiles();
-  return tensors;
+  weights.files_ = loader.TakeFiles();
+  if (has_file || kept.Write(weights.tensors_)) weights.UseFile(kept);
+  return weights;
+}
+
+void Weights::UseFile(const KeptStrips& kept) {
+  int64_t laid_out = 0;
+  for (const LaidOut& one : laid_out_) laid_out += one.tensor.bytes();
+  droppable_bytes_ += kept.Use(&tensors_) - laid_out;
+  laid_out_.clear();
+  files_.push_back(kept.file());
+}
+
+int64_t Weights::Drop() {
+  DropAll(files_);
+  for (LaidOut& one : laid_out_) DiscardMemory(one.tensor.data(), one.tensor.bytes());
+  dropped_ = true;
+  return droppable_bytes_;
+}
+
+void Weights::Restore() {
+  if (!std::exchange(dropped_, false) || laid_out_.empty()) return;
+  for (LaidOut& one : laid_out_) {
+    LayInStrips(one.stored, one.strips, &one.tensor);
+    DropAll(files_);
+  }
+}
+
+int64_t Weights::Touch() {
+  Restore();
+  int64_t bytes = 0;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.on_host()) bytes += TouchMemory(tensor.data(), tensor.bytes());
+  }
+  return bytes;
 }
 
 }  // namespace mlc

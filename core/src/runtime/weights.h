@@ -13,6 +13,7 @@
 #include "runtime/byte_source.h"
 #include "runtime/tensor.h"
 #include "runtime/weight_parts.h"
+#include "runtime/weight_strips.h"
 
 namespace mlc {
 
@@ -31,6 +32,7 @@ struct ParamSpec {
   int axis = 0;
   std::optional<DType> stored_dtype;  // dtype of the stored weights, if it differs from `dtype`
   std::optional<StoredParts> parts;   // what the tensor is made of, if it is not stored as it is
+  std::optional<Strips> strips;       // how it is laid out at last; only on the CPU
 };
 
 // The shape of the whole stored tensor, of which a parameter is all or a part.
@@ -39,16 +41,46 @@ Shape StoredShape(const ParamSpec& spec);
 // Called with 0.0 .. 1.0. Returning false cancels the load (kCancelled).
 using LoadProgress = std::function<bool(double fraction)>;
 
-// The tensors in the order of `wanted`. On the CPU, a tensor that is aligned in its shard refers to
-// the mapped file; others are copied. Every record is checked: paths must stay in the folder,
-// ranges in the shard, and sizes must fit the shapes. Errors: kNotFound for a missing file,
-// kCorrupt for a damaged file, kInvalidArgument for weights of another model, kResourceExhausted.
-// Each error names the file or the tensor.
-// `files`, unless it is null, gets the mapped files that tensors refer to.
-using MappedFiles = std::vector<std::shared_ptr<MappedFile>>;
-Result<std::vector<Tensor>> LoadWeights(const ByteSource& source,
-                                        const std::vector<ParamSpec>& wanted, Device device,
-                                        const LoadProgress& progress, MappedFiles* files = nullptr);
+class KeptStrips;
+
+// The weights of a model in memory.
+class Weights {
+ public:
+  // The tensors in the order of `wanted`. On the CPU, a tensor that is aligned in its shard refers
+  // to the mapped file; others are copied. Every record is checked: paths must stay in the folder,
+  // ranges in the shard, and sizes must fit the shapes. Errors: kNotFound for a missing file,
+  // kCorrupt for a damaged file, kInvalidArgument for weights of another model,
+  // kResourceExhausted. Each error names the file or the tensor.
+  // `strips_prefix`: what the path of a file begins with in which strips are kept, so that later
+  // loads map them; "": they are laid out in each load.
+  static Result<Weights> Load(const ByteSource& source, const std::vector<ParamSpec>& wanted,
+                              Device device, const LoadProgress& progress,
+                              const std::string& strips_prefix = "");
+
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  // Lets the system take the memory of tensors that can be read from their files again: it reads
+  // mapped files by itself, and Restore lays out strips. Returns the bytes of these tensors.
+  int64_t Drop();
+  // Makes the tensors whole again after Drop. Call it before they are used.
+  void Restore();
+  // The same, and brings all into memory. Returns the bytes that were read through.
+  int64_t Touch();
+
+ private:
+  // A tensor that was laid out from one in a mapped file.
+  struct LaidOut {
+    Tensor stored;
+    Strips strips;
+    Tensor tensor;
+  };
+  void UseFile(const KeptStrips& kept);
+
+  std::vector<Tensor> tensors_;
+  std::vector<std::shared_ptr<MappedFile>> files_;  // that tensors refer to
+  std::vector<LaidOut> laid_out_;
+  int64_t droppable_bytes_ = 0;
+  bool dropped_ = false;
+};
 
 }  // namespace mlc
 

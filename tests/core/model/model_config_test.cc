@@ -7,39 +7,6 @@
 namespace mlc {
 namespace {
 
-constexpr const char* kFunctions = R"({
-  "batch_prefill": {"inputs": [{"name": "positions", "shape": ["n"], "dtype": "int32"},
-                               {"name": "rotary", "shape": ["n", 3], "dtype": "int32"},
-                               {"name": "params"}],
-                    "results": ["logits"]}})";
-
-Json GoodMetadata() {
-  Json param =
-      Json().Set("name", "w").Set("shape", Json(Json::Array{2, 3})).Set("dtype", "float32");
-  Json wide = Json()
-                  .Set("page_shape", Json(Json::Array{2, 3, 16, 64}))
-                  .Set("slot_runs", *Json::Parse("[[192, 1], [3, 64]]"))
-                  .Set("dtype", "float32")
-                  .Set("sliding_window_size", -1);
-  Json narrow = Json()
-                    .Set("page_shape", Json(Json::Array{2, 1, 16, 32}))
-                    .Set("slot_runs", *Json::Parse("[[32, 1], [1, 32]]"))
-                    .Set("dtype", "float16")
-                    .Set("sliding_window_size", 512);
-  Json pages = Json().Set("page_size", 16).Set("layers", Json(Json::Array{wide, narrow}));
-  return Json()
-      .Set("schema_version", 3)
-      .Set("model_type", "llama")
-      .Set("quantization", "q4f32_1")
-      .Set("context_window_size", 2048)
-      .Set("prefill_chunk_size", 512)
-      .Set("max_batch_size", 8)
-      .Set("vocab_size", 49152)
-      .Set("functions", *Json::Parse(kFunctions))
-      .Set("kv_cache", pages)
-      .Set("params", Json(Json::Array{param}));
-}
-
 TEST(ParseLibraryMetadata, ReadsWhatTheCompilerWrites) {
   Result<LibraryMetadata> metadata = ParseLibraryMetadata(GoodMetadata().Dump(), "lib.so");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
@@ -96,68 +63,6 @@ TEST(ParseLibraryMetadata, AParameterMayBeSomeRowsOrColumnsOfATensor) {
     EXPECT_EQ(status.code(), StatusCode::kCorrupt) << part;
     EXPECT_EQ(status.param(), "params") << part;
   }
-}
-
-TEST(ParseLibraryMetadata, AParameterMayBeTakenAsAnotherType) {
-  auto parse = [](const std::string& stored) {
-    std::string param = R"([{"name": "w", "shape": [2, 3], "dtype": "uint32", "stored_dtype": ")";
-    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + stored + R"("}])").Dump(),
-                                "l");
-  };
-  Result<LibraryMetadata> metadata = parse("float16");
-  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
-  EXPECT_EQ(metadata->params[0].stored_dtype, DType::kFloat16);
-  for (const char* stored : {"int64", "complex7", ""}) {
-    EXPECT_EQ(parse(stored).status().code(), StatusCode::kCorrupt) << stored;
-  }
-}
-
-// The whole tensor has 2^63 bytes and more, though each of its numbers and the part are small.
-TEST(ParseLibraryMetadata, APartOfATensorThatIsTooLargeIsRefused) {
-  for (const char* rest : {R"("shape": [8, 1], "columns": [0, 4611686018427387904])",
-                           R"("shape": [1, 8], "rows": [0, 9223372036854775807])",
-                           R"("shape": [4611686018427387904, 2])"}) {
-    std::string param =
-        std::string(R"([{"name": "w", "dtype": "uint32", "stored_dtype": "uint8", )") + rest +
-        R"(, "from": {"parts": [{"name": "a", "shape": [4], "dtype": "uint8"}]}}])";
-    Result<LibraryMetadata> metadata =
-        ParseLibraryMetadata(With(GoodMetadata(), "params", param).Dump(), "l");
-    EXPECT_EQ(metadata.status().code(), StatusCode::kCorrupt) << rest;
-    EXPECT_EQ(metadata.status().param(), "params") << rest;
-    EXPECT_NE(metadata.status().message().find("'w' is too large"), std::string::npos)
-        << metadata.status().message();
-  }
-}
-
-TEST(ParseLibraryMetadata, AParameterMayBeMadeOfOtherTensors) {
-  const std::string param = R"([{"name": "w", "shape": [4], "dtype": "float16", "from": )";
-  auto parse = [&](const std::string& from) {
-    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + from + "}]").Dump(), "l");
-  };
-  Result<LibraryMetadata> metadata = parse(
-      R"({"parts": [{"name": "a", "shape": [3], "dtype": "float16", "rows": [[0, 2, 2], [1, 1, 1]]},
-                    {"name": "b", "shape": [1], "dtype": "float16"}]})");
-  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
-  const StoredParts& parts = *metadata->params[0].parts;
-  EXPECT_EQ(parts.parts[0].rows[1].first, 1);
-  EXPECT_EQ(parts.parts[0].rows[0].levels[0].step, 2);
-  EXPECT_EQ(parts.parts[1].name, "b");
-  metadata = parse(R"({"parts": [{"name": "a", "shape": [4], "dtype": "uint8", "scales": "s"}],
-                       "change": "plus_one"})");
-  EXPECT_EQ(metadata.status().param(), "params");  // a vector has no blocks of factors
-  for (const char* from :
-       {"{}", R"({"parts": []})", R"({"parts": [{"name": "a", "shape": [3], "dtype": "float16"}]})",
-        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16", "rows": [[0, 4]]}]})",
-        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16", "rows": 4}]})",
-        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16", "rows": [[1, 4, 1]]}]})",
-        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16"}], "axis": 2})"}) {
-    Status status = parse(from).status();
-    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << from;
-    EXPECT_EQ(status.param(), "params") << from;
-  }
-  metadata = parse(R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16"}],
-                       "change": "squared"})");
-  EXPECT_EQ(metadata.status().code(), StatusCode::kUnsupported);
 }
 
 TEST(ParseLibraryMetadata, FunctionsSayWhatTheyTakeAndGive) {

@@ -11,57 +11,24 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/json.h"
 #include "support/temp_folder.h"
+#include "support/weight_files.h"
 
 namespace mlc {
 namespace {
 
+using testing::BytesOf;
+using testing::Index;
+using testing::Record;
+using testing::Shard;
 using testing::TempFolder;
-
-Json Record(const std::string& name, const std::string& dtype, const std::string& format,
-            const std::vector<int64_t>& shape, int64_t offset, int64_t bytes) {
-  Json extents = Json::MakeArray();
-  for (int64_t extent : shape) extents.Append(extent);
-  return Json()
-      .Set("name", name)
-      .Set("shape", extents)
-      .Set("dtype", dtype)
-      .Set("format", format)
-      .Set("nbytes", bytes)
-      .Set("byteOffset", offset);
-}
-
-Json Shard(const std::string& path, const std::vector<Json>& records) {
-  return Json()
-      .Set("dataPath", path)
-      .Set("format", "raw-shard")
-      .Set("nbytes", 0)
-      .Set("records", Json(Json::Array(records)));
-}
-
-std::string Index(const std::vector<Json>& shards) {
-  return Json()
-      .Set("metadata", Json::MakeObject())
-      .Set("records", Json(Json::Array(shards)))
-      .Dump();
-}
-
-template <typename T>
-std::string BytesOf(const std::vector<T>& values) {
-  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-}
-
-template <typename T>
-std::vector<T> ValuesOf(const Tensor& tensor) {
-  std::vector<T> values(static_cast<size_t>(tensor.bytes()) / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), tensor.data(), values.size() * sizeof(T));
-  return values;
-}
+using testing::ValuesOf;
 
 Result<std::vector<Tensor>> Load(const TempFolder& folder, const std::vector<ParamSpec>& wanted,
                                  const LoadProgress& progress = nullptr) {
-  return LoadWeights(FolderSource(folder.path()), wanted, Device{}, progress);
+  MLC_ASSIGN_OR_RETURN(Weights weights,
+                       Weights::Load(FolderSource(folder.path()), wanted, Device{}, progress));
+  return weights.tensors();
 }
 
 Status StatusOf(const Result<std::vector<Tensor>>& result) {
@@ -419,11 +386,11 @@ TEST(LoadWeights, RandomDamageOfTheIndexNeverCrashes) {
                           : likely[random() % likely.size()];
     }
     source.files["tensor-cache.json"] = damaged;
-    Result<std::vector<Tensor>> loaded =
-        LoadWeights(source, {{"a", {2}, DType::kFloat32}, {"b", {4}, DType::kFloat32}}, Device{},
-                    /*progress=*/nullptr);
+    Result<Weights> loaded =
+        Weights::Load(source, {{"a", {2}, DType::kFloat32}, {"b", {4}, DType::kFloat32}}, Device{},
+                      /*progress=*/nullptr);
     if (loaded.ok()) {
-      ASSERT_EQ((*loaded)[1].bytes(), 16);
+      ASSERT_EQ(loaded->tensors()[1].bytes(), 16);
     } else {
       ++failures;
       ASSERT_FALSE(loaded.status().message().empty());

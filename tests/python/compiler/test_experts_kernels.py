@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "convert"))
 
 from gguf_random import random_blocks  # noqa: E402
 from kernel_tools import FloatRows, compiled, frozen, host_device, taken  # noqa: E402
-from test_linear_integer import coded_rows  # noqa: E402
+from test_activations import coded_rows  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.kernels.common.routing import RUN, Router, Stack  # noqa: E402
@@ -197,8 +197,8 @@ def stack_of(kind: str, outs: int, ins: int):
     assert all(shape[0] == EXPERTS for shape in params)
     (dense,) = scheme.matrices("a.weight", (outs, ins), "linear")
     return matrix.on_cpu(), dense.on_cpu(), [
-        array.reshape(shape)
-        for array, shape in zip(taken(matrix.on_cpu(), arrays), params, strict=True)
+        array.reshape(param.shape)
+        for array, param in zip(taken(matrix.on_cpu(), arrays), matrix.on_cpu().stored, strict=True)
     ]  # fmt: skip
 
 

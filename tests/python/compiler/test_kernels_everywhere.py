@@ -17,11 +17,10 @@ import kernel_cases  # noqa: E402
 from activation_codes import decoded, encoded  # noqa: E402
 from kernel_cases import Case  # noqa: E402
 from kernel_machines import MACHINES, Machine, run  # noqa: E402
-from kernel_tools import compiled, frozen, host_device, matrix_of  # noqa: E402
+from kernel_tools import compiled, frozen, host_device, matrix_of, taken  # noqa: E402
 
 from mlc_llm.compiler import quantization  # noqa: E402
-from mlc_llm.compiler.kernels.cpu import elementwise, linear_integer  # noqa: E402
-from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
+from mlc_llm.compiler.kernels.cpu import elementwise, linear_strips  # noqa: E402
 from mlc_llm.compiler.quantization.pack import dequantize_rows  # noqa: E402
 
 CASES = {**kernel_cases.CASES, **attention_cases.CASES}
@@ -30,7 +29,7 @@ CASES = {**kernel_cases.CASES, **attention_cases.CASES}
 # What a short run takes for NEON's usual set, which has no other test: each kernel once.
 ESSENTIAL = {
     "aarch64-dotprod": [
-        *("linear_q0bf16", "linear_q4f16_1", "linear_Q5_K", "columns_q3f16_0", "columns_q4f16_0"),
+        *("linear_q0bf16", "linear_q4f16_1", "linear_Q5_K", "columns_q3f16_0"),
         *("integer8_q4f16_1", "integer8_q8f32_1", "strips8_Q4_0", "strips8_Q4_K", "strips8_Q6_K"),
         *("embedding_q3f16_1", "embedding_Q4_K", "codes8_norm", "codes8_quantize", "rms_norm"),
         *("silu", "join", "attend_sinks", "attend_gemma", "append", "copy_pages", "copy_slots"),
@@ -97,18 +96,19 @@ def test_a_table_of_262144_entries(request):
     picked = np.concatenate([rng.integers(0, shape[0], 500), np.arange(shape[0] - 40, shape[0])])
     rows = words[picked], scales[picked].astype(np.float32)
     meaning = dequantize_rows(*rows, columns=640, bits=4, group_size=32).astype(np.float64)
-    reader = matrix_of(scheme, shape, "embedding").on_cpu().rows
+    reader = matrix_of(scheme, shape, "tied_embedding").on_cpu().rows
+    stored = [frozen(array) for array in taken(reader, [words, scales])]
 
     found = np.zeros((len(picked), 640), np.float32)
     ids = frozen(picked.astype(np.int32))
-    compiled(elementwise.embedding(reader, shape))(ids, frozen(words), frozen(scales), found)
+    compiled(elementwise.embedding(reader, shape))(ids, *stored, found)
     np.testing.assert_allclose(found, meaning, rtol=3e-7)
 
-    codes = Codes(size=640, bits=8, weight_bits=4, zero=scheme.groups.qmax)
+    codes = linear_strips.codes_for(reader.kind, 640, 8)
     tools = {"unit": unit.dot, "tile": unit.integer_tile}
-    kernel = compiled(linear_integer.linear_integer(codes, reader.stored, **tools))
+    kernel = compiled(linear_strips.linear_strips(codes, reader, **tools))
     x = encoded(codes, rng.standard_normal((9, 640)).astype(np.float32))
     for count in (1, 9):
         y = np.zeros((count, shape[0]), np.float32)
-        kernel(frozen(x[:count]), frozen(words), frozen(scales), y)
+        kernel(frozen(x[:count]), *stored, y)
         kernel_cases.close(decoded(codes, x[:count]) @ meaning.T, 2e-6)(y[:, picked])

@@ -1,4 +1,5 @@
-"""Products with GGUF's own types: against NumPy float64, and the same bits on every machine."""
+"""Products with weights in strips, of GGUF's types and of group schemes: against NumPy float64, and
+the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -14,17 +15,25 @@ sys.path.append(str(Path(__file__).parents[1] / "convert"))
 
 import quick_code  # noqa: E402
 from gguf_random import EVERY, HALVES, exact, random_blocks, write_mixed  # noqa: E402
-from kernel_tools import compiled, frozen, host_device  # noqa: E402
+from kernel_tools import (  # noqa: E402
+    FLAGS,
+    compiled,
+    entry_of,
+    frozen,
+    host_device,
+    matrix_of,
+    stored_weight,
+    taken,
+)
+from test_activations import coded_rows, quantize  # noqa: E402
 from test_gguf_schemes import meaning  # noqa: E402
-from test_linear_integer import FLAGS, coded_rows  # noqa: E402
 from tiny_llama import Tiny  # noqa: E402
 from tiny_models import read_mlc_folder  # noqa: E402
 
-from mlc_llm.compiler import models, targets  # noqa: E402
+from mlc_llm.compiler import models, quantization, targets  # noqa: E402
 from mlc_llm.compiler.compile import library_spec, read_chat_config  # noqa: E402
 from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
-    activations,
     elementwise,
     join,
     linear,
@@ -36,19 +45,22 @@ from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # 
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 
 ROWS = (1, 2, 3, 4, 7, 8, 13)
+GROUPS = ("q4f16_0", "q4f16_1", "q4bf16_1", "q4f32_1", "q8f32_1")  # schemes that have strips
 
 
 def stored(kind, rows, ins, seed=0):
-    """A random matrix as it is stored, its reader, and what it means in float32."""
+    """A random matrix of a type or scheme as a library takes it, its reader, and what it means in
+    float32."""
+    if kind in GROUPS:
+        scheme = quantization.get(kind)
+        plain = np.random.default_rng(seed).standard_normal((rows, ins)).astype(np.float32)
+        arrays, weight = stored_weight(scheme, plain, "linear")
+        reader = matrix_of(scheme, (rows, ins)).on_cpu().rows
+        return taken(reader, arrays), reader, weight.astype(np.float32)
     raw = random_blocks(kind, rows, ins, np.random.default_rng(seed))
     tensors = strips_of(TYPES[kind], read_blocks(TYPES[kind], raw))
     reader = Strips(TYPES[kind].stored_params("w", (rows, ins)), TYPES[kind])
     return tensors, reader, exact(kind, raw)
-
-
-@cache
-def quantize(codes):
-    return compiled(activations.quantize(codes))
 
 
 def make(reader, shape, bits=16, unit=None, tile=None, **options):
@@ -66,13 +78,13 @@ def run(codes, kernel, x, *arrays, outs):
 
 
 # Whole strips and a part of one; groups behind whole blocks of 128 activations.
-@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("kind", [*HALVES, *GROUPS])
 @pytest.mark.parametrize("shape", [(21, 768)])
 def test_product_equals_numpy_and_rows_do_not_depend_on_their_batch(kind, shape):
     check(kind, shape)
 
 
-@pytest.mark.parametrize("kind", ["Q4_1", "Q8_0"])
+@pytest.mark.parametrize("kind", ["Q4_1", "Q8_0", "q4f16_1"])
 @pytest.mark.parametrize("shape", [(3, 32), (33, 160), (32, 352)])
 def test_odd_numbers_of_groups(kind, shape):
     check(kind, shape)
@@ -119,7 +131,7 @@ def usual_output(kind: str):
 
 
 @pytest.mark.parametrize("unit", [*FLAGS, "portable"])
-@pytest.mark.parametrize("kind", ["Q4_K", "Q5_1", "Q6_K", "Q3_K"])
+@pytest.mark.parametrize("kind", ["Q4_K", "Q5_1", "Q6_K", "Q3_K", "q4f16_1", "q8f32_1"])
 def test_every_instruction_set_gives_the_same_bits(kind, unit):
     if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
         pytest.skip(f"this processor has no {FLAGS[unit]}")
@@ -149,7 +161,7 @@ def test_the_largest_codes_do_not_overflow(kind, unit):
         np.testing.assert_allclose(found, expected[:rows], rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", HALVES)
+@pytest.mark.parametrize("kind", [*HALVES, *GROUPS])
 def test_embedding_reads_rows_bit_for_bit(kind):
     tensors, reader, weight = stored(kind, 37, 512)
     ids = np.array([0, 36, 5, 16, 15, 99, -3], np.int32)
@@ -159,7 +171,7 @@ def test_embedding_reads_rows_bit_for_bit(kind):
     assert np.array_equal(y.view(np.uint32), expected.view(np.uint32))
 
 
-@pytest.mark.parametrize("kind", ["Q4_0", "Q5_1", "Q4_K", "Q6_K"])
+@pytest.mark.parametrize("kind", ["Q4_0", "Q5_1", "Q4_K", "Q6_K", "q4f16_1", "q8f32_1"])
 def test_float_products(kind):
     tensors, reader, weight = stored(kind, 19, 256)
     x = np.random.default_rng(3).standard_normal((9, 256)).astype(np.float32)
@@ -168,6 +180,36 @@ def test_float_products(kind):
     kernel(frozen(x), *map(frozen, tensors), y)
     expected = x.astype(np.float64) @ weight.astype(np.float64).T
     np.testing.assert_allclose(y, expected, rtol=0, atol=3e-6 * np.abs(expected).max())
+
+
+def test_a_product_of_no_rows_writes_nothing():
+    """A step may want no logits; what is behind their place is another tensor's."""
+    import tvm
+
+    weights, reader, _ = stored("q4f16_1", 32, 256)
+    codes = linear_strips.codes_for(reader.kind, 256, 8)
+    tools = {"unit": host_device().vectors.dot, "tile": host_device().vectors.integer_tile}
+    entry = entry_of(linear_strips.linear_strips(codes, reader, **tools))
+    coded = tvm.runtime.tensor(coded_rows(codes, quantize(codes), np.ones((1, 256), np.float32)))
+    behind, taken_weights = np.full((2, 32), 77, np.float32), map(tvm.runtime.tensor, weights)
+    args = [*taken_weights]
+    for rows in (1, 0):
+        y = tvm.runtime.tensor(behind)
+        entry(coded._create_view((rows, coded.shape[1])), *args, y._create_view((rows, 32)))
+        assert (y.numpy()[rows:] == 77).all()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "shape", "use"),
+    [
+        ("q4f16_1", (48, 144), "linear"),  # a group is not whole
+        ("q4f16_1", (48, 160), "embedding"),  # its rows alone are read
+        ("q3f16_1", (48, 120), "linear"),  # groups of 40
+    ],
+)
+def test_other_matrices_are_left_to_floats(scheme, shape, use):
+    matrix = matrix_of(quantization.get(scheme), shape, use).on_cpu()
+    assert matrix.codes(8) is None and all(param.strips is None for param in matrix.stored)
 
 
 def test_parts_are_joined_side_by_side():

@@ -111,12 +111,13 @@ def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
     for library in sorted((home() / "model_lib").glob("*.so")):
         mark = library.with_suffix(".json")
         folder = str(_read(mark).get("folder", "?"))
+        paths = (library, mark, *sorted(library.parent.glob(f"{library.stem}-*.strips")))
         used = max(_time(library), _time(mark))
         if (index := by_folder.get(folder)) is not None:
             model = models[index]
             models[index] = replace(
                 model,
-                paths=(*model.paths, library, mark),
+                paths=(*model.paths, *paths),
                 last_use=max(model.last_use, used),
             )
         else:
@@ -125,7 +126,7 @@ def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
                 KeptModel(
                     name=name,
                     quantization="-",
-                    paths=(library, mark),
+                    paths=paths,
                     last_use=used,
                     kind="library",
                 )  # fmt: skip

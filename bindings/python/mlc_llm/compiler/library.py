@@ -162,6 +162,7 @@ def metadata(
                 "dtype": param.dtype,
                 **({"stored_dtype": param.file_dtype} if param.file_dtype else {}),
                 **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
+                **({"strips": list(param.strips)} if param.strips else {}),
                 **({"from": parts[param.name]} if param.name in parts else {}),
             }
             for param in nn.params

@@ -1,7 +1,7 @@
 """Gives each function the name of its symbol, with the library's prefix for kernels.
 
 TVM's pass renames kernels in their bodies too, where no name of a kernel is. It fails at bodies of
-some CPU kernels, such as `linear_integer` ("Cannot treat type `ir.Call` as type `ir.Expr`"). So it
+some CPU kernels, such as `linear_strips` ("Cannot treat type `ir.Call` as type `ir.Expr`"). So it
 gets the kernels without their bodies.
 """
 

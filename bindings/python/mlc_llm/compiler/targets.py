@@ -23,7 +23,7 @@ class VectorUnit:
 
     `dot_tile` is a tile (rows of x, rows of W) of dot products with sums of 16 floats.
     `column_tile` is a tile (rows of x, vectors of outputs). `integer_tile` is the number of rows of
-    x for 16 outputs in integers (`linear_integer.py` in `kernels/cpu`). `attention_sums` is the
+    x for 16 outputs in integers (`linear_strips.py` in `kernels/cpu`). `attention_sums` is the
     number of vectors of 16 sums that attention keeps for one row. `attention_heads` is the number
     of query heads, of several rows, that have one vector each (`paged_attention.py`). `dot` is a
     name in `integer.py`. `half_floats`: the CPU has instructions that read and write float16.

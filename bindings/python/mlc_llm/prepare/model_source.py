@@ -65,15 +65,17 @@ class ResolvedModel:
     def core_json(self, device: str, draft: ResolvedModel | None = None) -> dict[str, Any]:
         """The argument of the core's `load` and `plan`. `draft`: the model of speculative
         decoding."""
-        paths: dict[str, Any] = {
-            "model": str(self.folder),
-            "model_lib": str(self.model_lib),
-            "device": device,
-            "name": self.name,
-        }
+        paths: dict[str, Any] = {**self._files(), "device": device, "name": self.name}
         if draft is not None:
-            paths["draft"] = {"model": str(draft.folder), "model_lib": str(draft.model_lib)}
+            paths["draft"] = draft._files()
         return paths
+
+    def _files(self) -> dict[str, str]:
+        """The weights that are laid out for a library in MLC_LLM_HOME are kept beside it."""
+        library = Path(self.model_lib)
+        is_kept = library.parent == home() / "model_lib"
+        strips = {"strips": str(library.with_suffix(""))} if is_kept else {}
+        return {"model": str(self.folder), "model_lib": str(library), **strips}
 
 
 def resolve_model(

@@ -18,8 +18,9 @@ Result<std::unique_ptr<Model>> LoadCompiled(const ByteSource& source, const Chat
   LoadProgress on_weights = [&progress, what](double fraction) {
     return !progress || progress(fraction, what);
   };
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
-                       DeviceRunner::Load(source, config, files.library, files.device, on_weights));
+  MLC_ASSIGN_OR_RETURN(
+      std::unique_ptr<DeviceRunner> model,
+      DeviceRunner::Load(source, config, files.library, files.device, on_weights, files.strips));
   return std::unique_ptr<Model>(std::move(model));
 }
 
@@ -46,6 +47,9 @@ Result<ModelFiles> ModelFiles::Parse(const Json& json, const std::string& device
   Result<std::string> library = LibraryPath(files.folder, named);
   if (!library.ok()) return in_place(library.status());
   files.library = *library;
+  Result<std::string> strips = GetStringOr(json, "strips", "");
+  if (!strips.ok()) return in_place(strips.status());
+  files.strips = *strips;
   MLC_ASSIGN_OR_RETURN(files.device, ParseDevice(device));
   return files;
 }

@@ -22,11 +22,13 @@ constexpr char kFakeDevice[] = "fake";
 
 struct ModelFiles {
   std::string folder, library;
+  std::string strips;  // see Weights::Load; "": no strips are kept
   Device device;
   bool is_fake = false;
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }
-  // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none}. `device`: "auto",
+  // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none, "strips": what the
+  // path of a file begins with that keeps the laid-out weights; absent: none}. `device`: "auto",
   // "cpu:0", "fake". Errors name the field with the prefix `place` ("draft.").
   static Result<ModelFiles> Parse(const Json& json, const std::string& device,
                                   const std::string& place = "");

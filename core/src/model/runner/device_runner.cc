@@ -73,15 +73,12 @@ Result<ModelInfo> DeviceRunner::Inspect(const ChatConfig& config, const std::str
   return open.metadata.info;
 }
 
-Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(const ByteSource& source,
-                                                         const ChatConfig& config,
-                                                         const std::string& library_path,
-                                                         Device device,
-                                                         const LoadProgress& progress) {
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
+    const ByteSource& source, const ChatConfig& config, const std::string& library_path,
+    Device device, const LoadProgress& progress, const std::string& strips_prefix) {
   MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
-  MappedFiles files;
-  Result<std::vector<Tensor>> weights =
-      LoadWeights(source, open.metadata.params, device, progress, &files);
+  Result<Weights> weights =
+      Weights::Load(source, open.metadata.params, device, progress, strips_prefix);
   if (!weights.ok()) {
     Status error = weights.status();
     return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
@@ -90,9 +87,9 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(const ByteSource& sourc
   MLC_ASSIGN_OR_RETURN(open.metadata.info.weights_id, WeightsId(source));
   std::unique_ptr<DeviceRunner> runner(
       new DeviceRunner(std::move(open.library), std::move(open.metadata), device));
-  runner->weight_files_ = std::move(files);
-  Result<std::unique_ptr<StepExecutor>> executor =
-      MakeStepExecutor(runner->library_.get(), runner->metadata_, TensorList(*weights), device);
+  runner->weights_ = std::move(weights).value();
+  Result<std::unique_ptr<StepExecutor>> executor = MakeStepExecutor(
+      runner->library_.get(), runner->metadata_, TensorList(runner->weights_.tensors()), device);
   if (!executor.ok()) return Status(executor.status()).In(library_path);
   runner->executor_ = std::move(executor).value();
   return runner;
@@ -119,22 +116,9 @@ Status DeviceRunner::AllocateStates(int num_slots) {
   return Status();
 }
 
-int64_t DeviceRunner::DropWeights() {
-  int64_t bytes = 0;
-  for (const std::shared_ptr<MappedFile>& file : weight_files_) bytes += file->Drop();
-  return bytes;
-}
-
-int64_t DeviceRunner::TouchWeights() {
-  int64_t bytes = 0;
-  for (const std::shared_ptr<MappedFile>& file : weight_files_) {
-    bytes += TouchMemory(file->data(), file->size());
-  }
-  return bytes;
-}
-
 Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
   made_ = {};  // this step uses their memory again
+  weights_.Restore();
   MLC_ASSIGN_OR_RETURN(StepTensors made, executor_->Run(batch));
   Outputs outputs;
   if (batch.keeps_logits) {
@@ -154,6 +138,7 @@ Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
 
 Result<const float*> DeviceRunner::RunHead(const std::vector<float>& vectors, int num_vectors) {
   if (info().head_size == 0) return Unsupported("the model has no head for vectors");
+  weights_.Restore();
   MLC_ASSIGN_OR_RETURN(Tensor made, executor_->RunHead(vectors.data(), num_vectors));
   MLC_ASSIGN_OR_RETURN(scores_, made.OnHost());
   return static_cast<const float*>(scores_.data());

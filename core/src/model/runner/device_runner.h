@@ -21,11 +21,12 @@ namespace mlc {
 class DeviceRunner : public Model {
  public:
   // Loads the library at `library_path` and its weights from `source`. Checks both against
-  // `config`, the folder's mlc-chat-config.json.
+  // `config`, the folder's mlc-chat-config.json. `strips_prefix`: see Weights::Load.
   static Result<std::unique_ptr<DeviceRunner>> Load(const ByteSource& source,
                                                     const ChatConfig& config,
                                                     const std::string& library_path, Device device,
-                                                    const LoadProgress& progress);
+                                                    const LoadProgress& progress,
+                                                    const std::string& strips_prefix = "");
 
   // Reads a library's metadata without its weights, and checks it against `config`.
   static Result<ModelInfo> Inspect(const ChatConfig& config, const std::string& library_path,
@@ -51,8 +52,8 @@ class DeviceRunner : public Model {
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
   Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }
   int64_t DiscardPages(const std::vector<int32_t>& pages) override { return pages_.Discard(pages); }
-  int64_t DropWeights() override;
-  int64_t TouchWeights() override;
+  int64_t DropWeights() override { return weights_.Drop(); }
+  int64_t TouchWeights() override { return weights_.Touch(); }
   Result<Outputs> Forward(const Batch& batch) override;
   Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override;
   DeviceSampler* sampler() override { return sampler_.get(); }
@@ -65,7 +66,7 @@ class DeviceRunner : public Model {
   Device device_;
   PagePool pages_;
   StatePool states_;
-  MappedFiles weight_files_;             // that weights refer to
+  Weights weights_;
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   std::unique_ptr<StepExecutor> executor_;
   StepTensors made_;  // by the last step, on the host

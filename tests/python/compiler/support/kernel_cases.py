@@ -26,7 +26,6 @@ from mlc_llm.compiler.kernels.cpu import (
     join,
     linear,
     linear_columns,
-    linear_integer,
     linear_strips,
 )
 from mlc_llm.compiler.kernels.cpu.activations import Codes
@@ -187,17 +186,9 @@ def column_linear(name: str, scheme: Any, rng: Rng, unit: VectorUnit) -> Case:
 def integer_linear(
     name: str, scheme: Any, bits: int, rng: Rng, unit: VectorUnit, shape: Shape | None = None
 ) -> Case:
-    fewest = 4 if scheme.groups.bits == 4 else 2
-    outs, ins = shape or (16 * int(rng.integers(1, 5)), 32 * int(rng.integers(fewest, 14)))
-    reader, stored, meaning = _by_scheme(rng, scheme, outs, ins)
-    codes = Codes(size=ins, bits=bits, weight_bits=scheme.groups.bits, zero=scheme.groups.qmax)
-    codes = codes.on(unit.dot)
-    tools = {"unit": unit.dot, "tile": unit.integer_tile}
-
-    def make(**options):
-        return linear_integer.linear_integer(codes, reader.stored, **tools, **options)
-
-    return _of_codes(name, make, codes, stored, meaning, scheme.model_dtype, rng)
+    outs, ins = shape or (int(rng.integers(1, 50)), 32 * int(rng.integers(1, 14)))
+    matrix, stored, meaning = _by_scheme(rng, scheme, outs, ins)
+    return _of_codes(name, matrix.rows, bits, stored, meaning, scheme.model_dtype, rng, unit)
 
 
 def strip_linear(
@@ -205,17 +196,17 @@ def strip_linear(
 ) -> Case:
     outs, ins = shape or (int(rng.integers(1, 50)), _type_ins(rng, kind))
     reader, stored, meaning = _by_type(rng, kind, outs, ins)
-    codes = linear_strips.codes_for(reader.kind, ins, bits).on(unit.dot)
-    tools = {"unit": unit.dot, "tile": unit.integer_tile}
-
-    def make(**options):
-        return linear_strips.linear_strips(codes, reader, **tools, **options)
-
-    return _of_codes(name, make, codes, stored, meaning, "float32", rng)
+    return _of_codes(name, reader, bits, stored, meaning, "float32", rng, unit)
 
 
-def _of_codes(name, make: Callable, codes: Codes, stored, meaning, dtype: str, rng: Rng) -> Case:
+def _of_codes(
+    name, reader: Strips, bits: int, stored, meaning, dtype: str, rng: Rng, unit: VectorUnit
+) -> Case:
     """The codes are given, so the product is as exact as adding up."""
+    codes = linear_strips.codes_for(reader.kind, meaning.shape[1], bits).on(unit.dot)
+    make = partial(
+        linear_strips.linear_strips, codes, reader, unit=unit.dot, tile=unit.integer_tile
+    )
     rows = draw_rows(rng)
     x = encoded(codes, draw_x(rng, rows, codes.size))
     options, extras, added = _extras(rng, rows, len(meaning), dtype)

@@ -11,6 +11,14 @@ import numpy as np
 from mlc_llm.compiler.quantization import schemes
 
 Array = np.ndarray[Any, Any]
+# Instruction sets that this machine may lack, and what /proc/cpuinfo calls them.
+FLAGS = {
+    "avx512vnni": "avx512_vnni",
+    "avx512bw": "avx512bw",
+    "avxvnni": "avx_vnni",
+    "avx2": "avx2",
+    "ssse3": "ssse3",
+}
 
 
 @cache
@@ -96,8 +104,23 @@ def stored_weight(scheme: Any, weight: Array, use: str | None) -> tuple[list[Arr
 
 
 def taken(reader: Any, stored: list[Array]) -> list[Array]:
-    """Stored tensors as a reader's kernels take them: float8 as bytes, without those of no use."""
-    return [a.view(p.dtype) for a, p in zip(stored, reader.stored, strict=False)]
+    """Stored tensors as a reader's kernels take them: float8 as bytes, in strips, without those of
+    no use."""
+    pairs = zip(stored, reader.stored, strict=False)
+    return [laid_out(a.view(p.dtype), p.shape, p.strips) for a, p in pairs]
+
+
+def laid_out(array: Array, shape: Any, strips: Any) -> Array:
+    """A stored tensor as the core lays it out for a library ("strips" in docs/model-library.md)."""
+    if strips is None:
+        return array
+    (outs, axis), (*stack, count, places, lanes) = strips, shape
+    rows = array.reshape(*stack, *((places, outs) if axis else (outs, places)))
+    rows = rows.swapaxes(-1, -2) if axis else rows
+    padded = np.zeros((*stack, count * lanes, places), array.dtype)
+    padded[..., :outs, :] = rows
+    whole = padded.reshape(*stack, count, lanes, places).swapaxes(-1, -2)
+    return np.ascontiguousarray(whole)
 
 
 def frozen(array: Array) -> Array:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import tvm
+from kernel_tools import laid_out
 
 from mlc_llm.compiler.library_calls import LibraryCalls
 
@@ -76,6 +77,7 @@ class Runner:
         value = weights[spec["name"]]
         if str(value.dtype).startswith("float8"):  # which the core takes for bytes
             value = value.view(np.uint8)
+        value = laid_out(value, spec["shape"], spec.get("strips"))
         found = (tuple(spec["shape"]), spec["dtype"])
         assert (value.shape, str(value.dtype)) == found, f"{spec['name']}: {value.shape}"
         return tvm.runtime.tensor(np.ascontiguousarray(value))

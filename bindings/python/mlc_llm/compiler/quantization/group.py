@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 from mlc_llm.compiler.quantization.pack import (
     RowsToCodes,
     cast_rows,
@@ -26,7 +27,7 @@ from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.rounding import is_finite
 from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows, no_experts
 from mlc_llm.compiler.quantization.search import search_rows
-from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
+from mlc_llm.compiler.quantization.stored import STRIP, StoredParam, WeightUse
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
@@ -68,6 +69,7 @@ class GroupMatrix:
     layout: Layout
     granule: int = 1
     searched: bool = False  # whether the converter looks for the best scales
+    multiplies: bool = True  # it is not only a table of which rows are read
 
     @classmethod
     def of(
@@ -123,13 +125,28 @@ class GroupMatrix:
         )
 
     def on_cpu(self) -> CPUMatrix:
-        from mlc_llm.compiler.kernels.cpu import columns, matrices, weights
+        """In strips where they help: the words of a group have the order of GGUF's."""
+        from mlc_llm.compiler.kernels.cpu import columns, matrices, strips, weights
 
+        if self._fits_strips:
+            stored = tuple(param.in_strips(int(self.by_columns)) for param in self.stored)
+            bits, zero = self.groups.bits, self.groups.qmax
+            kind = BlockType(name=f"groups of {bits} bits", bits=bits, zero=zero)
+            return matrices.StripMatrix(strips.Strips(stored, kind), self.shape)
         if self.by_columns:
             reader = columns.GroupColumns(self.stored, self.groups)
             return matrices.ColumnMatrix(reader, self.shape)
         rows = weights.QuantizedRows(self.stored, self.groups)
-        return matrices.GroupMatrix(rows, self.shape)
+        return matrices.FloatMatrix(rows, self.shape)
+
+    @property
+    def _fits_strips(self) -> bool:
+        """Whether it multiplies, the groups are those of activations, and strips of experts are
+        whole."""
+        *stack, outs, _ = self.stored[0].shape
+        has_groups = self.groups.size == GROUP and self.shape[1] % GROUP == 0
+        is_whole = not stack or outs % STRIP == 0
+        return self.multiplies and has_groups and self.groups.bits in (4, 8) and is_whole
 
     def on_gpu(self) -> Packs:
         from mlc_llm.compiler.kernels.gpu import packs
@@ -156,7 +173,7 @@ class GroupScheme(SchemeOfMatrices):
         return use not in (None, "router") and use not in self.plain
 
     def layout_of(self, use: WeightUse) -> Layout:
-        return "NK" if use == "embedding" else self.layout
+        return "NK" if use in ("embedding", "tied_embedding") else self.layout
 
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
         if not self.quantizes(use):
@@ -165,4 +182,4 @@ class GroupScheme(SchemeOfMatrices):
         if use == "experts" and layout != "NK":
             raise no_experts(self.name)
         matrix = GroupMatrix.of(self.groups, module, shape, self.model_dtype, layout)
-        return [replace(matrix, searched=self.searched)]
+        return [replace(matrix, searched=self.searched, multiplies=use != "embedding")]

@@ -27,7 +27,7 @@ INT3 = Groups(bits=3, size=40, qmax=3)
 INT4 = Groups(bits=4, size=32, qmax=7)
 INT8 = Groups(bits=8, size=32, qmax=127)
 
-TABLES: frozenset[WeightUse] = frozenset(("embedding", "lm_head"))
+TABLES: frozenset[WeightUse] = frozenset(("embedding", "tied_embedding", "lm_head"))
 
 PLAIN = (
     PlainScheme(name="q0f16", model_dtype="float16"),

@@ -7,12 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-# How the model uses a weight. None: no scheme quantizes it (norms, biases). "experts": a stack
-# (experts, out, in) of linear weights. "router": a linear weight that chooses experts, or that
-# makes a text's vector into its score; schemes that quantize floats leave it plain.
-WeightUse = Literal["linear", "embedding", "lm_head", "experts", "router"]
+# How the model uses a weight. None: no scheme quantizes it (norms, biases). "embedding": a table of
+# which rows are read, and nothing else; "tied_embedding": one that is the output layer too.
+# "experts": a stack (experts, out, in) of linear weights. "router": a linear weight that chooses
+# experts, or that makes a text's vector into its score; schemes that quantize floats leave it as it
+# is.
+WeightUse = Literal["linear", "embedding", "tied_embedding", "lm_head", "experts", "router"]
 
 Array = np.ndarray[Any, Any]
+STRIP = 16  # outputs of which a CPU reads the same place together
 _WORD_BYTES = 4
 _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
 
@@ -28,6 +31,7 @@ class StoredParam:
     axis: int = 0
     extent: int = 0
     file_dtype: str = ""  # the type in the files, if a library reads the same bytes as another type
+    strips: tuple[int, int] | None = None  # the outputs and their axis; `in_strips`
 
     def part(self, span: range, axis: int = 0) -> StoredParam:
         """Some rows (axis 0) or columns (axis 1) of it."""
@@ -52,6 +56,15 @@ class StoredParam:
         assert self.span.start % of_new == 0 and self.extent % of_new == 0, (self, dtype)
         span = range(self.span.start // of_new, self.span.start // of_new + shape[-1])
         return replace(seen, span=span, extent=self.extent // of_new)
+
+    def in_strips(self, axis: int) -> StoredParam:
+        """The matrix (or the stack of matrices) as the core lays it out when it loads it: [strips,
+        places, 16], the last strip padded with zeros. `axis`: the one of the last two that has the
+        outputs."""
+        *stack, rows, columns = self.shape
+        outs, places = (columns, rows) if axis else (rows, columns)
+        shape = (*stack, -(-outs // STRIP), places, STRIP)
+        return replace(self, shape=shape, strips=(outs, axis))
 
     @property
     def first(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from mlc_llm.compiler.quantization import WeightUse
 from mlc_llm.compiler.spec.decoder import DecoderSpec, HeadSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.transforms import Squeezed, Transform, Transposed
@@ -122,11 +123,12 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
     """All tensors, in the order of the library's parameters."""
     at, table = Place(spec, TENSORS), (spec.vocab_size,)
 
-    def tables(role: str, entries: int) -> Iterator[Parameter]:
+    def tables(role: str, entries: int, use: WeightUse = "embedding") -> Iterator[Parameter]:
         if entries:
-            yield from at.linear(role, (entries,), at.hidden, use="embedding")
+            yield from at.linear(role, (entries,), at.hidden, use=use)
 
-    yield from tables("embedding", spec.vocab_size)
+    tied: WeightUse = "tied_embedding" if spec.tied_head else "embedding"
+    yield from tables("embedding", spec.vocab_size, tied)
     yield from tables("positions", spec.positions)
     yield from tables("token_types", spec.token_types)
     if spec.embedding_norm is not None:

@@ -89,13 +89,13 @@ def _changes(
 ) -> Iterator[tuple[str, Change]]:
     _check_architecture(adapter, family)
     names = {name: TensorInfo(name, f.shape, "F32") for name, f in adapter.factors.items()}
-    left, tied = set(names), family.decoder(config).tied_head
+    left = set(names)
     for weight in as_in_files(family.weight_map(config, adapter.format), names):
         first = 0
         for part in weight.parts:
             if (factors := adapter.factors.get(part.tensor)) is not None:
                 left.discard(part.tensor)
-                _check_use(adapter, weight, part, tied)
+                _check_use(adapter, weight, part)
                 yield weight.name, _change(adapter, part, factors, factor, first)
             first += part.shape[0]
     if left:
@@ -114,8 +114,8 @@ def _check_architecture(adapter: Adapter, family: ModelFamily) -> None:
         )
 
 
-def _check_use(adapter: Adapter, weight: WeightSource, part: Part, tied: bool) -> None:
-    if weight.quantizable == "embedding" and tied:
+def _check_use(adapter: Adapter, weight: WeightSource, part: Part) -> None:
+    if weight.quantizable == "tied_embedding":
         raise unsupported(
             adapter.path,
             f"{part.tensor} is also the head of this model, which the adapter leaves as it is",

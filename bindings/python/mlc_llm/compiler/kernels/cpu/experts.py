@@ -2,9 +2,8 @@
 
 Places are the pairs of a row and an expert, in the order of their experts
 (`kernels/common/routing.py`). The places of one expert are neighbours, so the strips of the dense
-layers (`linear.py`, `linear_integer.py`, `linear_strips.py`) multiply them: a step reads the
-weights of each chosen expert once, and no others. The result of a place is the same for any number
-of places.
+layers (`linear.py`, `linear_strips.py`) multiply them: a step reads the weights of each chosen
+expert once, and no others. The result of a place is the same for any number of places.
 
 The stored tensors have an axis for experts before their own axes; kernels see both as one.
 """
@@ -25,8 +24,7 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.linear import FloatStrip, Tile
-from mlc_llm.compiler.kernels.cpu.linear_integer import FEW, IntegerStrip, emit_by_count
-from mlc_llm.compiler.kernels.cpu.linear_strips import BlockStrip, ways_by_count
+from mlc_llm.compiler.kernels.cpu.linear_strips import BlockStrip, emit_by_count, ways_by_count
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -60,28 +58,6 @@ class Run:
         T.buffer_store(self.y, value, [place, at(column, lanes)])
 
 
-def by_groups(
-    stack: Stack, codes: Codes, *, unit: DotUnit, tile: int, bias: str | None = None
-) -> tirx.PrimFunc:
-    """For weights quantized in groups of 32, and integer x."""
-
-    def strip(run: Run, index) -> None:
-        column = emit_value(index * LANES)
-        first = emit_value(run.expert * stack.outs + column)
-        words, scales = run.weights
-        one = IntegerStrip(codes, unit, run.x, words, scales, first, run.first, column)
-
-        def store(place, value) -> None:
-            run.store(place, value, column, LANES)
-
-        few = partial(one.emit_few, run.count, run.y, store)
-        many = partial(one.emit_many, run.count, tile, store)
-        ways = [(1, partial(one.emit_one, store)), (FEW, few), (None, many)]
-        emit_by_count(run.count, ways)
-
-    return _kernel(stack, codes.arg_of(stack.chosen), bias, stack.outs // LANES, strip)
-
-
 def by_strips(
     stack: Stack,
     codes: Codes,
@@ -91,7 +67,7 @@ def by_strips(
     tile: int,
     bias: str | None = None,
 ) -> tirx.PrimFunc:
-    """For weights of GGUF's types, and integer x."""
+    """For weights in strips, and integer x."""
     strips = stack.outs // LANES
 
     def strip(run: Run, index) -> None:

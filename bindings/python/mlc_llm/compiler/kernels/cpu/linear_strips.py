@@ -1,4 +1,4 @@
-"""y = x W^T (+ bias) (+ residual), for integer x and weights of GGUF's types.
+"""y = x W^T (+ bias) (+ residual), for integer x and weights in strips (`gguf/types.py`).
 
 A strip is 16 outputs. In its layout a vector is one quad of inputs for each output, and a thread
 reads its strips from end to end. y[m, n] is a chain over groups of 32 inputs in ascending order.
@@ -9,7 +9,7 @@ result does not depend on the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -28,13 +28,13 @@ from mlc_llm.compiler.kernels.cpu.integer import (
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
-from mlc_llm.compiler.kernels.cpu.linear_integer import FEW, emit_by_count, emit_tiles
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 AHEAD_LINES = 128
+FEW, MANY = 8, 64  # the most rows of x for which codes are taken out of their words each time
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
@@ -94,6 +94,30 @@ def linear_strips(
     args += [Arg("bias", ("outs",), bias)] if bias else []
     args += [Arg("residual", ("rows", "outs"))] if residual else []
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
+
+
+def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -> None:
+    """Emits all the ways; the number of rows chooses one at run time. Each comes with the most rows
+    that it is for; None: any number."""
+    (most, way), *others = ways
+    if most is None:
+        way()
+        return
+    with T.If(rows <= most):
+        with T.Then():
+            way()
+        with T.Else():
+            emit_by_count(rows, others)
+
+
+def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
+    """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
+    larger = None
+    for size in sizes:
+        done = 0 if larger is None else rows // larger * larger
+        with T.serial((rows - done) // size) as tile:
+            body(done + tile * size, size)
+        larger = size
 
 
 def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
@@ -206,10 +230,13 @@ def ways_by_count(
     codes: Codes, kind: BlockType, unit: DotUnit, few: Callable[[], None], many: Callable[[], None]
 ) -> list[tuple[int | None, Callable[[], None]]]:
     """`few`, and `many` where it is faster from some number of rows on: taking apart codes of one
-    plane costs less than bytes in memory, and so do two planes where the registers hold a group."""
+    plane costs less than bytes in memory, and so do two planes where the registers hold a group.
+    For the rows of prompts the bytes pay in these registers."""
     one_plane = kind.bits == 4 and not kind.values
     if kind.bits == 8 or kind.values and holds_group(unit):
         return [(None, few)]
+    if not codes.halves and one_plane and holds_group(unit):
+        return [(MANY, few), (None, many)]
     if not codes.halves and (one_plane or holds_group(unit)):
         return [(None, few)]
     return [(FEW, few), (None, many)]

@@ -18,13 +18,12 @@ from mlc_llm.compiler.kernels.cpu import (
     experts,
     linear,
     linear_columns,
-    linear_integer,
     linear_strips,
 )
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.columns import Columns
 from mlc_llm.compiler.kernels.cpu.strips import Strips
-from mlc_llm.compiler.kernels.cpu.weights import QuantizedRows, Rows
+from mlc_llm.compiler.kernels.cpu.weights import Rows
 from mlc_llm.compiler.quantization.stored import StoredParam
 from mlc_llm.compiler.targets import VectorUnit
 
@@ -94,34 +93,8 @@ class FloatMatrix:
 
 
 @dataclass(frozen=True)
-class GroupMatrix(FloatMatrix):
-    """A matrix of a group scheme, stored (out, in)."""
-
-    rows: QuantizedRows
-    shape: tuple[int, int]
-
-    def codes(self, bits: int) -> Codes | None:
-        groups = self.rows.groups
-        if bits == FLOATS or not linear_integer.fits(groups, self.shape):
-            return None
-        return Codes(size=self.shape[1], bits=bits, weight_bits=groups.bits, zero=groups.qmax)
-
-    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
-        tools = {"unit": unit.dot, "tile": unit.integer_tile}
-        return linear_integer.linear_integer(codes, self.stored, **tools, **options)
-
-    def experts(
-        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
-    ) -> tirx.PrimFunc:
-        if codes is None:
-            return super().experts(stack, codes, unit, bias)
-        tools = {"unit": unit.dot, "tile": unit.integer_tile}
-        return experts.by_groups(stack, codes, **tools, bias=bias)
-
-
-@dataclass(frozen=True)
 class StripMatrix(FloatMatrix):
-    """A matrix of a GGUF type."""
+    """A matrix of a GGUF type, or of a group scheme."""
 
     rows: Strips
     shape: tuple[int, int]

@@ -46,12 +46,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mlc_llm.compiler.quantization.stored import StoredParam
+from mlc_llm.compiler.quantization.stored import STRIP, StoredParam
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.quantization.scheme import Matrix
 
-STRIP = 16  # rows
 GROUP = 32  # of activations
 QUADS = GROUP // 4
 WORDS = 4  # of a group's codes of 4 bits; each has two quads
@@ -97,7 +96,7 @@ class StoredType(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BlockType:
-    """One quantized type of GGUF."""
+    """A type whose matrices CPUs read in strips: one of GGUF's, or a group scheme's."""
 
     name: str  # GGUF's name
     bits: int  # bits of a stored code

@@ -1,0 +1,45 @@
+// The strips of a model's weights in a file of their own, so that the next load maps them.
+#ifndef MLC_RUNTIME_KEPT_STRIPS_H_
+#define MLC_RUNTIME_KEPT_STRIPS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/weights.h"
+
+namespace mlc {
+
+class KeptStrips {
+ public:
+  // `prefix`: what the file's path begins with; "": nothing is kept. `weights_id`: see WeightsId.
+  // `wanted` must outlive this object.
+  KeptStrips(const std::string& prefix, const std::string& weights_id,
+             const std::vector<ParamSpec>& wanted);
+
+  // Maps the file. False if it is not there or not whole.
+  bool Map();
+  // Writes the strips among `tensors`, which are in the order of `wanted`, and maps the file. False
+  // if that fails: a full disk is no reason not to load.
+  bool Write(const std::vector<Tensor>& tensors);
+  // Sets the strips among `tensors` to those in the mapped file. Returns their bytes.
+  int64_t Use(std::vector<Tensor>* tensors) const;
+  const std::shared_ptr<MappedFile>& file() const { return file_; }
+
+ private:
+  // Strips among the parameters, and where they are in the file.
+  struct Place {
+    size_t param;
+    int64_t offset, bytes;
+  };
+  const std::vector<ParamSpec>& wanted_;
+  std::string path_, trailer_;
+  std::vector<Place> places_;
+  int64_t end_ = 0;  // of the tensors
+  std::shared_ptr<MappedFile> file_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_KEPT_STRIPS_H_

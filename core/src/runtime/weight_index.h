@@ -1,0 +1,38 @@
+// The index of the weights in an -MLC folder.
+#ifndef MLC_RUNTIME_WEIGHT_INDEX_H_
+#define MLC_RUNTIME_WEIGHT_INDEX_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "runtime/byte_source.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+// One tensor, as tensor-cache.json describes it.
+struct WeightRecord {
+  std::string shard;
+  Shape shape;
+  DType dtype;
+  bool stored_as_bf16;  // float32 in memory; the file has its upper 16 bits
+  int64_t offset, bytes;
+};
+using WeightRecords = std::unordered_map<std::string, WeightRecord>;
+
+struct WeightIndex {
+  std::string path;
+  Bytes bytes;
+};
+
+// Errors: kNotFound if the source holds no weights.
+Result<WeightIndex> OpenWeightIndex(const ByteSource& source);
+
+// All tensors by name. Errors: the same, and kCorrupt for a damaged index.
+Result<WeightRecords> ReadWeightIndex(const ByteSource& source);
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_WEIGHT_INDEX_H_

@@ -1,0 +1,72 @@
+#include "runtime/weight_strips.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/parallel.h"
+
+namespace mlc {
+namespace {
+
+// One strip. `rows` and `places` are the distances of neighbouring outputs and places in `from`.
+template <typename T>
+void CopyStrip(const T* from, int64_t rows, int64_t places, int64_t num_rows, int64_t num_places,
+               T* to) {
+  for (int64_t place = 0; place < num_places; ++place, to += Strips::kRows) {
+    const T* at = from + place * places;
+    for (int64_t row = 0; row < num_rows; ++row) to[row] = at[row * rows];
+    std::fill(to + num_rows, to + Strips::kRows, T{});
+  }
+}
+
+template <typename T>
+void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
+  const Shape& shape = laid_out->shape();
+  int64_t num_places = shape[shape.size() - 2], num_strips = shape[shape.size() - 3];
+  int64_t size = strips.outputs * num_places;  // of a matrix
+  auto [rows, places] =
+      strips.axis == 0 ? std::pair(num_places, int64_t{1}) : std::pair(int64_t{1}, strips.outputs);
+  const T* from = static_cast<const T*>(stored.data());
+  T* to = static_cast<T*>(laid_out->data());
+  int64_t count = laid_out->bytes() / static_cast<int64_t>(sizeof(T)) / num_places / Strips::kRows;
+  ParallelFor(static_cast<int>(count), [&, rows = rows, places = places](int index, int) {
+    int64_t first = index % num_strips * Strips::kRows;
+    CopyStrip(from + index / num_strips * size + first * rows, rows, places,
+              std::min(Strips::kRows, strips.outputs - first), num_places,
+              to + index * num_places * Strips::kRows);
+  });
+}
+
+}  // namespace
+
+Status CheckStrips(const Strips& strips, const Shape& shape) {
+  bool has_axis = strips.axis == 0 || strips.axis == 1;
+  bool fits = shape.size() >= 3 && shape.back() == Strips::kRows && strips.outputs > 0 &&
+              shape[shape.size() - 3] == (strips.outputs - 1) / Strips::kRows + 1;
+  if (has_axis && fits) return Status();
+  return InvalidArgument("field 'strips' must be [outputs, axis] of a shape [.., strips, .., 16]")
+      .WithParam("params");
+}
+
+Shape ShapeBeforeStrips(const Strips& strips, const Shape& shape) {
+  Shape stored(shape.begin(), shape.end() - 3);
+  stored.push_back(strips.outputs);
+  stored.push_back(shape[shape.size() - 2]);
+  if (strips.axis == 1) std::swap(stored.back(), stored[stored.size() - 2]);
+  return stored;
+}
+
+void LayInStrips(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
+  switch (DTypeBytes(stored.dtype())) {
+    case 1:
+      return Copy<uint8_t>(stored, strips, laid_out);
+    case 2:
+      return Copy<uint16_t>(stored, strips, laid_out);
+    case 4:
+      return Copy<uint32_t>(stored, strips, laid_out);
+    default:
+      return Copy<uint64_t>(stored, strips, laid_out);
+  }
+}
+
+}  // namespace mlc

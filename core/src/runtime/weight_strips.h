@@ -1,0 +1,32 @@
+// Matrices in the order in which kernels of CPUs read them.
+#ifndef MLC_RUNTIME_WEIGHT_STRIPS_H_
+#define MLC_RUNTIME_WEIGHT_STRIPS_H_
+
+#include <cstdint>
+
+#include "base/status.h"
+#include "runtime/tensor.h"
+
+namespace mlc {
+
+// A matrix, or a stack of matrices, of which a library reads the same place of 16 outputs together:
+// [..., strips, places, 16]. The weights have [..., outputs, places] (axis 0) or [..., places,
+// outputs] (axis 1). The last strip is padded with zeros.
+struct Strips {
+  static constexpr int64_t kRows = 16;
+  int64_t outputs;
+  int axis;
+};
+
+// Whether a tensor of that shape has these strips; otherwise what is wrong.
+Status CheckStrips(const Strips& strips, const Shape& shape);
+
+// The shape of the tensor in the weights, of one whose shape in the library is `shape`.
+Shape ShapeBeforeStrips(const Strips& strips, const Shape& shape);
+
+// Writes the elements of `laid_out`. Both tensors are on the host, and their shapes fit.
+void LayInStrips(const Tensor& stored, const Strips& strips, Tensor* laid_out);
+
+}  // namespace mlc
+
+#endif  // MLC_RUNTIME_WEIGHT_STRIPS_H_

@@ -1,0 +1,98 @@
+#include "model/param_specs.h"
+
+#include <gtest/gtest.h>
+
+#include "model/good_config.h"
+#include "model/model_config.h"
+
+namespace mlc {
+namespace {
+
+TEST(ParseLibraryMetadata, AParameterMayBeTakenAsAnotherType) {
+  auto parse = [](const std::string& stored) {
+    std::string param = R"([{"name": "w", "shape": [2, 3], "dtype": "uint32", "stored_dtype": ")";
+    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + stored + R"("}])").Dump(),
+                                "l");
+  };
+  Result<LibraryMetadata> metadata = parse("float16");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->params[0].stored_dtype, DType::kFloat16);
+  for (const char* stored : {"int64", "complex7", ""}) {
+    EXPECT_EQ(parse(stored).status().code(), StatusCode::kCorrupt) << stored;
+  }
+}
+
+// The whole tensor has 2^63 bytes and more, though each of its numbers and the part are small.
+TEST(ParseLibraryMetadata, APartOfATensorThatIsTooLargeIsRefused) {
+  for (const char* rest : {R"("shape": [8, 1], "columns": [0, 4611686018427387904])",
+                           R"("shape": [1, 8], "rows": [0, 9223372036854775807])",
+                           R"("shape": [4611686018427387904, 2])"}) {
+    std::string param =
+        std::string(R"([{"name": "w", "dtype": "uint32", "stored_dtype": "uint8", )") + rest +
+        R"(, "from": {"parts": [{"name": "a", "shape": [4], "dtype": "uint8"}]}}])";
+    Result<LibraryMetadata> metadata =
+        ParseLibraryMetadata(With(GoodMetadata(), "params", param).Dump(), "l");
+    EXPECT_EQ(metadata.status().code(), StatusCode::kCorrupt) << rest;
+    EXPECT_EQ(metadata.status().param(), "params") << rest;
+    EXPECT_NE(metadata.status().message().find("'w' is too large"), std::string::npos)
+        << metadata.status().message();
+  }
+}
+
+TEST(ParseLibraryMetadata, AParameterMayBeMadeOfOtherTensors) {
+  const std::string param = R"([{"name": "w", "shape": [4], "dtype": "float16", "from": )";
+  auto parse = [&](const std::string& from) {
+    return ParseLibraryMetadata(With(GoodMetadata(), "params", param + from + "}]").Dump(), "l");
+  };
+  Result<LibraryMetadata> metadata = parse(
+      R"({"parts": [{"name": "a", "shape": [3], "dtype": "float16", "rows": [[0, 2, 2], [1, 1, 1]]},
+                    {"name": "b", "shape": [1], "dtype": "float16"}]})");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  const StoredParts& parts = *metadata->params[0].parts;
+  EXPECT_EQ(parts.parts[0].rows[1].first, 1);
+  EXPECT_EQ(parts.parts[0].rows[0].levels[0].step, 2);
+  EXPECT_EQ(parts.parts[1].name, "b");
+  metadata = parse(R"({"parts": [{"name": "a", "shape": [4], "dtype": "uint8", "scales": "s"}],
+                       "change": "plus_one"})");
+  EXPECT_EQ(metadata.status().param(), "params");  // a vector has no blocks of factors
+  for (const char* from :
+       {"{}", R"({"parts": []})", R"({"parts": [{"name": "a", "shape": [3], "dtype": "float16"}]})",
+        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16", "rows": [[0, 4]]}]})",
+        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16", "rows": 4}]})",
+        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16", "rows": [[1, 4, 1]]}]})",
+        R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16"}], "axis": 2})"}) {
+    Status status = parse(from).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << from;
+    EXPECT_EQ(status.param(), "params") << from;
+  }
+  metadata = parse(R"({"parts": [{"name": "a", "shape": [4], "dtype": "float16"}],
+                       "change": "squared"})");
+  EXPECT_EQ(metadata.status().code(), StatusCode::kUnsupported);
+}
+
+TEST(ParseLibraryMetadata, AParameterMayBeInStrips) {
+  auto parse = [&](const std::string& rest) {
+    std::string param = R"([{"name": "w", "dtype": "uint32", )" + rest + "}]";
+    return ParseLibraryMetadata(With(GoodMetadata(), "params", param).Dump(), "l");
+  };
+  Result<LibraryMetadata> metadata =
+      parse(R"("shape": [2, 7, 16], "strips": [20, 1], "columns": [5, 40])");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->params[0].strips->outputs, 20);
+  EXPECT_EQ(StoredShape(metadata->params[0]), (Shape{7, 40}));
+  metadata = parse(R"("shape": [3, 2, 7, 16], "strips": [32, 0])");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(StoredShape(metadata->params[0]), (Shape{3, 32, 7}));
+  for (const char* rest :
+       {R"("shape": [2, 7, 16], "strips": [33, 0])", R"("shape": [2, 7, 16], "strips": [16, 0])",
+        R"("shape": [2, 7, 8], "strips": [16, 0])", R"("shape": [2, 16], "strips": [2, 0])",
+        R"("shape": [2, 7, 16], "strips": [20, 2])", R"("shape": [2, 7, 16], "strips": [20])",
+        R"("shape": [2, 7, 16], "strips": 20)", R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
+    metadata = parse(rest);
+    EXPECT_EQ(metadata.status().code(), StatusCode::kCorrupt) << rest;
+    EXPECT_EQ(metadata.status().param(), "params") << rest;
+  }
+}
+
+}  // namespace
+}  // namespace mlc

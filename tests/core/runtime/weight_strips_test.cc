@@ -1,0 +1,160 @@
+#include "runtime/weight_strips.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/weights.h"
+#include "support/temp_folder.h"
+#include "support/weight_files.h"
+
+namespace mlc {
+namespace {
+
+using testing::BytesOf;
+using testing::Index;
+using testing::Record;
+using testing::Shard;
+using testing::TempFolder;
+using testing::ValuesOf;
+
+Result<std::vector<Tensor>> Load(const TempFolder& folder, const std::vector<ParamSpec>& wanted) {
+  MLC_ASSIGN_OR_RETURN(Weights weights,
+                       Weights::Load(FolderSource(folder.path()), wanted, Device{}, nullptr));
+  return weights.tensors();
+}
+
+// A shard "s.bin" with a matrix [18, 2] whose element (row, column) is 10 row + column, the same
+// matrix transposed, and a stack [2, 16, 1].
+void WriteMatrices(const TempFolder& folder) {
+  std::vector<uint16_t> rows, columns(36), stack;
+  for (int i = 0; i < 36; ++i) {
+    rows.push_back(static_cast<uint16_t>(i / 2 * 10 + i % 2));
+    columns[static_cast<size_t>(i % 2 * 18 + i / 2)] = rows.back();
+  }
+  for (int i = 0; i < 32; ++i) stack.push_back(static_cast<uint16_t>(i));
+  std::string pad(128 - 72, '\0');
+  folder.Write("s.bin", BytesOf(rows) + pad + BytesOf(columns) + pad + BytesOf(stack));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("rows", "float16", "raw", {18, 2}, 0, 72),
+                                      Record("columns", "float16", "raw", {2, 18}, 128, 72),
+                                      Record("stack", "float16", "raw", {2, 16, 1}, 256, 64)})}));
+}
+
+ParamSpec InStrips(const std::string& name, Shape shape, int64_t outputs, int axis) {
+  ParamSpec spec{name, std::move(shape), DType::kFloat16};
+  spec.strips = Strips{outputs, axis};
+  return spec;
+}
+
+// The strips of the matrix of WriteMatrices: rows from `first` on, padded with zeros.
+std::vector<uint16_t> StripsOfRows(int first, int num_rows) {
+  std::vector<uint16_t> found;
+  for (int strip = first; strip < first + num_rows; strip += 16) {
+    for (int column = 0; column < 2; ++column) {
+      for (int row = strip; row < strip + 16; ++row) {
+        found.push_back(static_cast<uint16_t>(row < first + num_rows ? 10 * row + column : 0));
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Strips, MatricesAreLaidOut) {
+  TempFolder folder;
+  WriteMatrices(folder);
+  ParamSpec part = InStrips("rows", {1, 2, 16}, 5, 0),
+            joined = InStrips("joined", {3, 2, 16}, 36, 0);
+  part.first = 3, part.extent = 18;
+  StoredPart rows{"rows", {18, 2}, DType::kFloat16, {}, ""};
+  joined.parts = StoredParts{{rows, rows}};
+  Result<std::vector<Tensor>> loaded =
+      Load(folder, {InStrips("rows", {2, 2, 16}, 18, 0), InStrips("columns", {2, 2, 16}, 18, 1),
+                    InStrips("stack", {2, 1, 1, 16}, 16, 0), part, joined});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ((*loaded)[0].shape(), (Shape{2, 2, 16}));
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[0]), StripsOfRows(0, 18));
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[1]), StripsOfRows(0, 18));
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[2])[31], 31);
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[3]), StripsOfRows(3, 5));
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[4])[2 * 16 + 2], 0) << "row 18 is row 0 again";
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[4])[2 * 16 + 3], 10);
+  EXPECT_EQ(Load(folder, {InStrips("rows", {1, 2, 16}, 16, 0)}).status().param(), "model_lib");
+}
+
+TEST(Strips, AreLaidOutAgainAfterADrop) {
+  TempFolder folder;
+  std::vector<uint16_t> numbers(1 << 16);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<uint16_t>(i * 31);
+  folder.Write("s.bin", BytesOf(numbers) + BytesOf<float>({1}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "float16", "raw", {64, 1024}, 0, 1 << 17),
+                                      Record("v", "float32", "raw", {1}, 1 << 17, 4)})}));
+  Result<Weights> weights =
+      Weights::Load(FolderSource(folder.path()),
+                    {InStrips("w", {4, 1024, 16}, 64, 0), {"v", {1}, DType::kFloat32}}, Device{},
+                    /*progress=*/nullptr);
+  ASSERT_TRUE(weights.ok()) << weights.status().message();
+  const Tensor& tensor = weights->tensors()[0];
+  std::vector<uint16_t> before = ValuesOf<uint16_t>(tensor);
+  EXPECT_EQ(before[1], numbers[1024]);
+  EXPECT_EQ(weights->Drop(), (1 << 17) + 4);
+#if defined(__linux__)
+  EXPECT_EQ(ValuesOf<uint16_t>(tensor)[1 << 15], 0) << "the memory was not given back";
+#endif
+  weights->Restore();
+  EXPECT_EQ(ValuesOf<uint16_t>(tensor), before);
+  weights->Drop();
+  EXPECT_EQ(weights->Touch(), (1 << 17) + 4);
+  EXPECT_EQ(ValuesOf<uint16_t>(tensor), before);
+}
+
+TEST(Strips, AreKeptInAFile) {
+  TempFolder folder, kept;
+  WriteMatrices(folder);
+  const std::vector<ParamSpec> wanted = {InStrips("rows", {2, 2, 16}, 18, 0),
+                                         {"columns", {2, 18}, DType::kFloat16},
+                                         InStrips("stack", {2, 1, 1, 16}, 16, 0)};
+  const std::string prefix = kept.path() + "/lib";
+  auto load = [&](const std::vector<ParamSpec>& specs) {
+    Result<Weights> weights =
+        Weights::Load(FolderSource(folder.path()), specs, Device{}, nullptr, prefix);
+    EXPECT_TRUE(weights.ok()) << weights.status().message();
+    return std::move(weights).value();
+  };
+  auto files = [&] {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(kept.path())) {
+      found.push_back(entry.path().string());
+    }
+    return found;
+  };
+  auto check = [&](Weights weights) {
+    EXPECT_EQ(ValuesOf<uint16_t>(weights.tensors()[0]), StripsOfRows(0, 18));
+    EXPECT_EQ(ValuesOf<uint16_t>(weights.tensors()[1])[18], 1);
+    EXPECT_EQ(ValuesOf<uint16_t>(weights.tensors()[2])[31], 31);
+    EXPECT_EQ(weights.Drop(), 128 + 72 + 64);
+    weights.Restore();
+    EXPECT_EQ(ValuesOf<uint16_t>(weights.tensors()[0]), StripsOfRows(0, 18));
+  };
+  check(load(wanted));
+  ASSERT_EQ(files().size(), 1u);
+  const std::string file = files()[0];
+  auto written = std::filesystem::last_write_time(file);
+  check(load(wanted));
+  EXPECT_EQ(std::filesystem::last_write_time(file), written) << "it was not mapped";
+  std::filesystem::resize_file(file, 200);
+  check(load(wanted));
+  EXPECT_EQ(std::filesystem::file_size(file), 128 + 64 + 24u)
+      << "a file that is not whole is written again";
+  load({wanted[0]});
+  EXPECT_EQ(files().size(), 2u) << "another library has other strips";
+  std::filesystem::remove_all(kept.path());  // nothing can be written
+  check(load(wanted));
+}
+
+}  // namespace
+}  // namespace mlc

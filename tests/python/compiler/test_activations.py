@@ -1,0 +1,73 @@
+"""Activations as integers: how near they are, alone and made with a norm or an activation."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from activation_codes import decoded  # noqa: E402
+from kernel_tools import activated, compiled, frozen  # noqa: E402
+
+from mlc_llm.compiler.kernels.cpu import activations  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
+
+
+@cache
+def quantize(codes: Codes):
+    return compiled(activations.quantize(codes))
+
+
+def coded_rows(codes, kernel, *inputs, rows: int | None = None):
+    rows = len(inputs[0]) if rows is None else rows
+    out = np.full((rows, codes.arg.shape[1]), 77, codes.arg.dtype)
+    kernel(*map(frozen, inputs), out)
+    return out
+
+
+@pytest.mark.parametrize("halves", [False, True])
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("weight_bits", [4, 8])
+@pytest.mark.parametrize("size", [128, 160, 320])
+def test_codes_are_within_half_a_step(bits, weight_bits, size, halves, request):
+    is_corner = size == 160 or (weight_bits, halves) == (4, False)
+    if not is_corner and not request.config.getoption("--long"):
+        pytest.skip("the form runs with a block and a group behind it; run with --long")
+    codes = Codes(size=size, bits=bits, weight_bits=weight_bits, zero=7, halves=halves)
+    rng = np.random.default_rng(size)
+    x = (rng.standard_normal((20, size)) * 10.0 ** rng.integers(-6, 6, (20, 1))).astype(np.float32)
+    x[3] = 0
+    x[4, 5] = 1e9  # its group alone loses the others
+    found = decoded(codes, coded_rows(codes, quantize(codes), x))
+    largest = np.abs(x).reshape(20, -1, 32).max(-1)
+    step = np.repeat(largest / codes.largest, 32, axis=1)
+    assert (np.abs(found - x) <= 0.51 * step + 1e-30).all()
+
+
+@pytest.mark.parametrize("gather", [False, True])
+def test_norm_and_quantize_is_the_norm_then_the_codes(gather):
+    codes = Codes(size=160, bits=16, weight_bits=4, zero=7)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((6, 160)).astype(np.float32) * 3
+    weight = rng.standard_normal(160).astype(np.float16)
+    picked = np.array([5, 0, 3], np.int32) if gather else np.arange(6, dtype=np.int32)
+    kernel = compiled(activations.norm_and_quantize(codes, 1e-5, "float16", gather=gather))
+    inputs = [x, *([picked] if gather else []), weight]
+    found = decoded(codes, coded_rows(codes, kernel, *inputs, rows=len(picked)))
+    exact = x.astype(np.float64)[picked]
+    exact *= weight.astype(np.float64) / np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("activation", ["silu", "gelu_tanh"])
+def test_gate_and_quantize_is_the_activation_then_the_codes(activation):
+    codes = Codes(size=96, bits=16, weight_bits=4, zero=7)
+    x = (np.random.default_rng(4).standard_normal((5, 192)) * 4).astype(np.float32)
+    kernel = compiled(activations.gate_and_quantize(codes, activation))
+    found = decoded(codes, coded_rows(codes, kernel, x))
+    gate, up = np.split(x.astype(np.float64), 2, axis=1)
+    exact = activated(gate, activation) * up
+    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
