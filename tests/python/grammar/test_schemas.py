@@ -108,3 +108,20 @@ def test_a_format_that_contradicts_a_pattern_is_an_annotation() -> None:
     (answer,) = walk([{"kind": "schema", "source": schema, "strict": True, "admits": admits}])
     assert answer["admitted"] == [True, False]
     assert [warning["path"] for warning in answer["warnings"]] == ["/format"]
+
+
+def test_a_way_to_break_a_branch_that_has_no_grammar_is_given_up() -> None:
+    first = {
+        "type": "array",
+        "contains": {"type": "string"},
+        "items": {"type": ["string", "integer"]},
+    }
+    one = {"type": "object", "properties": {"a": first, "b": {"type": "integer"}}}
+    other = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {"const": 1}},
+        "required": ["b"],
+    }
+    admits = [text(value) for value in ({"a": ["x"]}, {"a": ["x"], "b": 2}, {"b": 1})]
+    task = {"kind": "schema", "source": text({"oneOf": [one, other]}), "strict": True}
+    assert walk([task | {"admits": admits}])[0]["admitted"] == [True, True, False]

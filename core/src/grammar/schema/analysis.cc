@@ -41,8 +41,12 @@ bool HasGivenUp(const Schema& schema, int index) {
 // cost.
 bool CollectParts(const Schema& schema, int index, int* steps,
                   std::vector<const SchemaNode*>* out) {
+  if (--*steps < 0) return false;
+  if (HasGivenUp(schema, index)) {
+    auto outline = schema.outlines.find(index);
+    return outline != schema.outlines.end() && CollectParts(schema, outline->second, steps, out);
+  }
   const SchemaNode& node = NodeAt(schema, index);
-  if (--*steps < 0 || HasGivenUp(schema, index)) return false;
   if (node.kind != Kind::kUnion) {
     out->push_back(&node);
     return true;
@@ -275,7 +279,9 @@ bool AreDisjoint(const Schema& schema, int a, int b) {
 bool ListValues(const Schema& schema, int index, std::vector<Json>* values) {
   int steps = 100;
   std::vector<const SchemaNode*> parts;
-  if (index == SchemaNode::kNone || !CollectParts(schema, index, &steps, &parts)) return false;
+  if (index == SchemaNode::kNone || HasGivenUp(schema, index) ||
+      !CollectParts(schema, index, &steps, &parts))
+    return false;
   for (const SchemaNode* part : parts) {
     if (part->kind != Kind::kValues) return false;
     for (const Json& value : part->values) {
@@ -285,6 +291,17 @@ bool ListValues(const Schema& schema, int index, std::vector<Json>* values) {
     }
   }
   return true;
+}
+
+std::vector<int> EmptyUnions(Schema* schema) {
+  std::vector<int> out;
+  if (schema->given_up.empty()) return out;
+  EmptinessCheck check(schema);
+  check.Run();
+  for (const Schema::GivenUp& one : schema->given_up) {
+    if (!check.has(one.node)) out.push_back(one.node);
+  }
+  return out;
 }
 
 Result<bool> RemoveEmpty(Schema* schema) {

@@ -2,6 +2,16 @@
 #include "grammar/schema/reader.h"
 
 namespace mlc {
+namespace {
+
+// Whether a keyword is denied by denying any one of several parts.
+bool IsListOfOptions(const std::string& key, const Json& value) {
+  if (key == "properties") return value.is_object() && !value.as_object().empty();
+  bool is_list = key == "required" || key == "allOf";
+  return is_list && value.is_array() && !value.as_array().empty();
+}
+
+}  // namespace
 
 Status SchemaReader::FlattenNegated(const Term& term, Flat* out) {
   std::vector<std::string> keys = Asserting(*term.schema);
@@ -125,7 +135,11 @@ Result<std::vector<SchemaReader::Terms>> SchemaReader::NegatedAlternatives(
       Term part = choice;
       part.part = key;
       part.is_option = true;
-      out.push_back({std::move(part)});
+      bool is_choice = IsListOfOptions(key, *schema.Find(key));
+      if (!is_choice) out.push_back({std::move(part)});
+      if (!is_choice) continue;
+      MLC_ASSIGN_OR_RETURN(std::vector<Terms> options, NegatedAlternatives(part));
+      out.insert(out.end(), options.begin(), options.end());
     }
     return out;
   }
@@ -152,6 +166,7 @@ Result<std::vector<SchemaReader::Terms>> SchemaReader::NegatedAlternatives(
   } else if (choice.part == "allOf") {
     for (size_t i = 0; i < value.as_array().size(); ++i) {
       out.push_back({ItemTerm(choice, "allOf", i, true)});
+      out.back()[0].is_option = value.as_array().size() > 1 || choice.is_option;
     }
   } else {  // oneOf: none of them, or two
     Terms none;

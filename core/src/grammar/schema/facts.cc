@@ -70,11 +70,16 @@ class Gatherer {
   Status AddTypes(const Json& schema, const std::string& path) {
     const Json* type = schema.Find("type");
     if (type == nullptr) return Status();
-    MLC_ASSIGN_OR_RETURN(unsigned types, StatedTypes(*type, path));
-    const Json* nullable = schema.Find("nullable");
-    if (nullable != nullptr && nullable->is_bool() && nullable->as_bool()) types |= kNullType;
+    MLC_ASSIGN_OR_RETURN(unsigned types, TypesOf(schema, *type, path));
     Narrow(types, &facts_);
     return Status();
+  }
+
+  Result<unsigned> TypesOf(const Json& schema, const Json& type, const std::string& path) {
+    MLC_ASSIGN_OR_RETURN(unsigned types, StatedTypes(type, path));
+    const Json* nullable = schema.Find("nullable");
+    if (nullable != nullptr && nullable->is_bool() && nullable->as_bool()) types |= kNullType;
+    return types;
   }
 
   Status AddValues(const Json& schema, const std::string& path) {
@@ -252,7 +257,7 @@ class Gatherer {
     const Json& value = *term.schema->Find(key);
     std::string path = PointerTo(term.path, key);
     if (key == "type") {
-      MLC_ASSIGN_OR_RETURN(unsigned types, StatedTypes(value, term.path));
+      MLC_ASSIGN_OR_RETURN(unsigned types, TypesOf(*term.schema, value, term.path));
       Narrow(~types, &facts_);
       return Status();
     }

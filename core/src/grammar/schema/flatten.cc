@@ -63,8 +63,13 @@ Status SchemaReader::Check(const Json& schema, const std::string& path) {
   for (const auto& [key, value] : schema.as_object()) {
     std::string_view meant = FindSchemaKeyword(key) == nullptr ? MisspeltKeyword(key) : "";
     if (meant.empty()) continue;
-    MLC_RETURN_IF_ERROR(LeaveOut(PointerTo(path, key.substr(0, 80)),
-                                 "it is no keyword; '" + std::string(meant) + "' may be meant"));
+    Status status = LeaveOut(PointerTo(path, key.substr(0, 80)),
+                             "it is no keyword; '" + std::string(meant) + "' may be meant");
+    if (!status.ok()) {
+      checked_.erase(&schema);  // who looks ahead does not report it
+      refusal_.reset();         // a mistake, not what has no grammar
+    }
+    MLC_RETURN_IF_ERROR(status);
   }
   return Status();
 }

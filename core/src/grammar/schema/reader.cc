@@ -11,36 +11,53 @@ namespace {
 using Kind = SchemaNode::Kind;
 
 constexpr int kMaxNesting = 96;  // of schemas within each other, references included
-constexpr size_t kMaxNodes = 20000;
+constexpr int64_t kMaxNodes = 20000;
 constexpr int64_t kMaxParts = 100'000;  // of all nodes together
+constexpr size_t kFewWays = 3;          // to break a denied schema, where all are too many
 constexpr size_t kMaxAlternatives = 2000;
 // The work of making and comparing sets of texts. There is one such budget for all rounds, and one
 // for the last round. A unit takes about 10 ns.
 constexpr int64_t kMaxWork = kMaxSchemaWork / 2;
-constexpr int kMaxRounds = 6;  // of taking apart branches of oneOf that overlap
+constexpr int kMaxRounds = 12;  // of taking apart branches of oneOf that overlap
 
 std::string NameOf(const std::string& path) { return path.empty() ? "the schema" : path; }
 
 }  // namespace
 
 Status SchemaReader::LeaveOut(const std::string& path, const std::string& why) {
-  if (strictness_ == Strictness::kStrict) return CannotEnforce(path, why);
+  if (strictness_ == Strictness::kStrict) {
+    refusal_ = {path, why};
+    return CannotEnforce(path, why);
+  }
   if (told_.insert(path + "\n" + why).second) out_.warnings.push_back({path, why});
   return Status();
 }
 
+void SchemaReader::SetLimits(int64_t nodes, int64_t parts) {
+  most_nodes_ = std::min(nodes, kMaxNodes);
+  most_parts_ = std::min(parts, kMaxParts);
+}
+
 Result<Schema> SchemaReader::Run() {
+  SetLimits(kMaxNodes, kMaxParts);
   std::optional<WorkBudget> budget(std::in_place, kMaxWork);
-  for (int round = 0; round < kMaxRounds && (round == 0 || !WorkBudget::is_spent()); ++round) {
-    Result<bool> is_done = Round();
-    if (is_done.ok() && *is_done) return std::move(out_);
-    if (!is_done.ok() && overlaps_.empty()) return is_done.status();
-    if (!is_done.ok()) break;
+  MLC_ASSIGN_OR_RETURN(bool is_done, Round());
+  // What denies other branches makes a schema larger, in all ways to do so perhaps far larger.
+  SetLimits(4 * static_cast<int64_t>(out_.nodes.size()) + 1000, 4 * parts_read_ + 10'000);
+  for (int round = 1; !is_done && round < kMaxRounds && !WorkBudget::is_spent(); ++round) {
+    Result<bool> next = Round();
+    if (!next.ok() && most_ways_ == 1) break;
+    if (!next.ok()) most_ways_ = most_ways_ > kFewWays ? kFewWays : 1;
+    if (!next.ok() && most_ways_ == 1) SetLimits(kMaxNodes, kMaxParts);
+    is_done = next.ok() && *next && !AllowMoreWays();
   }
+  if (is_done) return std::move(out_);
   // Branches that still overlap cannot be separated.
   overlaps_.clear();
   overlap_paths_.clear();
   has_given_up_ = true;
+  most_ways_ = kAllWays;
+  SetLimits(kMaxNodes, kMaxParts);
   budget.reset();
   budget.emplace(kMaxWork);
   MLC_RETURN_IF_ERROR(Round().status());
@@ -55,6 +72,7 @@ Result<bool> SchemaReader::Round() {
   told_.clear();
   given_up_.clear();
   one_ofs_.clear();
+  cuts_.clear();
   any_node_ = SchemaNode::kNone;
   regex_cost_ = num_optional_ = parts_read_ = 0;
   MLC_ASSIGN_OR_RETURN(out_.root, ReadOne(document_, ""));
@@ -121,18 +139,19 @@ Result<int> SchemaReader::Read(Terms terms) {
   auto found = nodes_.find(key);
   if (found != nodes_.end()) return found->second;
   const std::string path = NameOf(terms.empty() ? "" : terms[0].path);
-  if (out_.nodes.size() >= kMaxNodes || !WorkBudget::SpendParts(1)) {
-    return InvalidArgument(path + " makes the schema too large: over " + std::to_string(kMaxNodes) +
-                           " parts");
+  bool is_large = static_cast<int64_t>(out_.nodes.size()) >= most_nodes_;
+  if (is_large || !WorkBudget::SpendParts(1)) {
+    return InvalidArgument(path + " makes the schema too large: over " +
+                           std::to_string(most_nodes_) + " parts");
   }
   if (depth_ >= kMaxNesting) {
     return InvalidArgument(path + " is nested over " + std::to_string(kMaxNesting) +
                            " levels deep");
   }
   parts_read_ += static_cast<int64_t>(terms.size());
-  if (parts_read_ > kMaxParts) {
+  if (parts_read_ > most_parts_) {
     return InvalidArgument(path + " makes the schema too large: its parts are joined over " +
-                           std::to_string(kMaxParts) + " times");
+                           std::to_string(most_parts_) + " times");
   }
   int node = Add(SchemaNode());
   nodes_.emplace(std::move(key), node);
@@ -149,6 +168,7 @@ Status SchemaReader::Fill(int node, const Terms& terms) {
     if (terms.size() == 1 && term.is_whole()) term.sees_all = true;
     MLC_RETURN_IF_ERROR(Flatten(term, &flat));
   }
+  if (!flat.is_never) MLC_RETURN_IF_ERROR(Settle(&flat));
   if (flat.is_never && flat.given_up) given_up_.emplace(node, *flat.given_up);
   if (flat.is_never) return Status();
   return flat.choices.empty() ? FillPlain(node, flat.own) : FillChoice(node, std::move(flat));
@@ -181,19 +201,50 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
     return CannotEnforce(where, "it has too many branches");
   SchemaNode choices;
   choices.kind = Kind::kUnion;
-  for (const Terms& alternative : alternatives) {
+  std::vector<bool> possible = PossibleOf(alternatives, flat);
+  bool is_one_of = choice.part == "oneOf" && !choice.negated;
+  bool is_part = choice.negated && KeepEasy(choice, alternatives, &possible);
+  if (is_part) {
+    cuts_[node] = {choice.schema, choice.part};
+    out_.given_up.push_back({node, {where, "it is denied in too many ways"}});
+  }
+  for (size_t i = 0; i < alternatives.size(); ++i) {
+    if (!possible[i]) {  // the parts of a oneOf have the numbers of its branches
+      if (is_one_of) choices.parts.push_back(Add(SchemaNode()));
+      continue;
+    }
     Terms all = flat.own;
     all.insert(all.end(), flat.choices.begin() + 1, flat.choices.end());
-    all.insert(all.end(), alternative.begin(), alternative.end());
-    MLC_ASSIGN_OR_RETURN(int part, Read(std::move(all)));
+    all.insert(all.end(), alternatives[i].begin(), alternatives[i].end());
+    int part = SchemaNode::kNone;
+    auto read = [&]() -> Status {
+      MLC_ASSIGN_OR_RETURN(part, Read(std::move(all)));
+      return Status();
+    };
+    // A denied schema is broken in one of several ways: those that have no grammar are given up.
+    MLC_ASSIGN_OR_RETURN(bool is_read, choice.negated ? Try(read) : Do(read));
+    if (!is_read) out_.given_up.push_back({node, *refusal_});
+    if (!is_read) continue;
     choices.parts.push_back(part);
     auto given_up = given_up_.find(part);
     if (given_up != given_up_.end()) out_.given_up.push_back({node, given_up->second});
   }
-  if (choice.part == "oneOf" && !choice.negated) {
+  if (is_one_of) {
     one_ofs_.push_back({choices.parts, choice.schema->Find("oneOf"), where});
   }
   out_.nodes[static_cast<size_t>(node)] = std::move(choices);
+  bool is_whole = out_.given_up.empty() || out_.given_up.back().node != node;
+  return is_whole || flat.own.empty() ? Status() : AddOutline(node, flat.own);
+}
+
+// Notes a node that all values fit which fit this one, whether they are written or not.
+Status SchemaReader::AddOutline(int node, const Terms& own) {
+  int outline = SchemaNode::kNone;
+  MLC_ASSIGN_OR_RETURN(bool is_read, Try([&]() -> Status {
+                         outline = Add(SchemaNode());
+                         return FillPlain(outline, own);
+                       }));
+  if (is_read) out_.outlines[node] = outline;
   return Status();
 }
 

@@ -2,6 +2,7 @@
 #ifndef MLC_GRAMMAR_SCHEMA_READER_H_
 #define MLC_GRAMMAR_SCHEMA_READER_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,6 +46,8 @@ class SchemaReader {
   Status FillChoice(int node, Flat flat);
   Status FillPlain(int node, const Terms& own);
   Result<SchemaNode> ReadType(const char* type, const Facts& facts);
+  Status AddOutline(int node, const Terms& own);
+  void SetLimits(int64_t nodes, int64_t parts);
   Result<bool> Round();
   // Reports what cannot be enforced: an error when strict; else it is left out with a warning.
   Status LeaveOut(const std::string& path, const std::string& why);
@@ -60,6 +63,17 @@ class SchemaReader {
   Result<Term> Direct(Term term);
   Status Check(const Json& schema, const std::string& path);
   std::vector<std::string> Asserting(const Json& schema) const;
+
+  // ---- choices.cc
+  Status Settle(Flat* flat);
+  std::vector<bool> PossibleOf(const std::vector<Terms>& alternatives, const Flat& flat);
+  Result<bool> Try(const std::function<Status()>& read);
+  static Result<bool> Do(const std::function<Status()>& read);
+  bool KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
+                std::vector<bool>* possible);
+  bool AllowMoreWays();
+  bool Contradict(const Terms& own, int level);
+  bool ContradictWhole(const Terms& terms, int level);
 
   // ---- contrary.cc
   Status FlattenNegated(const Term& term, Flat* out);
@@ -115,8 +129,9 @@ class SchemaReader {
       std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool, bool>>;
   std::map<Key, int> nodes_;
   std::set<const Json*> checked_;
-  std::map<int, SchemaWarning> given_up_;              // nodes of kind kNever, and why
-  std::set<std::string> told_;                         // warnings already reported
+  std::optional<SchemaWarning> refusal_;   // the keyword that has no grammar, after such an error
+  std::map<int, SchemaWarning> given_up_;  // nodes of kind kNever, and why
+  std::set<std::string> told_;             // warnings already reported
   std::map<std::string, Result<Automaton>> automata_;  // by pattern
   struct OneOf {
     std::vector<int> parts;
@@ -128,6 +143,11 @@ class SchemaReader {
   std::set<std::tuple<const Json*, size_t, size_t>> overlaps_;
   std::set<std::string> overlap_paths_;  // paths of the oneOf lists
   bool has_given_up_ = false;            // overlaps are not removed
+  static constexpr size_t kAllWays = SIZE_MAX;
+  size_t most_ways_ = kAllWays;  // in which a denied schema is broken
+  std::map<std::pair<const Json*, std::string>, size_t> ways_;  // the same, by choice
+  std::map<int, std::pair<const Json*, std::string>> cuts_;     // nodes that have not all
+  int64_t most_nodes_ = 0, most_parts_ = 0;
   int depth_ = 0, any_node_ = SchemaNode::kNone;
   int64_t regex_cost_ = 0, num_optional_ = 0, parts_read_ = 0;
 };

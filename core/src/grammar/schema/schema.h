@@ -3,6 +3,7 @@
 #define MLC_GRAMMAR_SCHEMA_SCHEMA_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,6 +72,8 @@ struct Schema {
     SchemaWarning what;
   };
   std::vector<GivenUp> given_up;
+  // Of some of these unions, a node that all values fit which fit the union.
+  std::map<int, int> outlines;
 };
 
 // Follows `$ref` within the document. Errors are kInvalidArgument and begin with the JSON pointer
@@ -85,6 +88,9 @@ bool AreDisjoint(const Schema& schema, int a, int b);
 
 // Lists the values of a node that has few; false for any other node.
 bool ListValues(const Schema& schema, int index, std::vector<Json>* values);
+
+// The unions without a part that has no grammar, of which no finite value fits any other part.
+std::vector<int> EmptyUnions(Schema* schema);
 
 // Removes nodes that no finite value fits: parts of unions, values of optional properties. False
 // when nothing of the root is left; kInvalidArgument if the reason is a part that was given up.
