@@ -15,7 +15,7 @@ namespace mlc {
 namespace {
 
 constexpr int64_t kCacheBytes = 64 << 20;
-constexpr size_t kMaxSchemaBytes = 1 << 20;
+constexpr size_t kMaxSchemaBytes = 2 << 20;
 constexpr size_t kMaxGrammarBytes = 256 << 10;
 
 Status CheckSize(const char* what, const std::string& text, size_t most) {

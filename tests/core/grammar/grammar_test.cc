@@ -230,7 +230,7 @@ TEST(GrammarCompiler, WhatIsTooLargeIsRefused) {
        {R"({"type": "string", "pattern": ")" + groups + "a" + ends + "\"}",
         R"({"type": "string", "pattern": ")" + escaped + "\"}",
         R"({"patternProperties": {")" + std::string(1000, '(') + R"(": {}}})",
-        "{\"enum\": [\"" + std::string(1 << 20, 'x') + "\"]}",
+        "{\"enum\": [\"" + std::string(2 << 20, 'x') + "\"]}",
         arrays + "{}" + std::string(200, '}')}) {
     Result<Grammar> grammar = compiler.CompileJsonSchema(schema);
     ASSERT_FALSE(grammar.ok()) << schema.substr(0, 60);

@@ -58,7 +58,7 @@ std::vector<Case> Cases() {
       Schema("enum of 10,000", "{\"enum\":[" + Listed(10000, Named) + "]}", false),
       Schema("depth 200", Repeated("{\"items\":", 200) + "{}" + Repeated("}", 200), true),
       Schema("depth 60", Repeated("{\"items\":", 60) + "{}" + Repeated("}", 60), false),
-      Schema("1 MB", "{\"description\":\"" + std::string(1 << 20, 'x') + "\"}", true),
+      Schema("2 MB", "{\"description\":\"" + std::string(2 << 20, 'x') + "\"}", true),
       Schema("10,000 optional members", "{\"properties\":{" + members + "}}", true),
       Schema("recursion without a base",
              R"({"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]})", true),

@@ -37,22 +37,29 @@ bool HasGivenUp(const Schema& schema, int index) {
                      [index](const Schema::GivenUp& one) { return one.node == index; });
 }
 
+// An alternative of a node. `is_outline`: it is not what is written, but what else might be.
+struct Part {
+  const SchemaNode* node;
+  bool is_outline;
+};
+
 // The alternatives of a node, false when they are not all known; `steps` bounds what circles could
 // cost.
-bool CollectParts(const Schema& schema, int index, int* steps,
-                  std::vector<const SchemaNode*>* out) {
+bool CollectParts(const Schema& schema, int index, bool is_outline, int* steps,
+                  std::vector<Part>* out) {
   if (--*steps < 0) return false;
   if (HasGivenUp(schema, index)) {
     auto outline = schema.outlines.find(index);
-    return outline != schema.outlines.end() && CollectParts(schema, outline->second, steps, out);
+    return outline != schema.outlines.end() &&
+           CollectParts(schema, outline->second, true, steps, out);
   }
   const SchemaNode& node = NodeAt(schema, index);
   if (node.kind != Kind::kUnion) {
-    out->push_back(&node);
-    return true;
+    out->push_back({&node, is_outline});
+    return !is_outline || !node.is_implied;  // other types may be written
   }
   return std::all_of(node.parts.begin(), node.parts.end(),
-                     [&](int part) { return CollectParts(schema, part, steps, out); });
+                     [&](int part) { return CollectParts(schema, part, is_outline, steps, out); });
 }
 
 bool HaveNoneInCommon(const std::vector<Json>& a, const std::vector<Json>& b) {
@@ -101,11 +108,41 @@ bool HasSeparator(const Schema& schema, const SchemaNode& object, const SchemaNo
   });
 }
 
-bool AreDisjointObjects(const Schema& schema, const SchemaNode& a, const SchemaNode& b,
-                        int* steps) {
+bool AreDisjointObjects(const Schema& schema, const Part& first, const Part& second, int* steps) {
+  const SchemaNode &a = *first.node, &b = *second.node;
   if (HasSeparator(schema, a, b, steps) || HasSeparator(schema, b, a, steps)) return true;
+  if (first.is_outline || second.is_outline) return false;
   // Members without a condition are not written but would be valid, so both directions are checked.
   return LacksRequired(a, b) && LacksRequired(b, a);
+}
+
+// The node of an item of a list: kNone where nothing is known of it.
+int ItemAt(const SchemaNode& list, size_t index) {
+  if (list.wanted != SchemaNode::kNone || !list.values.empty()) return SchemaNode::kNone;
+  return index < list.parts.size() ? list.parts[index] : list.rest;
+}
+
+// The most items of a list, -1 where there is no limit.
+int64_t MostItems(const Schema& schema, const SchemaNode& list) {
+  constexpr int64_t kLongest = 20000;  // longer ones fit, but are not written
+  int64_t most = list.max < kLongest ? list.max : -1;
+  bool is_closed = list.wanted == SchemaNode::kNone && list.rest != SchemaNode::kNone &&
+                   NodeAt(schema, list.rest).kind == Kind::kNever;
+  int64_t first = static_cast<int64_t>(list.parts.size());
+  return is_closed && (most < 0 || first < most) ? first : most;
+}
+
+bool AreDisjointLists(const Schema& schema, const SchemaNode& a, const SchemaNode& b, int* steps) {
+  int64_t most_a = MostItems(schema, a), most_b = MostItems(schema, b);
+  if ((most_a >= 0 && b.min > most_a) || (most_b >= 0 && a.min > most_b)) return true;
+  size_t there = static_cast<size_t>(std::max(a.min, b.min));
+  there = std::min(there, std::max(a.parts.size(), b.parts.size()) + 1);
+  for (size_t i = 0; i < there; ++i) {
+    int one = ItemAt(a, i), other = ItemAt(b, i);
+    bool is_known = one != SchemaNode::kNone && other != SchemaNode::kNone;
+    if (is_known && AreDisjointNodes(schema, one, other, steps)) return true;
+  }
+  return false;
 }
 
 bool FitsTexts(const SchemaNode& node, const std::string& text) {
@@ -129,24 +166,26 @@ bool NoneFits(const std::vector<Json>& values, const SchemaNode& node) {
   });
 }
 
-bool AreDisjointParts(const Schema& schema, const SchemaNode& a, const SchemaNode& b, int* steps) {
+bool AreDisjointParts(const Schema& schema, const Part& first, const Part& second, int* steps) {
+  const SchemaNode &a = *first.node, &b = *second.node;
   if (a.kind == Kind::kNever || b.kind == Kind::kNever) return true;
   if (a.kind == Kind::kAny || b.kind == Kind::kAny) return false;
   if (a.kind == Kind::kValues) return NoneFits(a.values, b);
   if (b.kind == Kind::kValues) return NoneFits(b.values, a);
   if (a.kind != b.kind) return !a.is_implied && !b.is_implied;
-  return a.kind == Kind::kObject && AreDisjointObjects(schema, a, b, steps);
+  if (a.kind == Kind::kArray) return AreDisjointLists(schema, a, b, steps);
+  return a.kind == Kind::kObject && AreDisjointObjects(schema, first, second, steps);
 }
 
 bool AreDisjointNodes(const Schema& schema, int a, int b, int* steps) {
   if (!WorkBudget::Spend(20)) return false;
-  std::vector<const SchemaNode*> first, second;
-  if (!CollectParts(schema, a, steps, &first) || !CollectParts(schema, b, steps, &second)) {
-    return false;
-  }
-  return std::all_of(first.begin(), first.end(), [&](const SchemaNode* one) {
-    return std::all_of(second.begin(), second.end(), [&](const SchemaNode* other) {
-      return AreDisjointParts(schema, *one, *other, steps);
+  std::vector<Part> first, second;
+  bool is_known = CollectParts(schema, a, false, steps, &first) &&
+                  CollectParts(schema, b, false, steps, &second);
+  if (!is_known) return false;
+  return std::all_of(first.begin(), first.end(), [&](const Part& one) {
+    return std::all_of(second.begin(), second.end(), [&](const Part& other) {
+      return AreDisjointParts(schema, one, other, steps);
     });
   });
 }
@@ -278,12 +317,12 @@ bool AreDisjoint(const Schema& schema, int a, int b) {
 
 bool ListValues(const Schema& schema, int index, std::vector<Json>* values) {
   int steps = 100;
-  std::vector<const SchemaNode*> parts;
-  if (index == SchemaNode::kNone || HasGivenUp(schema, index) ||
-      !CollectParts(schema, index, &steps, &parts))
-    return false;
-  for (const SchemaNode* part : parts) {
-    if (part->kind != Kind::kValues) return false;
+  std::vector<Part> parts;
+  bool is_known = index != SchemaNode::kNone && !HasGivenUp(schema, index) &&
+                  CollectParts(schema, index, false, &steps, &parts);
+  if (!is_known) return false;
+  for (const auto& [part, is_outline] : parts) {
+    if (part->kind != Kind::kValues || is_outline) return false;
     for (const Json& value : part->values) {
       bool is_new = std::none_of(values->begin(), values->end(),
                                  [&](const Json& other) { return EqualValues(value, other); });

@@ -22,6 +22,19 @@ const Json* MapOf(const Term& term, const char* key) {
   return map != nullptr && map->is_object() ? map : nullptr;
 }
 
+// Removes the last of the members that may be left out.
+void KeepOptional(int64_t most, SchemaNode* node) {
+  for (SchemaNode::Property& property : node->properties) {
+    if (!property.is_required && --most < 0) property.node = SchemaNode::kNone;
+  }
+}
+
+bool IsFalse(const std::vector<Term>& terms) {
+  return std::any_of(terms.begin(), terms.end(), [](const Term& term) {
+    return term.schema->is_bool() && !term.schema->as_bool();
+  });
+}
+
 int CountRequired(const SchemaNode& node) {
   return static_cast<int>(std::count_if(node.properties.begin(), node.properties.end(),
                                         [](const auto& property) { return property.is_required; }));
@@ -102,7 +115,7 @@ Result<SchemaNode> SchemaReader::ReadObject(const Facts& facts) {
   MLC_RETURN_IF_ERROR(GatherMembers(facts, &members));
   MLC_RETURN_IF_ERROR(ReadNamed(facts, &members, &node));
   MLC_RETURN_IF_ERROR(ReadOthers(facts, &members, &node));
-  MLC_RETURN_IF_ERROR(ReadNames(facts, &members, &node));
+  MLC_RETURN_IF_ERROR(ReadNames(facts, &node));
   MLC_RETURN_IF_ERROR(ReadImplied(facts, &node));
   MLC_RETURN_IF_ERROR(CheckCounts(facts, &node));
   return node;
@@ -202,9 +215,16 @@ Status SchemaReader::ReadOthers(const Facts& facts, Members* members, SchemaNode
     std::vector<const Members::Pattern*> matched;
   };
   std::vector<Class> classes;
+  std::vector<std::string> unmatched;
   if (!members->patterns.empty()) {
+    // Of the named ones, those that match no pattern matter to the names that match none only.
     std::vector<std::string> named;
-    for (const auto& property : node->properties) named.push_back(property.name);
+    for (const auto& property : node->properties) {
+      bool is_matched = std::any_of(
+          members->patterns.begin(), members->patterns.end(),
+          [&](const Members::Pattern& pattern) { return pattern.names.Accepts(property.name); });
+      (is_matched ? named : unmatched).push_back(property.name);
+    }
     Result<Automaton> texts = Automaton::OfTexts(named);
     if (!texts.ok()) {
       return CannotEnforce(members->patterns[0].value.path, texts.status().message());
@@ -231,90 +251,32 @@ Status SchemaReader::ReadOthers(const Facts& facts, Members* members, SchemaNode
       return std::find(one.matched.begin(), one.matched.end(), &pattern) != one.matched.end();
     };
     Terms terms = members->TermsOf(facts.objects, nullptr, fits, &is_known);
-    if (!is_known && members->is_closed) continue;
+    if ((!is_known && members->is_closed) || IsFalse(terms)) continue;
+    Result<Automaton> names = one.names;
+    if (one.matched.empty()) {
+      names = Automaton::OfTexts(unmatched);
+      if (names.ok()) names = one.names.And(names->Not());
+    }
+    if (names.ok() && names->states().size() > kMaxNameStates) {
+      names = Unsupported("telling the names takes too many rules");
+    }
+    if (!names.ok()) {  // such members are not written
+      MLC_RETURN_IF_ERROR(LeaveOut(members->patterns[0].value.path, names.status().message()));
+      continue;
+    }
     int part = AnyNode();
     if (!terms.empty()) {
       MLC_ASSIGN_OR_RETURN(part, Read(std::move(terms)));
     }
-    if (one.names.states().size() > kMaxNameStates) {
-      return CannotEnforce(members->patterns[0].value.path,
-                           "telling the names takes too many rules");
-    }
-    node->additional.push_back({std::make_shared<Automaton>(std::move(one.names)), part});
+    node->additional.push_back({std::make_shared<Automaton>(std::move(names).value()), part});
   }
   if (!members->patterns.empty() || members->is_closed) return Status();
   bool is_known = false;
   Terms terms =
       members->TermsOf(facts.objects, nullptr, [](const auto&) { return false; }, &is_known);
   if (terms.empty()) node->rest = AnyNode();
-  bool is_false = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
-    return term.schema->is_bool() && !term.schema->as_bool();
-  });
-  if (!terms.empty() && !is_false) {
+  if (!terms.empty() && !IsFalse(terms)) {
     MLC_ASSIGN_OR_RETURN(node->rest, Read(std::move(terms)));
-  }
-  return Status();
-}
-
-// Removes the names that `propertyNames` does not allow.
-Status SchemaReader::ReadNames(const Facts& facts, Members*, SchemaNode* node) {
-  static const Json kString = Json().Set("type", "string");
-  Terms terms;
-  for (const Term& object : facts.objects) {
-    const Json* names = object.schema->Find("propertyNames");
-    if (names != nullptr)
-      terms.push_back(WholeTerm(*names, PointerTo(object.path, "propertyNames")));
-  }
-  if (terms.empty()) return Status();
-  const std::string path = terms[0].path;
-  ValueCheck check(references_, [this](const std::string& pattern) { return Matching(pattern); });
-  for (SchemaNode::Property& property : node->properties) {
-    for (const Term& term : terms) {
-      std::optional<bool> fits = check.Fits(Json(property.name), term);
-      if (!fits)
-        MLC_RETURN_IF_ERROR(LeaveOut(path, "whether the named properties fit is not known"));
-      if (!fits.value_or(true)) property.node = SchemaNode::kNone;
-    }
-  }
-  terms.push_back(WholeTerm(kString, path));
-  MLC_ASSIGN_OR_RETURN(int index, Read(std::move(terms)));
-  const SchemaNode names = out_.nodes[static_cast<size_t>(index)];
-  std::vector<Json> listed;
-  if (names.kind == Kind::kNever || ListValues(out_, index, &listed)) {
-    for (const Json& name : listed) {
-      bool is_named = std::any_of(node->properties.begin(), node->properties.end(),
-                                  [&](const auto& p) { return p.name == name.as_string(); });
-      if (is_named) continue;
-      int part = node->rest;
-      for (const auto& additional : node->additional) {
-        if (additional.names->Accepts(name.as_string())) part = additional.node;
-      }
-      if (part != SchemaNode::kNone) node->properties.push_back({name.as_string(), part, false});
-    }
-    node->rest = SchemaNode::kNone;
-    node->additional.clear();
-    return Status();
-  }
-  bool is_any = names.kind == Kind::kString && names.text == nullptr && names.expression.empty();
-  if (is_any && names.min == 0 && names.max < 0) return Status();
-  if (names.kind != Kind::kString || (names.text == nullptr && !is_any)) {
-    return LeaveOut(path, "it leaves a choice");
-  }
-  Automaton allowed = is_any ? Automaton::OfLength(names.min, names.max) : *names.text;
-  if (node->rest != SchemaNode::kNone) {
-    std::vector<std::string> named;
-    for (const auto& property : node->properties) named.push_back(property.name);
-    Result<Automaton> texts = Automaton::OfTexts(named);
-    if (!texts.ok()) return LeaveOut(path, texts.status().message());
-    node->additional.push_back({std::make_shared<Automaton>(texts->Not()), node->rest});
-    node->rest = SchemaNode::kNone;
-  }
-  for (SchemaNode::Additional& additional : node->additional) {
-    Result<Automaton> both = additional.names->And(allowed);
-    if (!both.ok() || both->states().size() > kMaxNameStates) {
-      return CannotEnforce(path, "telling the names takes too many rules");
-    }
-    additional.names = std::make_shared<Automaton>(std::move(both).value());
   }
   return Status();
 }
@@ -356,10 +318,11 @@ Status SchemaReader::CheckCounts(const Facts& facts, SchemaNode* node) {
   if (optional > kMaxOptionalHere || num_optional_ > kMaxOptional) {
     std::string path =
         facts.objects.empty() ? "the schema" : PointerTo(facts.objects[0].path, "properties");
-    return CannotEnforce(path, "too many of them may be left out: at most " +
-                                   std::to_string(kMaxOptionalHere) + " of one object and " +
-                                   std::to_string(kMaxOptional) +
-                                   " in all, others must be required");
+    MLC_RETURN_IF_ERROR(LeaveOut(path, "too many of them may be left out: at most " +
+                                           std::to_string(kMaxOptionalHere) +
+                                           " of one object and " + std::to_string(kMaxOptional) +
+                                           " in all, others must be required"));
+    KeepOptional(num_optional_ > kMaxOptional ? 8 : kMaxOptionalHere / 4, node);
   }
   bool needs_count = node->min > CountRequired(*node) || node->max >= 0;
   int64_t cap = std::min(std::max(node->min, node->max), total);

@@ -134,6 +134,10 @@ Result<Automaton> SchemaReader::Texts(const Facts& facts) {
   Automaton all = Writable();
   for (const Facts::Pattern& pattern : facts.patterns) {
     Result<Automaton> one = Matching(pattern.text);
+    if (!one.ok() && pattern.is_format && !pattern.negated) {
+      std::string part = FormatOfLength(pattern.text, facts.min_length, -1);
+      if (!part.empty()) one = Matching(part);
+    }
     if (one.ok() && pattern.negated) one = Denied(pattern.text, *one);
     Result<Automaton> both = one.ok() ? all.And(*one) : one;
     if (both.ok()) {
@@ -174,7 +178,7 @@ Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
     if (is_long_anyway) min = 0;
   }
   bool is_bounded = min > 0 || max >= 0;
-  if (is_single && is_bounded && facts.patterns[0].is_format) {
+  if (is_single && (is_bounded || wants_automata_) && facts.patterns[0].is_format) {
     Facts whole = facts;
     whole.patterns[0].text = FormatOfLength(facts.patterns[0].text, min, max);
     Result<std::string> ebnf = RegexToEbnf(whole.patterns[0].text, {true, {0, -1}, nullptr});
@@ -203,7 +207,7 @@ Result<SchemaNode> SchemaReader::ReadWithoutFormats(const Facts& facts) {
 // `unbound` is what holds without any pattern.
 Result<SchemaNode> SchemaReader::ReadPatterns(const Facts& facts, LengthRange length,
                                               bool is_single, SchemaNode unbound) {
-  bool may_be_expression = is_single && IsAnchored(facts.patterns[0].text);
+  bool may_be_expression = is_single && !wants_automata_ && IsAnchored(facts.patterns[0].text);
   bool has_expression =
       may_be_expression && RegexToEbnf(facts.patterns[0].text, {true, length, nullptr}).ok();
   Result<Automaton> texts = AffordableTexts(facts, length, has_expression);
@@ -246,8 +250,13 @@ Result<Automaton> SchemaReader::AffordableTexts(const Facts& facts, LengthRange 
     int repeats;
     int64_t longest;
   };
-  constexpr Narrower kNarrower[] = {
-      {40, kMaxLengthBeside}, {12, kMaxLengthBeside}, {40, 50}, {12, 50}, {40, 25}, {12, 25}};
+  constexpr Narrower kNarrower[] = {{40, kMaxLengthBeside},
+                                    {28, kMaxLengthBeside},
+                                    {12, kMaxLengthBeside},
+                                    {40, 50},
+                                    {12, 50},
+                                    {40, 25},
+                                    {12, 25}};
   for (const Narrower& one : kNarrower) {
     bool is_shorter = one.longest < kMaxLengthBeside;
     bool is_asked = length.min > 0 || length.max >= 0;
@@ -291,7 +300,9 @@ Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int
   }
   MLC_ASSIGN_OR_RETURN(Automaton listed, Automaton::OfTexts(excluded));
   MLC_ASSIGN_OR_RETURN(all, all.And(listed.Not()));
-  if (min == 0 && max < 0) return all;
+  int64_t most_read = all.LongestLength();
+  bool is_short = max < 0 || (most_read >= 0 && most_read <= max);
+  if (is_short && (min == 0 || all.ShortestLength() >= min)) return all;
   if (min > kMaxLengthCounted) return Unsupported("its lengths take too many rules");
   Result<Automaton> both =
       all.And(Automaton::OfLength(min, max < 0 ? longest : std::min(max, longest)));

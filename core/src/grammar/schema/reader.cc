@@ -13,7 +13,6 @@ using Kind = SchemaNode::Kind;
 constexpr int kMaxNesting = 96;  // of schemas within each other, references included
 constexpr int64_t kMaxNodes = 20000;
 constexpr int64_t kMaxParts = 100'000;  // of all nodes together
-constexpr size_t kFewWays = 3;          // to break a denied schema, where all are too many
 constexpr size_t kMaxAlternatives = 2000;
 // The work of making and comparing sets of texts. There is one such budget for all rounds, and one
 // for the last round. A unit takes about 10 ns.
@@ -43,12 +42,12 @@ Result<Schema> SchemaReader::Run() {
   std::optional<WorkBudget> budget(std::in_place, kMaxWork);
   MLC_ASSIGN_OR_RETURN(bool is_done, Round());
   // What denies other branches makes a schema larger, in all ways to do so perhaps far larger.
-  SetLimits(4 * static_cast<int64_t>(out_.nodes.size()) + 1000, 4 * parts_read_ + 10'000);
+  SetLimits(2 * static_cast<int64_t>(out_.nodes.size()) + 500, 2 * parts_read_ + 2000);
   for (int round = 1; !is_done && round < kMaxRounds && !WorkBudget::is_spent(); ++round) {
     Result<bool> next = Round();
     if (!next.ok() && most_ways_ == 1) break;
-    if (!next.ok()) most_ways_ = most_ways_ > kFewWays ? kFewWays : 1;
-    if (!next.ok() && most_ways_ == 1) SetLimits(kMaxNodes, kMaxParts);
+    if (!next.ok()) most_ways_ = 1;
+    if (!next.ok()) SetLimits(kMaxNodes, kMaxParts);
     is_done = next.ok() && *next && !AllowMoreWays();
   }
   if (is_done) return std::move(out_);
@@ -140,6 +139,12 @@ Result<int> SchemaReader::Read(Terms terms) {
   if (found != nodes_.end()) return found->second;
   const std::string path = NameOf(terms.empty() ? "" : terms[0].path);
   bool is_large = static_cast<int64_t>(out_.nodes.size()) >= most_nodes_;
+  bool is_last = most_nodes_ == kMaxNodes && overlaps_.empty();
+  bool may_leave_out = strictness_ == Strictness::kLenient && is_last;
+  if (may_leave_out && (is_large || depth_ >= kMaxNesting || parts_read_ >= most_parts_)) {
+    MLC_RETURN_IF_ERROR(LeaveOut(path, "the schema is too large, or nested too deeply"));
+    return AnyNode();
+  }
   if (is_large || !WorkBudget::SpendParts(1)) {
     return InvalidArgument(path + " makes the schema too large: over " +
                            std::to_string(most_nodes_) + " parts");

@@ -116,9 +116,12 @@ class SchemaReader {
   Status GatherPatterns(const Term& object, Members* members);
   Status ReadNamed(const Facts& facts, Members* members, SchemaNode* node);
   Status ReadOthers(const Facts& facts, Members* members, SchemaNode* node);
-  Status ReadNames(const Facts& facts, Members* members, SchemaNode* node);
   Status ReadImplied(const Facts& facts, SchemaNode* node);
   Status CheckCounts(const Facts& facts, SchemaNode* node);
+
+  // ---- read_names.cc
+  Status ReadNames(const Facts& facts, SchemaNode* node);
+  Result<std::optional<Automaton>> NamesOf(int index) const;
 
   const Json& document_;
   References references_;
@@ -148,6 +151,7 @@ class SchemaReader {
   std::map<std::pair<const Json*, std::string>, size_t> ways_;  // the same, by choice
   std::map<int, std::pair<const Json*, std::string>> cuts_;     // nodes that have not all
   int64_t most_nodes_ = 0, most_parts_ = 0;
+  bool wants_automata_ = false;  // of texts, in place of expressions
   int depth_ = 0, any_node_ = SchemaNode::kNone;
   int64_t regex_cost_ = 0, num_optional_ = 0, parts_read_ = 0;
 };

@@ -188,6 +188,32 @@ int64_t Automaton::ShortestLength() const {
   return -1;
 }
 
+int64_t Automaton::LongestLength() const {
+  // From the states that lead nowhere back: a state is done when all that it leads to are.
+  std::vector<std::vector<size_t>> back(states_.size());
+  std::vector<int64_t> left(states_.size(), 0), lengths(states_.size(), -1);
+  std::vector<size_t> done;
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const std::vector<Edge>& edges = states_[i].edges;
+    bool is_dead =
+        !states_[i].accepts && edges.size() == 1 && edges[0].target == static_cast<int>(i);
+    for (const Edge& edge : edges) {
+      if (!is_dead) back[static_cast<size_t>(edge.target)].push_back(i);
+    }
+    if (!is_dead) left[i] = static_cast<int64_t>(edges.size());
+    if (is_dead) done.push_back(i);
+  }
+  for (size_t i = 0; i < done.size(); ++i) {
+    int64_t& length = lengths[done[i]];
+    if (length < 0 && states_[done[i]].accepts) length = 0;
+    for (size_t before : back[done[i]]) {
+      if (length >= 0) lengths[before] = std::max(lengths[before], length + 1);
+      if (--left[before] == 0) done.push_back(before);
+    }
+  }
+  return done.size() == states_.size() ? lengths[0] : -1;
+}
+
 bool Automaton::Accepts(std::string_view text) const {
   int at = 0;
   for (char32_t c : ToCodePoints(text)) at = Target(states_[static_cast<size_t>(at)], c);

@@ -53,6 +53,8 @@ class Automaton {
   bool Accepts(std::string_view text) const;
   // Code points of the shortest text; -1 if there is no text.
   int64_t ShortestLength() const;
+  // Code points of the longest text; -1 if there is no limit, or no text.
+  int64_t LongestLength() const;
   // Texts begin in state 0.
   const std::vector<State>& states() const { return states_; }
 

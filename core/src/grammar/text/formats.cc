@@ -186,6 +186,18 @@ std::string UriOfLength(const std::string& more, int64_t min, int64_t max) {
          ")?(\\?" + any + Repeated(0, tail) + ")?(#" + any + Repeated(0, tail) + ")?$";
 }
 
+// Expressions with groups in one level only, without counts.
+std::string RegexOfLength(int64_t min) {
+  const std::string plain = "[A-Za-z0-9 _,:;@#%&=!<>~\"'`/-]";
+  const std::string escape = "\\\\[dDwWsStnrfv^$\\\\.*+?()\\[\\]{}|/]";
+  const std::string one = "(?:a-z|A-Z|0-9|[A-Za-z0-9 _.,:;@#%=!<>/]|" + escape + ")";
+  const std::string repeat = "[*+?]?";
+  const std::string atom = "(?:" + plain + "|" + escape + "|\\.|\\[\\^?" + one + "+-?\\])" + repeat;
+  const std::string row = "(?:" + atom + ")+";
+  const std::string part = atom + "|\\((?:\\?:)?" + row + "(?:\\|" + row + ")*\\)" + repeat;
+  return "^\\^?(?:" + part + "){" + std::to_string(std::max<int64_t>(1, min)) + ",}\\$?$";
+}
+
 std::string EmailOfLength(int64_t min, int64_t max) {
   constexpr int64_t kLongestName = 64, kLongestLabel = 63, kLast = 10, kMarks = 3;
   int64_t name = std::min(kLongestName, max / 2);
@@ -199,7 +211,9 @@ std::string EmailOfLength(int64_t min, int64_t max) {
 }  // namespace
 
 std::string FormatOfLength(const std::string& pattern, int64_t min, int64_t max) {
-  constexpr int64_t kLongest = 3000;
+  constexpr int64_t kLongest = 3000, kLeastOfRegex = 20;
+  bool is_regex = pattern == FindStringFormat("regex")->pattern;
+  if (is_regex) return max < 0 && min <= kLeastOfRegex ? RegexOfLength(min) : "";
   max = max < 0 ? std::max(min, kLongest) : std::min(max, kLongest);
   auto is = [&pattern](const char* name) { return pattern == FindStringFormat(name)->pattern; };
   if (is("uri") || is("uri-reference")) return UriOfLength("", min, max);
