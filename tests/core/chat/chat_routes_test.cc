@@ -32,7 +32,7 @@ TEST_F(ChatEngineTest, WhatASchemaDoesNotEnforceIsSaidWithTheAnswer) {
     return std::string(
                R"("response_format": {"type": "json_schema", "json_schema": {"name": "a",)") +
            R"("strict": )" + (is_strict ? "true" : "false") +
-           R"(, "schema": {"type": "array", "items": {"pattern": "\\ba"}}}})";
+           R"(, "schema": {"type": "array", "items": {"pattern": "(?<!b)a"}}}})";
   };
   for (bool is_stream : {false, true}) {
     Answer answer;

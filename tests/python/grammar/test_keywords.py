@@ -285,6 +285,9 @@ ENFORCED["uniqueItems"] += [arr(items={"enum": [1, "a", None]}, uniqueItems=True
 ENFORCED["pattern"] += [
     {**STRING, "pattern": p, "maxLength": 20}
     for p in ("b+c", "^a", "z$", "^a|b$", "^(?!foo$)[a-z]+$", "\\S", "^$|x")
+] + [
+    {**STRING, "pattern": p, "maxLength": 20}
+    for p in ("a(?=b)", "\\bx", "^((?!ab|cd).)*$", "^x(?!\\d)\\B", "o\\b")
 ]
 
 # What is refused, and where.
@@ -309,7 +312,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     "minLength": [({"minLength": -1}, "/minLength"), ({"minLength": "3"}, "/minLength")],
     "pattern": [
         ({**STRING, "pattern": p}, "/pattern")
-        for p in ("a(?=b)", "(?<!a)b", "\\bx", "(a)\\1", "(", "[", "a{3,2}", "(?i)a")
+        for p in ("(?<!a)b", "(?<=a)b", "a(?=\\bb)", "(a)\\1", "(", "[", "a{3,2}", "(?i)a")
     ],
     "minProperties": [({"type": "object", "minProperties": 2}, "/minProperties")],
     "contains": [(arr(contains=INTEGER, prefixItems=[{}]), "/contains")],
@@ -319,7 +322,7 @@ REFUSED: dict[str, list[tuple[Any, str]]] = {
     ],
     "(joined)": [
         (
-            {"allOf": [{"type": "object"}, obj(a={**STRING, "pattern": "\\bx"})]},
+            {"allOf": [{"type": "object"}, obj(a={**STRING, "pattern": "(?<!a)x"})]},
             "/allOf/1/properties/a/pattern",
         ),
     ],

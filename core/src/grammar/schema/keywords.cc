@@ -57,8 +57,8 @@ const std::vector<SchemaKeyword>& SchemaKeywords() {
        "100"},
       {"minLength", "validation", kEnforced, "as `maxLength`"},
       {"pattern", "validation", kEnforced,
-       "matches anywhere but for its `^` and `$`; look-ahead is read behind `^`; other "
-       "look-around, `\\b` and back-references are refused"},
+       "matches anywhere but for its `^` and `$`; look-ahead and `\\b` are read; look-behind and "
+       "back-references are refused"},
       {"maxItems", "validation", kEnforced, ""},
       {"minItems", "validation", kEnforced, ""},
       {"uniqueItems", "validation", kEnforced,

@@ -14,7 +14,7 @@ constexpr int64_t kMaxRules = 4000;  // to count the members of one object
 constexpr int64_t kMaxOptional = 12000, kMaxOptionalHere = 2000;
 constexpr size_t kMaxKeyCharacters = 12000;  // to tell other names from the named ones
 constexpr size_t kMaxClasses = 24;           // of names, by the patterns that they match
-constexpr size_t kMaxNameStates = 1500;
+constexpr size_t kMaxNameStates = 4000;
 constexpr size_t kMaxImplications = 12;
 
 const Json* MapOf(const Term& term, const char* key) {

@@ -69,25 +69,6 @@ Result<std::string> ExcludedNumerals(const Facts& facts) {
   return excluded;
 }
 
-// Texts about which readers of the pattern disagree; they are left out. ECMAScript's \\d and \\w
-// are ASCII, Python's are not; Python's '$' also matches before a last line break.
-Result<Automaton> Denied(const std::string& pattern, const Automaton& matching) {
-  Automaton out = matching.Not();
-  const char* kClasses[] = {"\\d", "\\D", "\\w", "\\W", "\\s", "\\S"};
-  bool has_class = std::any_of(std::begin(kClasses), std::end(kClasses), [&](const char* one) {
-    return pattern.find(one) != std::string::npos;
-  });
-  if (has_class) {
-    MLC_ASSIGN_OR_RETURN(Automaton ascii, Automaton::MatchingWhole("[\\u0000-\\u007F]*"));
-    MLC_ASSIGN_OR_RETURN(out, out.And(ascii));
-  }
-  if (pattern.find('$') != std::string::npos) {
-    MLC_ASSIGN_OR_RETURN(Automaton broken, Automaton::Matching("\\n$"));
-    MLC_ASSIGN_OR_RETURN(out, out.And(broken.Not()));
-  }
-  return out;
-}
-
 bool ExcludesTexts(const Facts& facts) {
   return std::any_of(facts.excluded.begin(), facts.excluded.end(),
                      [](const Json* value) { return value->is_string(); });
@@ -138,7 +119,7 @@ Result<Automaton> SchemaReader::Texts(const Facts& facts) {
       std::string part = FormatOfLength(pattern.text, facts.min_length, -1);
       if (!part.empty()) one = Matching(part);
     }
-    if (one.ok() && pattern.negated) one = Denied(pattern.text, *one);
+    if (one.ok()) one = AgreedTexts(pattern.text, pattern.negated, *one);
     Result<Automaton> both = one.ok() ? all.And(*one) : one;
     if (both.ok()) {
       all = std::move(both).value();
@@ -290,7 +271,7 @@ Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int
   for (const Facts::Pattern& pattern : facts.patterns) {
     Result<Automaton> one =
         pattern.negated ? Matching(pattern.text) : Automaton::Matching(pattern.text, most);
-    if (one.ok() && pattern.negated) one = Denied(pattern.text, *one);
+    if (one.ok()) one = AgreedTexts(pattern.text, pattern.negated, *one);
     if (!one.ok()) return one.status();
     MLC_ASSIGN_OR_RETURN(all, all.And(*one));
   }

@@ -65,6 +65,10 @@ class Automaton {
   std::vector<State> states_;
 };
 
+// The texts that match a pattern, or do not, of which `matching` are those that match. Texts about
+// which readers disagree are left out.
+Result<Automaton> AgreedTexts(const std::string& pattern, bool negated, const Automaton& matching);
+
 // The limit of states; a larger automaton would take too long to compile.
 constexpr size_t kMaxAutomatonStates = 800;
 

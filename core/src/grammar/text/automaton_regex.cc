@@ -4,6 +4,7 @@
 #include <map>
 
 #include "grammar/text/automaton.h"
+#include "grammar/text/look_ahead.h"
 #include "grammar/text/work_budget.h"
 #include "text/regex/regex_ast.h"
 
@@ -18,19 +19,10 @@ constexpr int64_t kMaxWork = 12'000'000;  // steps to the sets of states, of one
 // What they count for: about 10 ns each.
 constexpr int64_t kWorkOfSet = 10, kWorkOfBorder = 10, kWorkOfPart = 3;
 
-// One way on: over a character, or without one, perhaps at one end of the text only.
-struct Way {
-  enum class When { kCharacter, kAlways, kAtBegin, kAtEnd };
-  When when;
-  int target;
-  CodePointRanges set;  // kCharacter
-};
-
 }  // namespace
 
 class AutomatonBuilder {
  public:
-  // Looking around is possible at the very beginning only, where it says what else must hold.
   static Result<Automaton> Build(const RegexNode& root, bool is_whole) {
     AutomatonBuilder builder;
     int begin = builder.AddPart(), end = builder.AddPart();
@@ -41,6 +33,17 @@ class AutomatonBuilder {
     }
     MLC_RETURN_IF_ERROR(builder.Add(root, begin, end));
     return builder.Determine(begin, end);
+  }
+
+  // The texts at the beginning of which what is looked ahead for stands, or the others.
+  static Result<Automaton> BuildLook(const RegexNode& look) {
+    AutomatonBuilder builder;
+    builder.is_look_ = true;
+    int begin = builder.AddPart(), end = builder.AddPart();
+    builder.Link(end, end, Way::When::kCharacter, {{0, 0x10FFFF}});
+    MLC_RETURN_IF_ERROR(builder.AddSequence(look, begin, end));
+    MLC_ASSIGN_OR_RETURN(Automaton ahead, builder.Determine(begin, end));
+    return look.negated ? ahead.Not() : ahead;
   }
 
  private:
@@ -84,19 +87,38 @@ class AutomatonBuilder {
       case RegexKind::kAssert:
         return AddAssert(node.assertion, from, to);
       case RegexKind::kLook:
-        return Unsupported("look-ahead and look-behind are possible at the beginning only");
+        return AddLook(node, from, to);
       default:
         return Unsupported("atomic groups have no grammar");
     }
   }
 
+  Status AddLook(const RegexNode& node, int from, int to) {
+    if (node.behind) return Unsupported("look-behind has no grammar");
+    MLC_ASSIGN_OR_RETURN(Automaton look, BuildLook(node));
+    Link(from, to, Way::When::kLook);
+    ways_[static_cast<size_t>(from)].back().look = static_cast<int>(looks_.size());
+    looks_.push_back(std::move(look));
+    looks_ahead_ = true;
+    return Status();
+  }
+
   Status AddAssert(RegexNode::Assert assertion, int from, int to) {
+    bool is_edge = assertion == RegexNode::Assert::kWordEdge;
+    bool looks_back = is_edge || assertion == RegexNode::Assert::kNoWordEdge ||
+                      assertion == RegexNode::Assert::kLineBegin;
+    if (is_look_ && looks_back) {
+      return Unsupported("'^' and \\b have no grammar where a pattern looks ahead");
+    }
     if (assertion == RegexNode::Assert::kLineBegin) {
       Link(from, to, Way::When::kAtBegin);
     } else if (assertion == RegexNode::Assert::kLineEnd) {
       Link(from, to, Way::When::kAtEnd);
+    } else if (looks_back) {
+      Link(from, to, is_edge ? Way::When::kWordEdge : Way::When::kNoWordEdge);
+      looks_ahead_ = true;
     } else {
-      return Unsupported("\\b and \\B have no grammar");
+      return Unsupported("\\A, \\z and \\Z have no grammar");
     }
     return Status();
   }
@@ -216,6 +238,7 @@ class AutomatonBuilder {
 
   Result<Automaton> Determine(int begin, int end) {
     if (!WorkBudget::Spend(work_)) return WorkBudget::Error();
+    if (looks_ahead_) return DetermineWithLooks(ways_, begin, end, std::move(looks_));
     seen_.assign(2 * ways_.size(), false);
     Add(Close(true, {begin}));
     std::vector<Automaton::State> states;
@@ -236,7 +259,10 @@ class AutomatonBuilder {
     return Automaton(std::move(states));
   }
 
-  std::vector<std::vector<Way>> ways_;
+  Ways ways_;
+  std::vector<Automaton> looks_;              // what ways look ahead for
+  bool looks_ahead_ = false;                  // at these, or at the edges of words
+  bool is_look_ = false;                      // the expression is what another one looks ahead for
   std::vector<bool> seen_;                    // by entry, while a set is closed
   std::map<Entries, int> names_;              // the states
   std::vector<const Entries*> order_;         // by number
@@ -278,6 +304,17 @@ std::vector<std::pair<RegexNodePtr, bool>> TakeLooks(RegexNode* root) {
   return looks;
 }
 
+// A pattern that may match anywhere matches with the fewest repetitions at its ends, too.
+void ShortenEnds(RegexNode* root) {
+  RegexNode* node = InnermostPart(root);
+  auto shorten = [](RegexNode* part) {
+    if (part->kind == RegexKind::kRepeat) part->max = part->min;
+  };
+  if (node->kind != RegexKind::kSequence || node->children.empty()) return shorten(node);
+  shorten(node->children.front().get());
+  shorten(node->children.back().get());
+}
+
 void Narrow(int most, RegexNode* node) {
   if (node->kind == RegexKind::kRepeat && node->max > most) node->max = std::max(node->min, most);
   if (node->kind == RegexKind::kLook) return;  // fewer there may be more here
@@ -288,6 +325,7 @@ Result<Automaton> BuildAll(std::string_view pattern, bool is_whole, int most) {
   bool is_in_budget = WorkBudget::Spend(static_cast<int64_t>(pattern.size()));
   if (!is_in_budget) return WorkBudget::Error();
   MLC_ASSIGN_OR_RETURN(RegexNodePtr root, ParseRegex(pattern, RegexSyntax::kEcmaScript));
+  if (!is_whole) ShortenEnds(root.get());
   if (most >= 0) Narrow(most, root.get());
   std::vector<std::pair<RegexNodePtr, bool>> looks = TakeLooks(root.get());
   MLC_ASSIGN_OR_RETURN(Automaton all, AutomatonBuilder::Build(*root, is_whole));
@@ -306,6 +344,26 @@ Result<Automaton> Automaton::Matching(std::string_view pattern, int most) {
 
 Result<Automaton> Automaton::MatchingWhole(std::string_view pattern) {
   return BuildAll(pattern, true, -1);
+}
+
+// ECMAScript's \\d and \\w are ASCII, Python's are not; what matches here matches in both, but not
+// what does not. Python's '$' also matches before a last line break.
+Result<Automaton> AgreedTexts(const std::string& pattern, bool negated, const Automaton& matching) {
+  Automaton out = negated ? matching.Not() : matching;
+  bool denies = negated || pattern.find("(?!") != std::string::npos;
+  const char* kClasses[] = {"\\d", "\\D", "\\w", "\\W", "\\s", "\\S", "\\b", "\\B"};
+  bool has_class = std::any_of(std::begin(kClasses), std::end(kClasses), [&](const char* one) {
+    return pattern.find(one) != std::string::npos;
+  });
+  if (denies && has_class) {
+    MLC_ASSIGN_OR_RETURN(Automaton ascii, Automaton::MatchingWhole("[\\u0000-\\u007F]*"));
+    MLC_ASSIGN_OR_RETURN(out, out.And(ascii));
+  }
+  if (denies && pattern.find('$') != std::string::npos) {
+    MLC_ASSIGN_OR_RETURN(Automaton broken, Automaton::Matching("\\n$"));
+    MLC_ASSIGN_OR_RETURN(out, out.And(broken.Not()));
+  }
+  return out;
 }
 
 }  // namespace mlc

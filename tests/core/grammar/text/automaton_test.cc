@@ -98,9 +98,49 @@ TEST(Automaton, ReadsFewerRepetitionsWhereAsked) {
   EXPECT_FALSE(few->Accepts("aaaa"));
 }
 
+TEST(Automaton, LooksAheadAnywhere) {
+  struct Case {
+    const char *pattern, *text;
+    bool matches;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"a(?=b)", "ab", true},
+           {"a(?=b)", "ac", false},
+           {"^((?!ab|cd).)*$", "acbd", true},
+           {"^((?!ab|cd).)*$", "xcdx", false},
+           {"^P(?!$)(1Y)?(T(?=1)(1H)?)?$", "P1Y", true},
+           {"^P(?!$)(1Y)?(T(?=1)(1H)?)?$", "PT1H", true},
+           {"^P(?!$)(1Y)?(T(?=1)(1H)?)?$", "P1YT", false},
+           {"^P(?!$)(1Y)?(T(?=1)(1H)?)?$", "P", false},
+           {"^x(?:(?!.*--)[a-z-]*[a-z])?/y-*$", "xa-b/y", true},
+           {"^x(?:(?!.*--)[a-z-]*[a-z])?/y-*$", "xa-b/y--", false},
+           {"^x(?:(?!.*--)[a-z-]*[a-z])?/y-*$", "x/y--", true},
+           {"(?=a(?!b))[a-c]+$", "ab", false},
+           {"(?=a(?!b))[a-c]+$", "ac", true},
+           {"\\b(high|low)\\b", "too high!", true},
+           {"\\b(high|low)\\b", "highest", false},
+           {"\\b(high|low)\\b", "\xC3\xA9high", false},  // readers disagree about it
+           {"a\\Bb", "ab", true},
+           {"a\\B", "a", false},
+           {"^\\B$", "", false},
+       }) {
+    Result<Automaton> texts = Automaton::Matching(c.pattern);
+    ASSERT_TRUE(texts.ok()) << c.pattern << ": " << texts.status().message();
+    EXPECT_EQ(texts->Accepts(c.text), c.matches) << c.pattern << " " << c.text;
+  }
+}
+
+TEST(Automaton, RepeatsNoMoreThanItMustWhereAPatternMayMatchAnywhere) {
+  Result<Automaton> texts = Automaton::Matching("[ab]{1,256}\\.c{2,9}");
+  ASSERT_TRUE(texts.ok());
+  EXPECT_LE(texts->states().size(), 6u);
+  EXPECT_TRUE(texts->Accepts("xabab.ccccx"));
+  EXPECT_FALSE(texts->Accepts("ab.cx"));
+}
+
 TEST(Automaton, SaysWhatItCannotRead) {
   EXPECT_EQ(Automaton::Matching("(").status().code(), StatusCode::kInvalidArgument);
-  for (const char* pattern : {"\\bx", "a(?=b)", "(a|b)*a(a|b){14}"}) {
+  for (const char* pattern : {"(?<=a)b", "a(?=\\bb)", "(a|b)*a(a|b){14}"}) {
     EXPECT_EQ(Automaton::Matching(pattern).status().code(), StatusCode::kUnsupported) << pattern;
   }
 }
