@@ -53,7 +53,7 @@ def test_steps_and_batch_sizes_are_labels() -> None:
 
 def test_a_drafting_engine_s_metrics(tiny_model: ResolvedModel) -> None:
     options = {"speculative_mode": "prompt_lookup", "spec_draft_length": 2}
-    messages: Any = [{"role": "user", "content": "the sea the sea the sea"}]
+    messages: Any = [{"role": "user", "content": "the sea"}]
     with MLCEngine(
         tiny_model.folder, model_lib=tiny_model.model_lib, engine_config=options
     ) as engine:
@@ -61,6 +61,7 @@ def test_a_drafting_engine_s_metrics(tiny_model: ResolvedModel) -> None:
             messages=messages,
             temperature=0,
             max_tokens=40,
+            logit_bias={"65": 100},  # one token again and again, which is found
             debug_config={"ignore_eos": True},
         )
         found = numbers_of(engine.metrics())
