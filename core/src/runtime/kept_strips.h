@@ -13,7 +13,7 @@ namespace mlc {
 
 class KeptStrips {
  public:
-  // `prefix`: what the file's path begins with; "": nothing is kept. `weights_id`: see WeightsId.
+  // `prefix`: what the file's path begins with; "": nothing is kept. `weights_id`: see WeightIndex.
   // `wanted` must outlive this object.
   KeptStrips(const std::string& prefix, const std::string& weights_id,
              const std::vector<ParamSpec>& wanted);

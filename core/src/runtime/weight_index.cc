@@ -1,7 +1,9 @@
 #include "runtime/weight_index.h"
 
 #include <optional>
+#include <utility>
 
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace mlc {
@@ -76,7 +78,7 @@ Status AsCorrupt(const Status& status, const std::string& path) {
 
 }  // namespace
 
-Result<WeightIndex> OpenWeightIndex(const ByteSource& source) {
+Result<WeightIndex> ReadWeightIndex(const ByteSource& source) {
   const char* name = source.Has("tensor-cache.json") ? "tensor-cache.json" : "ndarray-cache.json";
   if (!source.Has(name)) {
     return NotFound(source.Describe("tensor-cache.json") +
@@ -85,14 +87,9 @@ Result<WeightIndex> OpenWeightIndex(const ByteSource& source) {
         .WithReason(Reason::kFileNotFound);
   }
   MLC_ASSIGN_OR_RETURN(Bytes bytes, source.Open(name));
-  return WeightIndex{source.Describe(name), std::move(bytes)};
-}
-
-Result<WeightRecords> ReadWeightIndex(const ByteSource& source) {
-  MLC_ASSIGN_OR_RETURN(WeightIndex index, OpenWeightIndex(source));
-  Result<WeightRecords> records = ParseIndex(index.bytes.text());
-  if (!records.ok()) return AsCorrupt(records.status(), index.path);
-  return records;
+  Result<WeightRecords> records = ParseIndex(bytes.text());
+  if (!records.ok()) return AsCorrupt(records.status(), source.Describe(name));
+  return WeightIndex{HexText(Fnv1a(bytes.text())), std::move(records).value()};
 }
 
 }  // namespace mlc

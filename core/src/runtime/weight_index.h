@@ -23,15 +23,12 @@ struct WeightRecord {
 using WeightRecords = std::unordered_map<std::string, WeightRecord>;
 
 struct WeightIndex {
-  std::string path;
-  Bytes bytes;
+  std::string id;  // of the weights: a hash of the index, which contains the hashes of the shards
+  WeightRecords records;  // of all tensors, by name
 };
 
-// Errors: kNotFound if the source holds no weights.
-Result<WeightIndex> OpenWeightIndex(const ByteSource& source);
-
-// All tensors by name. Errors: the same, and kCorrupt for a damaged index.
-Result<WeightRecords> ReadWeightIndex(const ByteSource& source);
+// Errors: kNotFound if the source holds no weights, kCorrupt for a damaged index.
+Result<WeightIndex> ReadWeightIndex(const ByteSource& source);
 
 }  // namespace mlc
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/hash.h"
 #include "platform/memory.h"
 #include "runtime/kept_strips.h"
 #include "runtime/weight_index.h"
@@ -279,20 +278,15 @@ Shape StoredShape(const ParamSpec& spec) {
   return whole;
 }
 
-Result<std::string> WeightsId(const ByteSource& source) {
-  MLC_ASSIGN_OR_RETURN(WeightIndex index, OpenWeightIndex(source));
-  return HexText(Fnv1a(index.bytes.text()));
-}
-
 Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamSpec>& wanted,
                               Device device, const LoadProgress& progress,
                               const std::string& strips_prefix) {
-  MLC_ASSIGN_OR_RETURN(std::string id, WeightsId(source));
-  MLC_ASSIGN_OR_RETURN(WeightRecords records, ReadWeightIndex(source));
-  KeptStrips kept(strips_prefix, id, wanted);
+  MLC_ASSIGN_OR_RETURN(WeightIndex index, ReadWeightIndex(source));
+  KeptStrips kept(strips_prefix, index.id, wanted);
   bool has_file = kept.Map();
   Loader loader(source, device);
   Weights weights;
+  weights.id_ = index.id;
   for (const ParamSpec& spec : wanted) {
     if (progress && !progress(static_cast<double>(weights.tensors_.size()) / wanted.size())) {
       return Cancelled("loading was cancelled");
@@ -301,7 +295,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
       weights.tensors_.emplace_back();  // UseFile sets it
       continue;
     }
-    Result<Tensor> tensor = LoadParam(records, BeforeStrips(spec), &loader);
+    Result<Tensor> tensor = LoadParam(index.records, BeforeStrips(spec), &loader);
     bool is_mapped = tensor.ok() && loader.IsMapped(*tensor);
     if (spec.strips && tensor.ok()) {
       Tensor stored = std::move(tensor).value();

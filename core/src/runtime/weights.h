@@ -17,9 +17,6 @@
 
 namespace mlc {
 
-// The id of the weights: a hash of their index, which contains the hashes of the shards.
-Result<std::string> WeightsId(const ByteSource& source);
-
 // A parameter of a model library: a tensor, or some of its rows (axis 0) or columns (axis 1) if the
 // tensor is too large for a device. A library may read the bytes as another type than the stored
 // one, along the last axis: float16 [8, 16] as uint32 [8, 8].
@@ -57,6 +54,7 @@ class Weights {
                               Device device, const LoadProgress& progress,
                               const std::string& strips_prefix = "");
 
+  const std::string& id() const { return id_; }  // see WeightIndex
   const std::vector<Tensor>& tensors() const { return tensors_; }
   // Lets the system take the memory of tensors that can be read from their files again: it reads
   // mapped files by itself, and Restore lays out strips. Returns the bytes of these tensors.
@@ -75,6 +73,7 @@ class Weights {
   };
   void UseFile(const KeptStrips& kept);
 
+  std::string id_;
   std::vector<Tensor> tensors_;
   std::vector<std::shared_ptr<MappedFile>> files_;  // that tensors refer to
   std::vector<LaidOut> laid_out_;

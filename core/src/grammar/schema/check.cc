@@ -32,16 +32,6 @@ class All {
 
 Verdicts Not(Verdicts verdict) { return verdict ? Verdicts(!*verdict) : verdict; }
 
-unsigned StatedBits(const Json& type) {
-  if (type.is_string()) return TypeBitsOf(type.as_string());
-  unsigned bits = 0;
-  for (size_t i = 0; type.is_array() && i < type.as_array().size(); ++i) {
-    const Json& word = type.as_array()[i];
-    if (word.is_string()) bits |= TypeBitsOf(word.as_string());
-  }
-  return bits;
-}
-
 bool IsNumberKey(const std::string& key) {
   return key == "minimum" || key == "maximum" || key == "exclusiveMinimum" ||
          key == "exclusiveMaximum" || key == "multipleOf";
@@ -124,11 +114,7 @@ Verdicts ValueCheck::FitsKeyword(const Json& value, const std::string& key, cons
   bool is_annotation = keyword == nullptr || keyword->verdict == Verdict::kAnnotation;
   if (is_annotation || IsOneOf(key, {"then", "else", "nullable"})) return true;
   const Json& wanted = *schema.Find(key);
-  if (key == "type") {
-    const Json* nullable = schema.Find("nullable");
-    bool may_be_null = nullable != nullptr && nullable->is_bool() && nullable->as_bool();
-    return (StatedBits(wanted) & TypeOf(value)) != 0 || (may_be_null && value.is_null());
-  }
+  if (key == "type") return (TypesNamedIn(schema) & TypeOf(value)) != 0;
   if (key == "const") return EqualValues(value, wanted);
   if (key == "enum" || key == "allOf" || key == "anyOf" || key == "oneOf") {
     return FitsList(value, key, wanted);

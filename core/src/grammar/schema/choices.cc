@@ -32,22 +32,6 @@ bool AreAlike(const Json& a, const Json& b) {
   return WorkBudget::Spend(kWorkOfLook) && a == b && !HasReference(a);
 }
 
-unsigned BitsOf(const Json& type) {
-  if (type.is_string()) return TypeBitsOf(type.as_string());
-  unsigned bits = 0;
-  for (size_t i = 0; type.is_array() && i < type.as_array().size(); ++i) {
-    if (type.as_array()[i].is_string()) bits |= TypeBitsOf(type.as_array()[i].as_string());
-  }
-  return bits;
-}
-
-// The types of values that fit a schema's `type`, and of those that a contrary leaves.
-unsigned TypesOf(const Json& schema, const Json& type) {
-  const Json* nullable = schema.Find("nullable");
-  bool may_be_null = nullable != nullptr && nullable->is_bool() && nullable->as_bool();
-  return BitsOf(type) | (may_be_null ? static_cast<unsigned>(kNullType) : 0U);
-}
-
 using Terms = std::vector<Term>;
 
 // What is easily said of a value: its types, the members that it has and lacks, its listed values.
@@ -76,7 +60,7 @@ struct Outline {
 
   void AddOwn(const Term& term) {
     const Json& schema = *term.schema;
-    if (const Json* type = schema.Find("type")) types &= TypesOf(schema, *type);
+    if (schema.Find("type") != nullptr) types &= TypesNamedIn(schema);
     if (const Json* list = schema.Find("enum"); list != nullptr && list->is_array()) {
       lists.push_back(list);
     }
@@ -91,7 +75,7 @@ struct Outline {
   void AddContrary(const Term& term) {
     const Json* value = term.schema->is_object() ? term.schema->Find(term.part) : nullptr;
     if (value == nullptr) return;
-    if (term.part == "type") types &= ~TypesOf(*term.schema, *value);
+    if (term.part == "type") types &= ~TypesNamedIn(*term.schema);
     if (term.part == "const") denied.push_back(value);
     for (size_t i = 0; term.part == "enum" && value->is_array() && i < value->as_array().size();
          ++i) {

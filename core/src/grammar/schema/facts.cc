@@ -77,9 +77,7 @@ class Gatherer {
 
   Result<unsigned> TypesOf(const Json& schema, const Json& type, const std::string& path) {
     MLC_ASSIGN_OR_RETURN(unsigned types, StatedTypes(type, path));
-    const Json* nullable = schema.Find("nullable");
-    if (nullable != nullptr && nullable->is_bool() && nullable->as_bool()) types |= kNullType;
-    return types;
+    return types | NullableBits(schema);
   }
 
   Status AddValues(const Json& schema, const std::string& path) {

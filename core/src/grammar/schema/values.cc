@@ -17,6 +17,23 @@ unsigned TypeBitsOf(std::string_view word) {
   return 0;
 }
 
+unsigned TypesNamedIn(const Json& schema) {
+  const Json* type = schema.Find("type");
+  unsigned bits = NullableBits(schema);
+  if (type != nullptr && type->is_string()) return bits | TypeBitsOf(type->as_string());
+  for (size_t i = 0; type != nullptr && type->is_array() && i < type->as_array().size(); ++i) {
+    const Json& word = type->as_array()[i];
+    if (word.is_string()) bits |= TypeBitsOf(word.as_string());
+  }
+  return bits;
+}
+
+unsigned NullableBits(const Json& schema) {
+  const Json* nullable = schema.Find("nullable");
+  bool is_set = nullable != nullptr && nullable->is_bool() && nullable->as_bool();
+  return is_set ? kNullType : 0U;
+}
+
 unsigned TypeOf(const Json& value) {
   if (!value.is_number()) return TypeBitsOf(value.type_name());
   bool is_whole = value.is_int() || std::floor(value.as_double()) == value.as_double();

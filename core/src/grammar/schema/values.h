@@ -24,6 +24,10 @@ enum TypeBit : unsigned {
 
 // 0 for a word that is not a type.
 unsigned TypeBitsOf(std::string_view word);
+// The types that a schema's `type` and `nullable` name. Words that are not types add nothing.
+unsigned TypesNamedIn(const Json& schema);
+// kNullType if a schema has OpenAPI's `nullable`, otherwise 0.
+unsigned NullableBits(const Json& schema);
 // kIntegerType for whole numbers, kFractionType for other numbers.
 unsigned TypeOf(const Json& value);
 // Equal in the sense of JSON Schema: 1 equals 1.0, and the order of members does not matter.

@@ -36,14 +36,13 @@ std::vector<State> Reachable(const std::vector<State>& states) {
   return out;
 }
 
-int Target(const State& state, char32_t c) {
-  auto after =
-      std::upper_bound(state.edges.begin(), state.edges.end(), c,
-                       [](char32_t value, const Edge& edge) { return value < edge.first; });
+}  // namespace
+
+int Automaton::State::Target(char32_t c) const {
+  auto after = std::upper_bound(edges.begin(), edges.end(), c,
+                                [](char32_t at, const Edge& edge) { return at < edge.first; });
   return std::prev(after)->target;
 }
-
-}  // namespace
 
 Automaton::Automaton(std::vector<State> states) {
   states = Reachable(states);
@@ -216,7 +215,7 @@ int64_t Automaton::LongestLength() const {
 
 bool Automaton::Accepts(std::string_view text) const {
   int at = 0;
-  for (char32_t c : ToCodePoints(text)) at = Target(states_[static_cast<size_t>(at)], c);
+  for (char32_t c : ToCodePoints(text)) at = states_[static_cast<size_t>(at)].Target(c);
   return states_[static_cast<size_t>(at)].accepts;
 }
 

@@ -26,6 +26,7 @@ class Automaton {
   struct State {
     bool accepts = false;
     std::vector<Edge> edges;  // sorted, the first begins at U+0000: all code points have a target
+    int Target(char32_t c) const;
   };
 
   // Texts in which the pattern (ECMAScript's syntax) matches somewhere: only '^' and '$' in the

@@ -41,13 +41,6 @@ Last LastOf(char32_t c) {
   return IsWord(c) ? Last::kWord : Last::kNoWord;
 }
 
-int TargetOf(const Automaton::State& state, char32_t c) {
-  auto after =
-      std::upper_bound(state.edges.begin(), state.edges.end(), c,
-                       [](char32_t at, const Automaton::Edge& edge) { return at < edge.first; });
-  return std::prev(after)->target;
-}
-
 class LookAhead {
  public:
   LookAhead(const Ways& ways, int end, std::vector<Automaton> looks)
@@ -164,7 +157,7 @@ class LookAhead {
       if (thread.has_ended) continue;
       Wants wants;
       bool is_open = std::all_of(thread.wants.begin(), thread.wants.end(), [&](const auto& want) {
-        return Want({want.first, TargetOf(StateAt(want), c)}, &wants);
+        return Want({want.first, StateAt(want).Target(c)}, &wants);
       });
       if (!is_open) continue;
       for (const Way& way : ways_[static_cast<size_t>(thread.part)]) {

@@ -84,7 +84,7 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
     return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
   }
   open.metadata.info.library_id = open.library->id();
-  MLC_ASSIGN_OR_RETURN(open.metadata.info.weights_id, WeightsId(source));
+  open.metadata.info.weights_id = weights->id();
   std::unique_ptr<DeviceRunner> runner(
       new DeviceRunner(std::move(open.library), std::move(open.metadata), device));
   runner->weights_ = std::move(weights).value();
