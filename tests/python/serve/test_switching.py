@@ -349,12 +349,21 @@ def test_a_stream_tells_how_far_the_load_is(models: ModelRegistry) -> None:
         body.data = b'{"messages": [{"role": "user", "content": "x"}], "stream": true}'
         with models.lease("c") as lease:
             handler = RequestHandler(lease, AnswerFormat(), ServeOptions())
-            answer: Any = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
-            parts = answer.body_iterator
-            text = await anext(parts)
-            for holder in holders:
-                holder.release()
-            return (text + b"".join([part async for part in parts])).decode()
+            answer = await handler.run(None, "chat.completions", body, stream=True)  # type: ignore[arg-type]
+            parts: list[bytes] = []
+
+            async def receive() -> dict[str, Any]:
+                await asyncio.sleep(3600)
+                raise AssertionError
+
+            async def send(message: Any) -> None:
+                parts.append(message.get("body", b""))
+                if len(parts) == 2:  # the head, and the first event
+                    for holder in holders:
+                        holder.release()
+
+            await answer({"type": "http"}, receive, send)
+            return b"".join(parts).decode()
 
     text = asyncio.run(text_of())
     assert text.startswith(': {"status": "loading", "model": "c", "stage": "files"')

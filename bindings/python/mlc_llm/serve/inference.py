@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -28,6 +29,7 @@ from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.slot import Lease
 
 _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+_Begin = Callable[[], Awaitable[AsyncIterator[bytes] | Response]]
 _QUICK_LOAD = 0.5  # seconds; streams that wait longer for their model begin with its progress
 _PROGRESS = 1.0  # seconds between two reports of it
 
@@ -92,10 +94,10 @@ class RequestHandler:
         """Runs the request to its end, or to the beginning of its stream. Releases its body."""
         try:
             if stream and not await self._lease.ready(self._at_most(_QUICK_LOAD)):
-                return self._stream(self._load_and_stream(route, body))
+                return self._stream(partial(self._begin_at_once, route, body))
             await self._wait_for_model(request)
             await self._submit(route, body)
-            return await (self._begin_stream() if stream else self._whole(request))
+            return self._stream(self._begin) if stream else await self._whole(request)
         except MLCError as error:
             self._core.end()
             return self._refuse(error.to_dict()["error"])
@@ -139,19 +141,22 @@ class RequestHandler:
         body = {"error": self._format.translate_error(error)}
         return error_response(body, retry_after=self._options.retry_after)
 
-    async def _begin_stream(self) -> Response:
+    def _stream(self, begin: _Begin) -> Response:
+        timeout = self._options.stalled_timeout
+        return _EventStream(begin, self._core, timeout, self._format.media_type)
+
+    async def _begin(self) -> AsyncIterator[bytes] | Response:
         """Waits for the first event, so that an immediate error gets its own HTTP status."""
         events = await self._core.next_events(self._options.keep_alive)
         if events and events[0][0] == _core.EVENT_ERROR:
             return self._refuse(json.loads(events[0][1])["error"])
-        return self._stream(self._server_sent_events(events))
+        return self._server_sent_events(events)
 
-    def _stream(self, events: AsyncIterator[bytes]) -> Response:
-        timeout = self._options.stalled_timeout
-        return _EventStream(events, self._core, timeout, self._format.media_type)
+    async def _begin_at_once(self, route: str, body: Body) -> AsyncIterator[bytes]:
+        """The stream begins before its model is loaded. So each error is an event."""
+        return self._load_and_stream(route, body)
 
     async def _load_and_stream(self, route: str, body: Body) -> AsyncIterator[bytes]:
-        """A stream that begins before its model is loaded. So each error is an event."""
         yield self._format.waiting(self._lease.progress())
         while not await self._lease.ready(self._at_most(_PROGRESS)):
             if self._remaining() == 0.0:
@@ -213,16 +218,20 @@ class _EventStream(StreamingResponse):
     event is written: then the generator has not begun and cannot clean up. The response also ends
     when its client leaves, or does not read for too long (the request stays paused then).
 
-    Starlette would run a stream in a group of tasks, whose cost delays the first event."""
+    All that a framework does between a route's end and the response's beginning is done while the
+    core computes. Starlette would also run a stream in a group of tasks, whose cost delays the
+    first event."""
 
     def __init__(
         self,
-        events: AsyncIterator[bytes],
+        begin: _Begin,
         core: CoreRequest,
         stalled_timeout: float,
         media_type: str,
     ) -> None:
-        super().__init__(events, media_type=media_type, headers=_STREAM_HEADERS)
+        """`begin` gives the events, or an answer in their place."""
+        super().__init__((), media_type=media_type, headers=_STREAM_HEADERS)
+        self._begin = begin
         self._core = core
         self._stalled_timeout = stalled_timeout
 
@@ -232,6 +241,10 @@ class _EventStream(StreamingResponse):
             with Interruption() as interrupt:
                 self._core.watch(self._stalled_timeout, interrupt)
                 left.add_done_callback(interrupt)
+                begun = await self._begin()
+                if isinstance(begun, Response):
+                    return await begun(scope, receive, send)
+                self.body_iterator = begun
                 await self.stream_response(send)
             # The server closes a connection whose answer is incomplete.
         finally:

@@ -18,10 +18,11 @@ from mlc_llm.serve.errors import error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.infill import INFILL
 from mlc_llm.serve.openapi import gives, gives_text, takes
+from mlc_llm.serve.plain_route import PlainRoute
 from mlc_llm.serve.responses import InputTokens
 from mlc_llm.serve.state import drain_of, lease_model, models_of, options_of
 
-inference = APIRouter(tags=["inference"])
+inference = APIRouter(tags=["inference"], route_class=PlainRoute)
 service = APIRouter(tags=["service"])
 
 
