@@ -1,6 +1,7 @@
 """Speculative decoding on the default model: acceptance and speed beside decoding without.
 
 usage: ./dev bench speculation [--draft QUANTIZATION] [--tokens 96] [--runs 3] [--predictions]
+                              [--forms]
 
 Each way answers the same prompts, one at a time and in turn, so that a busy machine slows all of
 them alike; medians of the decode speed. Answers that differ from those without speculation are an
@@ -9,6 +10,9 @@ acceptance at the full price of a draft, a case where adaptive lengths must know
 
 `--predictions` measures the request's `prediction` instead, on an editing task: without it, with
 the exact answer, with one where two names of the program are others, with a text that never fits.
+
+`--forms` asks for the same JSON about different people, one after another: a new engine without
+drafts beside one with prompt lookup, which drafts from the answers before.
 """
 
 from __future__ import annotations
@@ -49,14 +53,28 @@ PROGRAM = '''class Cart:
 '''
 
 
+AS_JSON: dict[str, Any] = {"response_format": {"type": "json_object"}, "repetition_penalty": 1.0}
+PEOPLE = ("Anna", "Boris", "Carla", "David", "Elena", "Farid", "Grace", "Hiro")
+FORM = (
+    "Write a JSON object about a person called {} with the fields name, age, city, job, languages, "
+    "hobbies and address, where address has street, number and country. Write nothing else."
+)
+
+
 def answer(
-    engine: MLCEngine, prompt: str, tokens: int, temperature: float, prediction: str | None = None
+    engine: MLCEngine,
+    prompt: str,
+    tokens: int,
+    temperature: float,
+    prediction: str | None = None,
+    **fields: Any,
 ) -> tuple[str, float]:
     result = engine.chat.completions.create(
         messages=[{"role": "user", "content": prompt}],
         temperature=temperature, seed=1, max_tokens=tokens,
         debug_config={"ignore_eos": True},
         prediction={"type": "content", "content": prediction} if prediction else None,
+        **fields,
     )  # fmt: skip
     speed = engine.metrics()["last_finished_request"]["decode_tokens_per_s"]
     return result.choices[0].message.content or "", float(speed)
@@ -105,15 +123,43 @@ def compare_predictions(tokens: int, runs: int) -> None:
     print(f"{counts['accept_count']} of {counts['draft_count']} drafts accepted")
 
 
+def compare_forms(tokens: int, runs: int) -> None:
+    model = resolve_model(None, quantization="q4f32_1")
+    ways: dict[str, dict[str, Any]] = {"off": {}, "lookup": {"speculative_mode": "prompt_lookup"}}
+    speeds: dict[str, list[list[float]]] = {name: [] for name in ways}
+    for _ in range(runs):
+        texts = {}
+        for name, config in ways.items():
+            with MLCEngine(
+                model.folder, model_lib=model.model_lib, mode="interactive", engine_config=config
+            ) as engine:
+                found = [
+                    answer(engine, FORM.format(person), tokens, 0.0, **AS_JSON) for person in PEOPLE
+                ]
+            texts[name] = [text for text, _ in found]
+            speeds[name].append([speed for _, speed in found])
+        if texts["off"] != texts["lookup"]:
+            raise SystemExit("the drafts changed an answer")
+    print(f"decode tok/s, {tokens} tokens, medians of {runs} engines")
+    print(f"{'':8}{'the first answer':>20}{f'the {len(PEOPLE) - 1} after it':>20}")
+    for name, engines in speeds.items():
+        first = statistics.median(one[0] for one in engines)
+        others = statistics.median(statistics.mean(one[1:]) for one in engines)
+        print(f"{name:8}{first:20.1f}{others:20.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draft")
     parser.add_argument("--tokens", type=int, default=96)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--predictions", action="store_true")
+    parser.add_argument("--forms", action="store_true")
     args = parser.parse_args()
     if args.predictions:
         return compare_predictions(args.tokens, args.runs)
+    if args.forms:
+        return compare_forms(args.tokens, args.runs)
     model = resolve_model(None, quantization="q4f32_1")
     engines = {
         name: MLCEngine(

@@ -80,6 +80,7 @@ class Sequence {
   int turn_begin = 0;                             // number of tokens at the beginning of its turn
   int num_computed = 0;  // number of tokens whose keys and values are in the cache
   std::array<DraftRecord, kNumDraftSources> draft_records;
+  int num_learned = 0;  // how many of the tokens the drafter has learned from
 
   // Whether the request wants a vector. Then nothing is generated.
   bool is_pooled() const { return pooler_.has_value(); }

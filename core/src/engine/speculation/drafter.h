@@ -24,6 +24,8 @@ class Drafter {
   // The drafts of each task, 0 to max_drafts deep, in depth-first order. It leaves the sequences
   // unchanged. After an error this drafter is not used again.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
+  // Called with each sequence that a step gave tokens.
+  virtual void Learn(Sequence*) {}
   // Frees the memory that it keeps for sequences.
   virtual void Clear() {}
   // The measured time of one more draft for each of `num_tasks`; 0: not measured.

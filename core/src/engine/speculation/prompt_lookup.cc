@@ -33,7 +33,7 @@ void AddContinuation(const std::vector<int32_t>& tokens, size_t end, int most, D
   }
 }
 
-Drafts LookUpChain(const std::vector<int32_t>& tokens, int max_drafts) {
+FoundDrafts LookUpChain(const std::vector<int32_t>& tokens, int max_drafts) {
   int best_run = kShortestRun - 1;
   size_t best_end = 0;
   for (size_t end = tokens.size(); end-- > 1 && best_run < kLongestRun;) {
@@ -42,12 +42,13 @@ Drafts LookUpChain(const std::vector<int32_t>& tokens, int max_drafts) {
     best_run = run;
     best_end = end;
   }
-  Drafts drafts;
-  if (best_end > 0) AddContinuation(tokens, best_end, max_drafts, &drafts);
-  return drafts;
+  if (best_end == 0) return FoundDrafts();
+  FoundDrafts found{Drafts(), best_run};
+  AddContinuation(tokens, best_end, max_drafts, &found.drafts);
+  return found;
 }
 
-Drafts LookUpTree(const std::vector<int32_t>& tokens, int max_drafts, int width) {
+FoundDrafts LookUpTree(const std::vector<int32_t>& tokens, int max_drafts, int width) {
   std::vector<std::pair<int, size_t>> places;  // the length of the run, and its end
   for (size_t end = tokens.size(); end-- > 1;) {
     int run = RunBefore(tokens, end);
@@ -62,21 +63,29 @@ Drafts LookUpTree(const std::vector<int32_t>& tokens, int max_drafts, int width)
     AddContinuation(tokens, places[i].second, max_drafts, &tree);
     num_leaves += tree.size() > before ? 1 : 0;
   }
-  return tree.DepthFirst();
+  return {tree.DepthFirst(), places.empty() ? 0 : places.front().first};
 }
 
 }  // namespace
 
-Drafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts, int width) {
+FoundDrafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts, int width) {
   return width > 1 ? LookUpTree(tokens, max_drafts, width) : LookUpChain(tokens, max_drafts);
 }
 
 Result<std::vector<Drafts>> PromptLookup::Draft(const std::vector<DraftTask>& tasks) {
   std::vector<Drafts> drafts;
   for (const DraftTask& task : tasks) {
-    drafts.push_back(LookUpDrafts(task.sequence->tokens(), task.max_drafts, task.width));
+    const std::vector<int32_t>& tokens = task.sequence->tokens();
+    FoundDrafts own = LookUpDrafts(tokens, task.max_drafts, task.width);
+    Drafts others = ngrams_.LookUp(tokens, task.max_drafts, own.run);
+    drafts.push_back(others.empty() ? std::move(own.drafts) : std::move(others));
   }
   return drafts;
+}
+
+void PromptLookup::Learn(Sequence* sequence) {
+  ngrams_.Learn(sequence->tokens(), sequence->num_learned);
+  sequence->num_learned = sequence->num_tokens();
 }
 
 }  // namespace mlc

@@ -217,6 +217,7 @@ void Speculator::Observe(const std::vector<StepItem>& items,
   for (const StepItem& item : items) num_rows += item.num_rows;
   bool is_decode = IsDecode(items);
   for (const SequenceCommit& commit : commits) {
+    if (drafter_ != nullptr) drafter_->Learn(commit.sequence.get());
     int drafts = commit.drafts.length(), accepted = commit.num_accepted;
     num_drafts += commit.drafts.size();
     num_tokens += 1 + accepted;

@@ -29,14 +29,14 @@ TEST(LookUpDrafts, FindsWhatFollowedBefore) {
                         {"abcX abcY abc", 2, "Y "},   // and of equal ones the latest
                         {"bcX cY bc", 1, "X"}};
   for (const Case& c : cases) {
-    EXPECT_EQ(LookUpDrafts(Bytes(c.tokens), c.max_drafts), Bytes(c.drafts)) << c.tokens;
+    EXPECT_EQ(LookUpDrafts(Bytes(c.tokens), c.max_drafts).drafts, Bytes(c.drafts)) << c.tokens;
   }
 }
 
 TEST(LookUpDrafts, EmbeddingRowsAreNoDrafts) {
   for (int width : {1, 3}) {
-    EXPECT_EQ(LookUpDrafts({1, 2, 3, -5, -5, 9, 1, 2}, 4, width), Drafts({3}));
-    EXPECT_TRUE(LookUpDrafts({1, 2, -5, -5, 9, 1, 2}, 4, width).empty());
+    EXPECT_EQ(LookUpDrafts({1, 2, 3, -5, -5, 9, 1, 2}, 4, width).drafts, Drafts({3}));
+    EXPECT_TRUE(LookUpDrafts({1, 2, -5, -5, 9, 1, 2}, 4, width).drafts.empty());
   }
 }
 
@@ -53,7 +53,7 @@ TEST(LookUpDrafts, ATreeHasTheContinuationsOfTheBestPlaces) {
                      {"abcdefgh", 4, 3, {}},
                      {"", 4, 3, {}}};
   for (const auto& c : cases) {
-    Drafts drafts = LookUpDrafts(Bytes(c.tokens), c.max_drafts, c.width);
+    Drafts drafts = LookUpDrafts(Bytes(c.tokens), c.max_drafts, c.width).drafts;
     size_t next = 0;
     for (int draft = 0; draft < drafts.size(); ++draft) {
       if (drafts.depth(draft) < c.max_drafts) continue;
