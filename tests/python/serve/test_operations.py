@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,10 @@ from .conftest import FAKE, PATIENCE, started_server
 HELLO = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2}
 
 
-def test_a_mistake_of_the_server_has_the_id_too() -> None:
+def test_a_mistake_of_the_server_has_the_id_and_a_line_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "uvicorn.access")
     app = create_app(ModelRegistry(), ServeOptions())
 
     @app.get("/mistake")
@@ -30,6 +34,11 @@ def test_a_mistake_of_the_server_has_the_id_too() -> None:
     answer = client.get("/mistake", headers={"X-Request-Id": "my-2"})
     assert answer.status_code == 500 and answer.headers.get_list("x-request-id") == ["my-2"]
     assert answer.json()["error"]["type"] == "server_error"
+    client.get("/health?now=1")
+    lines = [record.getMessage().partition(" - ")[2] for record in caplog.records]
+    assert [line for line in lines if "HTTP/" in line] == [
+        '"GET /mistake HTTP/1.1" 500', '"GET /health?now=1 HTTP/1.1" 200'
+    ]  # fmt: skip
 
 
 def test_a_prefix_ids_and_lines_of_json() -> None:

@@ -36,7 +36,7 @@ from mlc_llm.serve.mcp_host import MCPHost
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.origin import OriginMiddleware
 from mlc_llm.serve.registry import ModelRegistry
-from mlc_llm.serve.request_log import RequestIdMiddleware, id_header
+from mlc_llm.serve.request_log import RequestLogMiddleware, id_header
 from mlc_llm.serve.responses_state import ResponseState
 
 
@@ -91,7 +91,7 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.add_middleware(AliasMiddleware, routes=[one for router in routers for one in router.routes])
     if options.api_prefix:
         app.add_middleware(PrefixMiddleware, prefix=options.api_prefix)
-    app.add_middleware(RequestIdMiddleware)
+    app.add_middleware(RequestLogMiddleware)
     _add_error_handlers(app)
     return app
 

@@ -122,6 +122,7 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, table: ConnectionTable, **given: Any) -> None:
         super().__init__(**given)
+        self.access_log = False  # RequestLogMiddleware logs
         self._table = table
         self._timer: asyncio.TimerHandle | None = None
         self._in_message = False

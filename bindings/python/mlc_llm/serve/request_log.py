@@ -1,4 +1,4 @@
-"""Request ids, and the server's log as lines of JSON.
+"""Request ids, and the server's log: a line for each answer, as text or JSON.
 
 A client may send an id of its own in `X-Request-Id`; otherwise the server makes one. Every answer
 has it in the same header, and every line that is logged for the request has it too.
@@ -6,24 +6,27 @@ has it in the same header, and every line that is logged for the request has it 
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import json
 import logging
 import re
 import time
 import uuid
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-import uvicorn.config
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.config import LOGGING_CONFIG
+from uvicorn.protocols.utils import get_client_addr, get_path_with_query_string
+
+if TYPE_CHECKING:
+    from uvicorn._types import HTTPScope
 
 _HEADER = "x-request-id"
 _IN_SCOPE = "mlc_llm.request_id"
 _VALID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
 _REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+_ACCESS = logging.getLogger("uvicorn.access")
 
 
 def id_header(scope: Scope) -> dict[str, str]:
@@ -31,8 +34,9 @@ def id_header(scope: Scope) -> dict[str, str]:
     return {_HEADER: scope[_IN_SCOPE]} if _IN_SCOPE in scope else {}
 
 
-class RequestIdMiddleware:
-    """Gives each request its id."""
+class RequestLogMiddleware:
+    """Gives each request its id, and logs it when its answer has ended. uvicorn would log it before
+    the answer's first byte is sent, and delay that."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -44,17 +48,31 @@ class RequestIdMiddleware:
         request_id = given if _VALID.fullmatch(given) else f"req_{uuid.uuid4().hex}"
         header = (_HEADER.encode(), request_id.encode())
         scope[_IN_SCOPE] = request_id
+        status = 499  # for a client that left before its answer began
 
         async def send_with_id(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 message = {**message, "headers": [*message.get("headers", ()), header]}
             await send(message)
 
         token = _REQUEST_ID.set(request_id)
         try:
             await self._app(scope, receive, send_with_id)
+        except Exception:
+            status = 500
+            raise
         finally:
+            _log(scope, status)
             _REQUEST_ID.reset(token)
+
+
+def _log(scope: Scope, status: int) -> None:
+    asked = cast("HTTPScope", scope)
+    client, path = get_client_addr(asked), get_path_with_query_string(asked)
+    line = '%s - "%s %s HTTP/%s" %d'  # uvicorn's formatter takes these arguments
+    _ACCESS.info(line, client, scope["method"], path, scope["http_version"], status)
 
 
 class JsonFormatter(logging.Formatter):
@@ -66,7 +84,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
         }
-        if record.name == "uvicorn.access" and isinstance(record.args, tuple):
+        if record.name == _ACCESS.name and isinstance(record.args, tuple):
             client, method, path, _, status = record.args
             line |= {"client": client, "method": method, "path": path, "status": status}
         else:
@@ -82,31 +100,16 @@ def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-class LaterHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes a line when the event loop has done what it is doing: the line of a request is made
-    before its answer's first byte is sent, and would delay it."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:  # another thread
-            return super().emit(record)
-        loop.call_soon(super().emit, record)
-
-
 def log_config(form: str) -> dict[str, Any]:
     """For uvicorn. `form`: `text`, as uvicorn writes, or `json`: all its loggers write lines of
     JSON to standard error."""
-    later = "mlc_llm.serve.request_log.LaterHandler"
     if form == "text":
-        config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
-        config["handlers"]["access"]["class"] = later
-        return config
+        return LOGGING_CONFIG
     logger = {"handlers": ["all"], "propagate": False}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "mlc_llm.serve.request_log.JsonFormatter"}},
-        "handlers": {"all": {"class": later, "formatter": "json"}},
+        "handlers": {"all": {"class": "logging.StreamHandler", "formatter": "json"}},
         "loggers": {name: dict(logger) for name in ("uvicorn", "mlc_llm")},
     }
