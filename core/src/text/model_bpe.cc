@@ -83,7 +83,7 @@ class BpeModel : public TokenModel {
  private:
   Status ReadOptions(const JsonView& view);
   Status ReadMerges(const JsonView& view);
-  Status AddMerge(const JsonView& place, const std::string& left, const std::string& right,
+  Status AddMerge(const JsonView& place, std::string_view left, std::string_view right,
                   std::vector<std::pair<uint64_t, Merge>>* merges);
   void IndexCharacters();
   void FindMostBytes();
@@ -159,7 +159,7 @@ Status BpeModel::ReadMerges(const JsonView& view) {
   for (size_t i = 0; i < list.json().as_array().size(); ++i) {
     const Json& item = list.json().as_array()[i];
     if (item.is_string()) {
-      const std::string& line = item.as_string();
+      std::string_view line = item.as_string();
       if (line.compare(0, 8, "#version") == 0) continue;
       size_t space = line.find(' ');
       if (space == std::string::npos || line.find(' ', space + 1) != std::string::npos) {
@@ -178,17 +178,18 @@ Status BpeModel::ReadMerges(const JsonView& view) {
   return Status();
 }
 
-Status BpeModel::AddMerge(const JsonView& place, const std::string& left, const std::string& right,
+Status BpeModel::AddMerge(const JsonView& place, std::string_view left, std::string_view right,
                           std::vector<std::pair<uint64_t, Merge>>* merges) {
-  auto missing = [&](const std::string& token) {
-    return place.Bad("the token \"" + token + "\" of merge " + std::to_string(merges->size()) +
-                     " is not in the vocabulary");
+  auto missing = [&](std::string_view token) {
+    return place.Bad("the token \"" + std::string(token) + "\" of merge " +
+                     std::to_string(merges->size()) + " is not in the vocabulary");
   };
   std::optional<int32_t> left_id = vocabulary_.TokenToId(left);
   if (!left_id) return missing(left);
   std::optional<int32_t> right_id = vocabulary_.TokenToId(right);
   if (!right_id || right.size() < prefix_.size()) return missing(right);
-  std::string joined = left + right.substr(prefix_.size());
+  std::string joined(left);
+  joined += right.substr(prefix_.size());
   std::optional<int32_t> new_id = vocabulary_.TokenToId(joined);
   if (!new_id) return missing(joined);
   int32_t rank = static_cast<int32_t>(merges->size());
