@@ -26,7 +26,6 @@ TABLES = {
 LONGER = {
     "bindings/kotlin/core/src/main/cpp/mlc_llm_jni.cc": 425,
     "bindings/python/mlc_llm/compiler/kernels/gpu/recurrence.py": 500,
-    "core/src/grammar/schema/writer.cc": 435,
     "core/src/runtime/device/webgpu/webgpu_session.cc": 401,
     "dev": 610,
     "tests/apps/android_views/ScreensTest.kt": 600,

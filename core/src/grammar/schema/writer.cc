@@ -1,9 +1,9 @@
-// Writes a schema as EBNF: one rule for each node, and rules that the nodes share.
+// Writes a schema as EBNF: a rule for each node, and rules inside of it.
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "base/utf8.h"
+#include "grammar/schema/ebnf_rules.h"
 #include "grammar/schema/object_places.h"
 #include "grammar/schema/schema.h"
 #include "grammar/text/automaton_ebnf.h"
@@ -15,24 +15,7 @@ namespace {
 
 using Kind = SchemaNode::Kind;
 
-constexpr int64_t kPartBytes = 32;     // of a rule's text
 constexpr size_t kMostInAnyOrder = 7;  // different items: a rule for each set
-constexpr size_t kMaxTold = 64;        // characters by which names are told apart
-
-// Lone surrogates cannot be written: the escapes D800 to DFFF are left out. A rule contains the
-// next part of a text and the whole rest after it, with the closing quote. The reason: the matcher
-// cannot precompute whether a token fits if it is longer than its rule, and a mask then takes
-// milliseconds.
-constexpr char kSharedRules[] = R"(
-string ::= "\"" text
-text ::= "\"" | [ !#-\u005B\u005D-\u007E\u0080-\uD7FF\uE000-\U0010FFFF] text | "\\" escape text
-escape ::= ["\\/bfnrt] | "u" ([0-9A-Ca-cE-Fe-f] [0-9A-Fa-f]{3} | [Dd] [0-7] [0-9A-Fa-f]{2})
-number ::= "-"? ("0" | [1-9] [0-9]{0,18}) ("." [0-9]{1,20})? exponent?
-exponent ::= [eE] [+-]? ([0-9]{1,2} | [12] [0-8] [0-9])
-any ::= anyobject | anyarray | string | number | "true" | "false" | "null"
-anyobject ::= "{" (string ": " any (", " string ": " any)*)? "}"
-anyarray ::= "[" (any (", " any)*)? "]"
-)";
 
 // A value with the white space that all written JSON has.
 std::string Written(const Json& value) {
@@ -50,44 +33,59 @@ std::string Written(const Json& value) {
 
 class SchemaWriter {
  public:
-  explicit SchemaWriter(const Schema& schema) : schema_(schema) {}
+  explicit SchemaWriter(const Schema& schema)
+      : schema_(schema), names_(schema.nodes.size()), is_named_(schema.nodes.size()) {}
 
   std::string Run() {
-    out_ = "root ::= " + Name(schema_.root) + kSharedRules;
-    for (size_t i = 0; i < schema_.nodes.size(); ++i) {
-      if (!IsReached(static_cast<int>(i)) || !WorkBudget::SpendParts(0)) continue;
-      AddRule(Name(static_cast<int>(i)), Body(static_cast<int>(i)));
+    for (int index : Order()) {
+      if (!WorkBudget::SpendParts(0)) break;
+      size_t at = static_cast<size_t>(index);
+      std::string own = RawName(index);
+      names_[at] = rules_.Add(own, Body(index));
+      // Others of its cycle name it already.
+      if (is_named_[at] && names_[at] != own) rules_.Write(own, names_[at]);
     }
-    return std::move(out_);
+    return "root ::= " + Name(schema_.root) + "\n" + rules_.text();
   }
 
  private:
-  static std::string Name(int node) { return "n" + std::to_string(node); }
-  void AddRule(const std::string& name, const std::string& body) {
-    if (!WorkBudget::SpendParts(1 + static_cast<int64_t>(body.size()) / kPartBytes)) return;
-    out_ += name + " ::= " + body + "\n";
+  static std::string RawName(int node) { return "n" + std::to_string(node); }
+
+  std::string Name(int node) {
+    const std::string& name = names_[static_cast<size_t>(node)];
+    if (!name.empty()) return name;
+    is_named_[static_cast<size_t>(node)] = true;
+    return RawName(node);
   }
 
-  bool IsReached(int index) {
-    if (reached_.empty()) MarkReached();
-    return reached_[static_cast<size_t>(index)];
-  }
-
-  void MarkReached() {
-    reached_.assign(schema_.nodes.size(), false);
-    std::vector<int> left = {schema_.root};
+  // The nodes that the root needs, each behind those that it refers to, but for cycles.
+  std::vector<int> Order() const {
+    enum : char { kNew, kBegun, kDone };
+    std::vector<char> states(schema_.nodes.size(), kNew);
+    std::vector<int> order, left = {schema_.root};
+    auto add = [&](int index) {
+      if (index != SchemaNode::kNone && states[static_cast<size_t>(index)] == kNew) {
+        left.push_back(index);
+      }
+    };
     while (!left.empty()) {
       int index = left.back();
+      char& state = states[static_cast<size_t>(index)];
+      if (state == kNew) {
+        state = kBegun;
+        const SchemaNode& node = schema_.nodes[static_cast<size_t>(index)];
+        for (int part : node.parts) add(part);
+        for (const auto& additional : node.additional) add(additional.node);
+        for (const auto& property : node.properties) add(property.node);
+        add(node.rest);
+        add(node.wanted);
+        continue;
+      }
       left.pop_back();
-      if (index == SchemaNode::kNone || reached_[static_cast<size_t>(index)]) continue;
-      reached_[static_cast<size_t>(index)] = true;
-      const SchemaNode& node = schema_.nodes[static_cast<size_t>(index)];
-      left.insert(left.end(), node.parts.begin(), node.parts.end());
-      left.push_back(node.rest);
-      left.push_back(node.wanted);
-      for (const auto& additional : node.additional) left.push_back(additional.node);
-      for (const auto& property : node.properties) left.push_back(property.node);
+      if (state == kBegun) order.push_back(index);
+      state = kDone;
     }
+    return order;
   }
 
   std::string Body(int index) {
@@ -133,15 +131,13 @@ class SchemaWriter {
         automata_.emplace(first + "\n" + rules, "a" + std::to_string(automata_.size()) + "_");
     std::string own;
     first = AutomatonToEbnf(*text, place, found->second, &own);
-    if (is_new) out_ += own;
+    if (is_new) rules_.Append(own);
     return first;
   }
 
   // A rule that alike expressions share.
   std::string Shared(const std::string& expression) {
-    auto [found, is_new] = shared_.emplace(expression, "e" + std::to_string(shared_.size()));
-    if (is_new) AddRule(found->second, expression);
-    return found->second;
+    return rules_.Add("e" + std::to_string(rules_.num_bodies()), expression);
   }
 
   // The rule for what is left of a text: `min` to `max` characters and the quote. Each number of
@@ -156,7 +152,7 @@ class SchemaWriter {
       body += (body.empty() ? "" : " | ") + EbnfClass(JsonStringRanges()) + " " + rest +
               R"( | "\\" ["\\/bfnrt] )" + rest;
     }
-    AddRule(rule, body);
+    rules_.Write(rule, body);
     return rule;
   }
 
@@ -173,9 +169,9 @@ class SchemaWriter {
     if (min > kMostWritten) least = one + EbnfRepeat(min, min) + " ";
     std::string limit = max < 0 ? "" : "[max_chars=" + std::to_string(max) + "]";
     std::string more = rule + "r";
-    AddRule(rule + limit, least + more);
-    AddRule(more, R"("" | )" + EbnfClass(JsonStringRanges()) + " " + more +
-                      R"( | "\\" ["\\/bfnrt] )" + more);
+    rules_.Write(rule + limit, least + more);
+    rules_.Write(more, R"("" | )" + EbnfClass(JsonStringRanges()) + " " + more +
+                           R"( | "\\" ["\\/bfnrt] )" + more);
     return rule;
   }
 
@@ -187,7 +183,7 @@ class SchemaWriter {
     return out;
   }
 
-  static std::string Union(const std::vector<int>& parts) {
+  std::string Union(const std::vector<int>& parts) {
     std::string out;
     for (int part : parts) out += (out.empty() ? "" : " | ") + Name(part);
     return out;
@@ -206,15 +202,14 @@ class SchemaWriter {
     for (int64_t i = prefix; i-- > 0;) {
       std::string item = Name(node.parts[static_cast<size_t>(i)]);
       if (i > 0) item = "\", \" " + item;
-      std::string rule = Name(index) + "i" + std::to_string(i);
+      std::string rule = RawName(index) + "i" + std::to_string(i);
       bool may_end = i >= node.min;
-      AddRule(rule, item + " " + tail + (may_end ? " | \"\"" : ""));
-      tail = rule;
+      tail = rules_.Add(rule, item + " " + tail + (may_end ? " | \"\"" : ""));
     }
     return "\"[\" " + tail + " \"]\"";
   }
 
-  static std::string ArrayRest(const SchemaNode& node, int64_t prefix) {
+  std::string ArrayRest(const SchemaNode& node, int64_t prefix) {
     if (node.rest == SchemaNode::kNone || node.max == prefix) return "\"\"";
     int64_t min = std::max<int64_t>(0, node.min - prefix);
     int64_t max = node.max < 0 ? -1 : node.max - prefix;
@@ -242,11 +237,10 @@ class SchemaWriter {
         bool is_open = (used >> i & 1) == 0 && (node.max < 0 || count < node.max);
         if (!is_open) continue;
         std::string text = (count > 0 ? ", " : "") + Written(node.values[i]);
-        body += (body.empty() ? "" : " | ") + EbnfLiteral(text) + " " + Name(index) + "u" +
-                std::to_string(used | size_t{1} << i);
+        body += (body.empty() ? "" : " | ") + EbnfLiteral(text) + " " +
+                rules_.Known(RawName(index) + "u" + std::to_string(used | size_t{1} << i));
       }
-      first = Name(index) + "u" + std::to_string(used);
-      AddRule(first, body.empty() ? "\"\"" : body);
+      first = rules_.Add(RawName(index) + "u" + std::to_string(used), body.empty() ? "\"\"" : body);
     }
     return first;
   }
@@ -257,24 +251,24 @@ class SchemaWriter {
     int64_t size = static_cast<int64_t>(node.values.size());
     int64_t most = std::max<int64_t>({1, node.min, node.max});
     auto name = [&](int64_t next, int64_t count) {
-      return Name(index) + "v" + std::to_string(next) + "c" + std::to_string(count);
+      return RawName(index) + "v" + std::to_string(next) + "c" + std::to_string(count);
     };
     auto may_end = [&](int64_t next, int64_t count) { return count + size - next >= node.min; };
     for (int64_t next = size; next >= 0; --next) {
       for (int64_t count = std::min(next, most); count >= 0; --count) {
         if (!may_end(next, count)) continue;
         std::string body = next == size ? "\"\"" : "";
-        if (next < size && may_end(next + 1, count)) body = name(next + 1, count);
+        if (next < size && may_end(next + 1, count)) body = rules_.Known(name(next + 1, count));
         if (next < size && (node.max < 0 || count < node.max)) {
           std::string text =
               (count > 0 ? ", " : "") + Written(node.values[static_cast<size_t>(next)]);
           body += (body.empty() ? "" : " | ") + EbnfLiteral(text) + " " +
-                  name(next + 1, std::min(count + 1, most));
+                  rules_.Known(name(next + 1, std::min(count + 1, most)));
         }
-        AddRule(name(next, count), body);
+        rules_.Add(name(next, count), body);
       }
     }
-    return name(0, 0);
+    return rules_.Known(name(0, 0));
   }
 
   // A list with a number of wanted items: a rule for each number of items, where that counts, and
@@ -283,7 +277,7 @@ class SchemaWriter {
     int64_t most_wanted = std::max<int64_t>(node.wanted_min, node.wanted_max);
     int64_t most_items = std::max<int64_t>({node.min, node.max, most_wanted}) + 1;
     auto name = [&](int64_t items, int64_t wanted) {
-      return Name(index) + "w" + std::to_string(std::min(items, most_items)) + "c" +
+      return RawName(index) + "w" + std::to_string(std::min(items, most_items)) + "c" +
              std::to_string(wanted);
     };
     std::set<std::string> live;  // rules from which a list can end
@@ -305,7 +299,7 @@ class SchemaWriter {
         add(node.rest, wanted);
         if (body.empty()) continue;
         live.insert(self);
-        AddRule(self, body);
+        rules_.Write(self, body);
       }
     }
     return name(0, 0);
@@ -335,8 +329,7 @@ class SchemaWriter {
       members += (members.empty() ? "" : " | ") + Key(index, node) + " \": \" " + Name(node.rest);
     }
     if (!members.empty()) {
-      rules.member = Name(index) + "m";
-      AddRule(rules.member, members);
+      rules.member = rules_.Add(RawName(index) + "m", members);
     }
     // From the last property to the first, so that no call goes deep.
     std::vector<std::set<ObjectPlace>> places = PlacesOf(node, counts);
@@ -351,15 +344,15 @@ class SchemaWriter {
                                                                    : NextProperty(place, *rules);
     std::string name;
     if (!body.empty()) {
-      name = Name(rules->index) + "p" + std::to_string(place.next) + "c" +
+      name = RawName(rules->index) + "p" + std::to_string(place.next) + "c" +
              std::to_string(place.count) + (place.follows ? "f" : "");
       for (int written : place.written) name += "w" + std::to_string(written);
-      AddRule(name, body);
+      name = rules_.Add(name, body);
     }
     rules->done[place] = name;
   }
 
-  static std::string NextProperty(const ObjectPlace& place, ObjectRules& rules) {
+  std::string NextProperty(const ObjectPlace& place, ObjectRules& rules) {
     const SchemaNode::Property& property = rules.node.properties[place.next];
     std::string after, body;
     if (MayTake(rules.node, place))
@@ -387,45 +380,17 @@ class SchemaWriter {
 
   std::string Key(int index, const SchemaNode& node) {
     if (node.properties.empty()) return "string";
-    std::vector<std::u32string> names;
-    for (const auto& property : node.properties) names.push_back(ToCodePoints(property.name));
-    std::sort(names.begin(), names.end());
-    int states = 0;
-    return "\"\\\"\" " + OtherName(Name(index) + "k", names, 0, &states) + " \"\\\"\"";
-  }
-
-  // A rule for what makes a name out of none of `names`, of which `begun` characters are written
-  // already. Such names are written without escapes, so that each has one spelling; those
-  // that begin like a long one are left out. `names` is sorted and has none twice.
-  std::string OtherName(const std::string& prefix, const std::vector<std::u32string>& names,
-                        size_t begun, int* states) {
-    std::string rule = prefix + std::to_string((*states)++), plain = EbnfClass(JsonStringRanges());
-    bool is_name = !names.empty() && names[0].size() == begun;
-    CodePointRanges next;
-    std::string body = is_name ? "" : "\"\"";
-    auto add = [&body](const std::string& part) { body += (body.empty() ? "" : " | ") + part; };
-    for (size_t i = is_name ? 1 : 0; i < names.size();) {
-      char32_t c = names[i][begun];
-      std::vector<std::u32string> same;
-      for (; i < names.size() && names[i][begun] == c; ++i) {
-        if (names[i].size() > begun) same.push_back(names[i]);
-      }
-      next.emplace_back(c, c);
-      bool is_plain = !IntersectRanges({{c, c}}, JsonStringRanges()).empty();
-      if (!is_plain || begun >= kMaxTold) continue;
-      add(EbnfClass({{c, c}}) + " " + OtherName(prefix, same, begun + 1, states));
-    }
-    CodePointRanges others = IntersectRanges(ComplementRanges(next), JsonStringRanges());
-    if (!others.empty()) add(EbnfClass(others) + " " + plain + "*");
-    AddRule(rule, body);
-    return rule;
+    std::vector<std::string> names;
+    for (const auto& property : node.properties) names.push_back(property.name);
+    return rules_.AddOtherName(RawName(index) + "k", names);
   }
 
   const Schema& schema_;
-  std::string out_;
-  std::vector<bool> reached_;
-  std::set<std::string> texts_;                           // rules of characters that are written
-  std::map<std::string, std::string> shared_, automata_;  // names of rules
+  EbnfRules rules_;
+  std::vector<std::string> names_;  // the rules of the nodes; "" of those not written yet
+  std::vector<bool> is_named_;      // nodes that were referred to before they were written
+  std::set<std::string> texts_;     // rules of characters that are written
+  std::map<std::string, std::string> automata_;  // names of rules
 };
 
 }  // namespace
