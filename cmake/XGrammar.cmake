@@ -62,7 +62,8 @@ if(failed)
   message(FATAL_ERROR "core/xgrammar/patches do not fit ${xgrammar_dir} (see above)")
 endif()
 
-list(APPEND xgrammar_sources ${PROJECT_SOURCE_DIR}/core/xgrammar/lazy_masks.cc)
+list(APPEND xgrammar_sources ${PROJECT_SOURCE_DIR}/core/xgrammar/lazy_masks.cc
+     ${PROJECT_SOURCE_DIR}/core/xgrammar/plain_rules.cc)
 add_library(xgrammar STATIC ${xgrammar_sources})
 set_target_properties(xgrammar PROPERTIES CXX_STANDARD 17)
 foreach(source ${xgrammar_sources})  # three units, about as long to compile

@@ -203,6 +203,21 @@ TEST(GrammarMatcher, MasksAreMadeWhenTheyAreNeeded) {
   EXPECT_EQ(bytes_after(small), bytes) << "all were made ahead";
 }
 
+// They begin alike and end alike, and each state is made once. With a state for each byte this is
+// refused.
+TEST(GrammarMatcher, LongListsOfValuesTakeFewStates) {
+  constexpr int kValues = 30'000;
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  Grammar grammar = *compiler.CompileJsonSchema("{\"enum\":[" + Listed(kValues, Named) + "]}");
+  ASSERT_TRUE(grammar.Prepare().ok()) << grammar.Prepare().message();
+  for (int i : {0, 29, 29'999, kValues}) {
+    GrammarMatcher matcher(grammar);
+    bool is_taken = true;
+    for (char c : Named(i)) is_taken = is_taken && matcher.Accept(static_cast<uint8_t>(c));
+    EXPECT_EQ(is_taken, i < kValues) << i;
+  }
+}
+
 TEST(GrammarMatcher, RefusesAMaskThatWouldTakeTooLong) {
   constexpr int kLetters = 50;
   GrammarCompiler& compiler = LargeCompiler();
