@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "grammar/schema/facts.h"
 #include "grammar/schema/keywords.h"
+#include "grammar/text/automaton.h"
 #include "grammar/text/formats.h"
 #include "grammar/text/work_budget.h"
 
@@ -183,7 +184,7 @@ Verdicts ValueCheck::FitsText(const Json& value, const std::string& key, const J
     if (format->pattern.empty()) return std::nullopt;
     pattern = format->pattern;
   }
-  Result<Automaton> texts = matching_(pattern);
+  Result<Automaton> texts = Automaton::Matching(pattern);
   if (!texts.ok()) return std::nullopt;
   return texts->Accepts(value.as_string());
 }

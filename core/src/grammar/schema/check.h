@@ -2,7 +2,6 @@
 #ifndef MLC_GRAMMAR_SCHEMA_CHECK_H_
 #define MLC_GRAMMAR_SCHEMA_CHECK_H_
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,15 +9,12 @@
 
 #include "grammar/schema/references.h"
 #include "grammar/schema/term.h"
-#include "grammar/text/automaton.h"
 
 namespace mlc {
 
 class ValueCheck {
  public:
-  using MatchingFn = std::function<Result<Automaton>(const std::string& pattern)>;
-  ValueCheck(const References& references, MatchingFn matching)
-      : references_(references), matching_(std::move(matching)) {}
+  explicit ValueCheck(const References& references) : references_(references) {}
 
   // None if the result depends on a keyword that this class does not check.
   std::optional<bool> Fits(const Json& value, const Term& term);
@@ -34,7 +30,6 @@ class ValueCheck {
   std::optional<bool> FitsMembers(const Json& value, const std::string& key, const Json& schema);
 
   const References& references_;
-  MatchingFn matching_;
   int depth_ = 0;
   std::map<const Json*, std::set<std::string>> listed_;  // the texts of an enum's values
 };

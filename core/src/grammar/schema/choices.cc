@@ -37,7 +37,7 @@ using Terms = std::vector<Term>;
 // What is easily said of a value: its types, the members that it has and lacks, its listed values.
 struct Outline {
   unsigned types = kAllTypes;
-  std::set<std::string> required, absent;
+  std::set<std::string_view> required, absent;
   std::vector<const Json*> lists, denied;  // lists of values, and single ones
   std::vector<const Json*> constants;
   std::vector<const Term*> objects, members;
@@ -109,7 +109,25 @@ struct Outline {
   }
 };
 
-const Json* NamedIn(const Term& object, const std::string& name) {
+// A text that two lists of terms share only if they mean the same.
+std::string KeyOf(const Terms& terms, int level) {
+  std::string key(1, static_cast<char>(level));
+  auto add = [&key](const std::string& text) {
+    key += std::to_string(text.size());
+    key += ' ';
+    key += text;
+  };
+  for (const Term& term : terms) {
+    key.append(reinterpret_cast<const char*>(&term.schema), sizeof(term.schema));
+    key += static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
+                             (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0));
+    add(term.part);
+    add(term.name);
+  }
+  return key;
+}
+
+const Json* NamedIn(const Term& object, std::string_view name) {
   const Json* named = object.schema->Find("properties");
   return named != nullptr && named->is_object() ? named->Find(name) : nullptr;
 }
@@ -119,12 +137,21 @@ const Json* NamedIn(const Term& object, const std::string& name) {
 // Whether no value fits all terms, as far as this is seen without making nodes. Otherwise, and
 // where it is hard to tell, false.
 bool SchemaReader::Contradict(const Terms& own, int level) {
+  std::string key = KeyOf(own, level);
+  auto known = contradict_.find(key);
+  if (known != contradict_.end()) return known->second;
+  bool found = FindContradiction(own, level);
+  // Without a budget it is not known.
+  return WorkBudget::is_spent() ? found : contradict_.emplace(std::move(key), found).first->second;
+}
+
+bool SchemaReader::FindContradiction(const Terms& own, int level) {
   if (!WorkBudget::Spend(kWorkOfLook * static_cast<int64_t>(own.size()))) return false;
   Outline outline;
   for (const Term& term : own) outline.Add(term);
   if (outline.HasNoValue()) return true;
   if (!outline.is_object() || level >= kMostLevels) return false;
-  for (const std::string& name : outline.required) {
+  for (std::string_view name : outline.required) {
     if (outline.absent.count(name) != 0) return true;
     Terms conditions;
     for (const Term* object : outline.objects) {
@@ -144,6 +171,14 @@ bool SchemaReader::Contradict(const Terms& own, int level) {
 
 // The same of whole schemas.
 bool SchemaReader::ContradictWhole(const Terms& terms, int level) {
+  std::string key = KeyOf(terms, kMostLevels + 1 + level);  // no key of the above
+  auto known = contradict_.find(key);
+  if (known != contradict_.end()) return known->second;
+  bool found = FindWholeContradiction(terms, level);
+  return WorkBudget::is_spent() ? found : contradict_.emplace(std::move(key), found).first->second;
+}
+
+bool SchemaReader::FindWholeContradiction(const Terms& terms, int level) {
   std::vector<const Json*> named;  // what the terms name, perhaps by references
   for (const Term& term : terms) {
     Term plain = term;

@@ -14,7 +14,7 @@ bool IsListOfOptions(const std::string& key, const Json& value) {
 }  // namespace
 
 Status SchemaReader::FlattenNegated(const Term& term, Flat* out) {
-  std::vector<std::string> keys = Asserting(*term.schema);
+  const std::vector<std::string>& keys = Asserting(*term.schema);
   if (keys.empty()) out->is_never = true;
   if (keys.size() == 1) {
     Term part = term;

@@ -47,10 +47,12 @@ bool IsOwn(const std::string& key) {
 
 }  // namespace
 
-std::vector<std::string> SchemaReader::Asserting(const Json& schema) const {
+const std::vector<std::string>& SchemaReader::Asserting(const Json& schema) const {
+  auto [found, is_new] = asserting_.try_emplace(&schema);
+  std::vector<std::string>& keys = found->second;
+  if (!is_new) return keys;
   const char* reference = ReferenceOf(schema);
-  if (reference != nullptr && references_.ref_stands_alone()) return {reference};
-  std::vector<std::string> keys;
+  if (reference != nullptr && references_.ref_stands_alone()) return keys = {reference};
   for (const auto& [key, value] : schema.as_object()) {
     bool is_last = schema.Find(key) == &value;  // of those of one name
     if (is_last && IsAsserting(schema, key)) keys.push_back(key);
@@ -80,7 +82,7 @@ Result<Term> SchemaReader::Direct(Term term) {
     if (steps > kMaxWay)
       return InvalidArgument((term.path.empty() ? "the schema" : term.path) +
                              " refers to itself without end");
-    std::vector<std::string> keys = Asserting(*term.schema);
+    const std::vector<std::string>& keys = Asserting(*term.schema);
     if (keys.size() != 1) return term;
     if (ReferenceOf(*term.schema) != nullptr) {
       MLC_RETURN_IF_ERROR(Check(*term.schema, term.path));
@@ -100,17 +102,20 @@ Result<Term> SchemaReader::Direct(Term term) {
 
 // None where the reference is left out.
 Result<std::optional<Term>> SchemaReader::Target(const Term& term) {
-  std::string key = ReferenceOf(*term.schema);
-  Result<References::Place> place = references_.Follow(*term.schema, key);
-  std::string where = PointerTo(term.path, key);
-  if (!place.ok() && place.status().code() == StatusCode::kUnsupported) {
-    MLC_RETURN_IF_ERROR(LeaveOut(where, place.status().message()));
-    return std::optional<Term>();
+  auto known = targets_.find(term.schema);
+  if (known == targets_.end()) {
+    std::string key = ReferenceOf(*term.schema), where = PointerTo(term.path, key);
+    Result<References::Place> place = references_.Follow(*term.schema, key);
+    if (!place.ok() && place.status().code() == StatusCode::kUnsupported) {
+      MLC_RETURN_IF_ERROR(LeaveOut(where, place.status().message()));
+      return std::optional<Term>();
+    }
+    if (!place.ok()) return InvalidArgument(where + " " + place.status().message());
+    known = targets_.emplace(term.schema, *place).first;
   }
-  if (!place.ok()) return InvalidArgument(where + " " + place.status().message());
   Term target;
-  target.schema = place->schema;
-  target.path = place->path;
+  target.schema = known->second.schema;
+  target.path = known->second.path;
   target.negated = term.negated;
   target.is_hidden = term.is_hidden;
   return std::optional<Term>(std::move(target));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace mlc {
@@ -97,10 +98,13 @@ const std::vector<SchemaKeyword>& SchemaKeywords() {
 }
 
 const SchemaKeyword* FindSchemaKeyword(std::string_view name) {
-  for (const SchemaKeyword& keyword : SchemaKeywords()) {
-    if (keyword.name == name) return &keyword;
-  }
-  return nullptr;
+  static const auto* by_name = [] {
+    auto* all = new std::unordered_map<std::string_view, const SchemaKeyword*>;
+    for (const SchemaKeyword& keyword : SchemaKeywords()) all->emplace(keyword.name, &keyword);
+    return all;
+  }();
+  auto found = by_name->find(name);
+  return found == by_name->end() ? nullptr : found->second;
 }
 
 namespace {

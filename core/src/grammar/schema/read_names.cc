@@ -50,7 +50,7 @@ Status SchemaReader::ReadNames(const Facts& facts, SchemaNode* node) {
   }
   if (terms.empty()) return Status();
   const std::string path = terms[0].path;
-  ValueCheck check(references_, [this](const std::string& pattern) { return Matching(pattern); });
+  ValueCheck check(references_);
   for (SchemaNode::Property& property : node->properties) {
     for (const Term& term : terms) {
       std::optional<bool> fits = check.Fits(Json(property.name), term);

@@ -156,7 +156,7 @@ Status SchemaReader::GatherPatterns(const Term& object, Members* members) {
   for (size_t i = 0; patterns != nullptr && i < patterns->as_object().size(); ++i) {
     const auto& [text, value] = patterns->as_object()[i];
     std::string path = PointerTo(PointerTo(object.path, "patternProperties"), text);
-    Result<Automaton> names = Matching(text);
+    Result<Automaton> names = Automaton::Matching(text);
     if (!names.ok()) {
       MLC_RETURN_IF_ERROR(LeaveOut(path, names.status().message()));
       continue;

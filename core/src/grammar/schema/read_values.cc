@@ -80,7 +80,7 @@ bool ExcludesTexts(const Facts& facts) {
 Result<SchemaNode> SchemaReader::ReadListed(const Facts& facts, const Terms& own) {
   SchemaNode node;
   node.kind = Kind::kValues;
-  ValueCheck check(references_, [this](const std::string& pattern) { return Matching(pattern); });
+  ValueCheck check(references_);
   const Json* first = facts.lists.empty() ? &facts.kept[0] : facts.lists[0];
   std::set<std::string> seen;
   for (const Json& value : first->as_array()) {
@@ -102,22 +102,14 @@ Result<SchemaNode> SchemaReader::ReadListed(const Facts& facts, const Terms& own
   return node;
 }
 
-Result<Automaton> SchemaReader::Matching(const std::string& pattern) {
-  auto found = automata_.find(pattern);
-  if (found == automata_.end()) {
-    found = automata_.emplace(pattern, Automaton::Matching(pattern)).first;
-  }
-  return found->second;
-}
-
 // The texts that patterns, formats and excluded values allow. The caller handles lengths.
 Result<Automaton> SchemaReader::Texts(const Facts& facts) {
   Automaton all = Writable();
   for (const Facts::Pattern& pattern : facts.patterns) {
-    Result<Automaton> one = Matching(pattern.text);
+    Result<Automaton> one = Automaton::Matching(pattern.text);
     if (!one.ok() && pattern.is_format && !pattern.negated) {
       std::string part = FormatOfLength(pattern.text, facts.min_length, -1);
-      if (!part.empty()) one = Matching(part);
+      if (!part.empty()) one = Automaton::Matching(part);
     }
     if (one.ok()) one = AgreedTexts(pattern.text, pattern.negated, *one);
     Result<Automaton> both = one.ok() ? all.And(*one) : one;
@@ -154,7 +146,7 @@ Result<SchemaNode> SchemaReader::ReadString(const Facts& facts) {
   bool is_single =
       facts.patterns.size() == 1 && !ExcludesTexts(facts) && !facts.patterns[0].negated;
   if (min > 0 && is_single) {
-    Result<Automaton> one = Matching(facts.patterns[0].text);
+    Result<Automaton> one = Automaton::Matching(facts.patterns[0].text);
     bool is_long_anyway = one.ok() && one->ShortestLength() >= min;
     if (is_long_anyway) min = 0;
   }
@@ -269,8 +261,7 @@ Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int
                                             int64_t longest) {
   Automaton all = Writable();
   for (const Facts::Pattern& pattern : facts.patterns) {
-    Result<Automaton> one =
-        pattern.negated ? Matching(pattern.text) : Automaton::Matching(pattern.text, most);
+    Result<Automaton> one = Automaton::Matching(pattern.text, pattern.negated ? -1 : most);
     if (one.ok()) one = AgreedTexts(pattern.text, pattern.negated, *one);
     if (!one.ok()) return one.status();
     MLC_ASSIGN_OR_RETURN(all, all.And(*one));
@@ -295,7 +286,7 @@ Result<Automaton> SchemaReader::NarrowTexts(const Facts& facts, int64_t min, int
 Result<Automaton> SchemaReader::BoundedTexts(const Facts& facts, int64_t min, int64_t max) {
   bool is_single = facts.patterns.size() == 1 && !facts.patterns[0].negated;
   if (is_single) {  // large ones have another way
-    Result<Automaton> one = Matching(facts.patterns[0].text);
+    Result<Automaton> one = Automaton::Matching(facts.patterns[0].text);
     if (!one.ok()) return Unsupported(one.status().message());
   }
   MLC_ASSIGN_OR_RETURN(Automaton texts, Texts(facts));

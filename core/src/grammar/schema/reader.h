@@ -9,6 +9,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "grammar/schema/facts.h"
@@ -62,7 +63,8 @@ class SchemaReader {
   Result<std::optional<Term>> Target(const Term& term);
   Result<Term> Direct(Term term);
   Status Check(const Json& schema, const std::string& path);
-  std::vector<std::string> Asserting(const Json& schema) const;
+  // Remembered, as are the targets of references and what contradicts: each is asked for often.
+  const std::vector<std::string>& Asserting(const Json& schema) const;
 
   // ---- choices.cc
   Status Settle(Flat* flat);
@@ -73,7 +75,9 @@ class SchemaReader {
                 std::vector<bool>* possible);
   bool AllowMoreWays();
   bool Contradict(const Terms& own, int level);
+  bool FindContradiction(const Terms& own, int level);
   bool ContradictWhole(const Terms& terms, int level);
+  bool FindWholeContradiction(const Terms& terms, int level);
 
   // ---- contrary.cc
   Status FlattenNegated(const Term& term, Flat* out);
@@ -89,7 +93,6 @@ class SchemaReader {
   Result<Automaton> BoundedTexts(const Facts& facts, int64_t min, int64_t max);
   Result<Automaton> NarrowTexts(const Facts& facts, int64_t min, int64_t max, int most,
                                 int64_t longest);
-  Result<Automaton> Matching(const std::string& pattern);
   Result<SchemaNode> ReadPatterns(const Facts& facts, LengthRange length, bool is_single,
                                   SchemaNode unbound);
   Result<Automaton> AffordableTexts(const Facts& facts, LengthRange length, bool has_expression);
@@ -131,11 +134,13 @@ class SchemaReader {
   using Key =
       std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool, bool>>;
   std::map<Key, int> nodes_;
-  std::set<const Json*> checked_;
+  std::unordered_set<const Json*> checked_;
+  mutable std::unordered_map<const Json*, std::vector<std::string>> asserting_;
+  std::unordered_map<const Json*, References::Place> targets_;
+  std::unordered_map<std::string, bool> contradict_;
   std::optional<SchemaWarning> refusal_;   // the keyword that has no grammar, after such an error
   std::map<int, SchemaWarning> given_up_;  // nodes of kind kNever, and why
   std::set<std::string> told_;             // warnings already reported
-  std::map<std::string, Result<Automaton>> automata_;  // by pattern
   struct OneOf {
     std::vector<int> parts;
     const Json* branches;

@@ -1,6 +1,7 @@
 #include "grammar/schema/schema.h"
 
 #include "grammar/schema/unique_places.h"
+#include "grammar/text/automaton_memo.h"
 #include "grammar/text/work_budget.h"
 
 namespace mlc {
@@ -9,6 +10,7 @@ Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness
                                      std::vector<SchemaWarning>* warnings,
                                      std::shared_ptr<const UniquePlaces>* unique) {
   WorkBudget size(INT64_MAX, kMaxSchemaParts);
+  AutomatonMemo memo;
   MLC_ASSIGN_OR_RETURN(Schema schema, ReadSchema(document, strictness, unique != nullptr));
   MLC_ASSIGN_OR_RETURN(bool has_values, RemoveEmpty(&schema));
   if (!has_values) {

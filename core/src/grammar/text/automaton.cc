@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/utf8.h"
+#include "grammar/text/automaton_memo.h"
 #include "grammar/text/minimize.h"
 #include "grammar/text/work_budget.h"
 
@@ -36,6 +37,32 @@ std::vector<State> Reachable(const std::vector<State>& states) {
   return out;
 }
 
+// Joins the states from which no text is accepted. A full minimization would take quadratic time.
+std::vector<State> MergeDead(std::vector<State> states) {
+  std::vector<std::vector<size_t>> back(states.size());
+  std::vector<bool> live(states.size(), false);
+  std::vector<size_t> left;
+  for (size_t i = 0; i < states.size(); ++i) {
+    for (const Edge& edge : states[i].edges) back[static_cast<size_t>(edge.target)].push_back(i);
+    if (states[i].accepts) left.push_back(i);
+    live[i] = states[i].accepts;
+  }
+  while (!left.empty()) {
+    size_t state = left.back();
+    left.pop_back();
+    for (size_t before : back[state]) {
+      if (!live[before]) left.push_back(before);
+      live[before] = true;
+    }
+  }
+  int dead = static_cast<int>(states.size());
+  std::vector<int> names;
+  for (size_t i = 0; i < states.size(); ++i) names.push_back(live[i] ? static_cast<int>(i) : dead);
+  for (State& state : states) state.edges = Renamed(state.edges, names);
+  states.push_back({false, {{0, dead}}});
+  return Reachable(states);
+}
+
 }  // namespace
 
 int Automaton::State::Target(char32_t c) const {
@@ -54,22 +81,31 @@ Automaton::Automaton(std::vector<State> states) {
     if (state.edges.empty()) state = {states[i].accepts, Renamed(states[i].edges, classes)};
   }
   // The first state that is met has the first class.
-  states_ = Reachable(merged);
+  states_ = std::make_shared<States>(Reachable(merged));
 }
 
 Automaton Automaton::OfLength(int64_t min, int64_t max) {
+  auto make = [min, max] { return Result<Automaton>(CountedTexts(min, max)); };
+  return *AutomatonMemo::Remember('l', {}, std::to_string(min) + " " + std::to_string(max), make);
+}
+
+Automaton Automaton::CountedTexts(int64_t min, int64_t max) {
   int64_t count = max < 0 ? min + 1 : max + 2;
   std::vector<State> states;
   for (int64_t i = 0; i < count; ++i) {
     bool accepts = i >= min && (max < 0 || i <= max);
     states.push_back({accepts, {{0, static_cast<int>(std::min(i + 1, count - 1))}}});
   }
-  Automaton out;  // none can be left out
-  out.states_ = std::move(states);
-  return out;
+  return Automaton(std::make_shared<States>(std::move(states)));  // none can be left out
 }
 
 Result<Automaton> Automaton::OfTexts(const std::vector<std::string>& texts) {
+  std::string key;
+  for (const std::string& text : texts) key += std::to_string(text.size()) + " " + text;
+  return AutomatonMemo::Remember('t', {}, key, [&texts] { return ListedTexts(texts); });
+}
+
+Result<Automaton> Automaton::ListedTexts(const std::vector<std::string>& texts) {
   constexpr int64_t kWorkOfOne = 50;  // of a character: a place in a map of its own
   int64_t characters = 0;
   for (const std::string& text : texts) characters += static_cast<int64_t>(text.size());
@@ -103,19 +139,26 @@ Result<Automaton> Automaton::OfTexts(const std::vector<std::string>& texts) {
 }
 
 Automaton Automaton::Not() const {
-  std::vector<State> states = states_;
-  for (State& state : states) state.accepts = !state.accepts;
-  return Automaton(std::move(states));
+  auto make = [this]() -> Result<Automaton> {
+    States states = *states_;
+    for (State& state : states) state.accepts = !state.accepts;
+    return Automaton(std::move(states));
+  };
+  return *AutomatonMemo::Remember('n', {*this}, "", make);
 }
 
 Result<Automaton> Automaton::And(const Automaton& other) const {
+  return AutomatonMemo::Remember('a', {*this, other}, "", [&] { return Intersect(other); });
+}
+
+Result<Automaton> Automaton::Intersect(const Automaton& other) const {
   constexpr int64_t kWorkOfOne = 8;  // of an edge: it is looked up by name
   std::map<std::pair<int, int>, int> names = {{{0, 0}, 0}};
   std::vector<std::pair<int, int>> order = {{0, 0}};
   std::vector<State> states;
   for (size_t i = 0; i < order.size(); ++i) {
-    const State& a = states_[static_cast<size_t>(order[i].first)];
-    const State& b = other.states_[static_cast<size_t>(order[i].second)];
+    const State& a = (*states_)[static_cast<size_t>(order[i].first)];
+    const State& b = other.states()[static_cast<size_t>(order[i].second)];
     State state{a.accepts && b.accepts, {}};
     for (size_t x = 0, y = 0; x < a.edges.size() && y < b.edges.size();) {
       std::pair<int, int> both = {a.edges[x].target, b.edges[y].target};
@@ -134,48 +177,19 @@ Result<Automaton> Automaton::And(const Automaton& other) const {
       return WorkBudget::Error();
     }
   }
-  Automaton out;
-  out.states_ = std::move(states);
-  out.MergeDead();
-  return out;
-}
-
-// Joins the states from which no text is accepted. A full minimization would take quadratic time.
-void Automaton::MergeDead() {
-  std::vector<std::vector<size_t>> back(states_.size());
-  std::vector<bool> live(states_.size(), false);
-  std::vector<size_t> left;
-  for (size_t i = 0; i < states_.size(); ++i) {
-    for (const Edge& edge : states_[i].edges) back[static_cast<size_t>(edge.target)].push_back(i);
-    if (states_[i].accepts) left.push_back(i);
-    live[i] = states_[i].accepts;
-  }
-  while (!left.empty()) {
-    size_t state = left.back();
-    left.pop_back();
-    for (size_t before : back[state]) {
-      if (!live[before]) left.push_back(before);
-      live[before] = true;
-    }
-  }
-  int dead = static_cast<int>(states_.size());
-  std::vector<int> names;
-  for (size_t i = 0; i < states_.size(); ++i) names.push_back(live[i] ? static_cast<int>(i) : dead);
-  for (State& state : states_) state.edges = Renamed(state.edges, names);
-  states_.push_back({false, {{0, dead}}});
-  states_ = Reachable(states_);
+  return Automaton(std::make_shared<States>(MergeDead(std::move(states))));
 }
 
 bool Automaton::is_empty() const {
-  return std::none_of(states_.begin(), states_.end(), [](const State& s) { return s.accepts; });
+  return std::none_of(states().begin(), states().end(), [](const State& s) { return s.accepts; });
 }
 
 int64_t Automaton::ShortestLength() const {
-  std::vector<int64_t> lengths(states_.size(), -1);
+  std::vector<int64_t> lengths(states().size(), -1);
   std::vector<size_t> order = {0};
   lengths[0] = 0;
   for (size_t i = 0; i < order.size(); ++i) {
-    const State& state = states_[order[i]];
+    const State& state = states()[order[i]];
     if (state.accepts) return lengths[order[i]];
     for (const Edge& edge : state.edges) {
       size_t target = static_cast<size_t>(edge.target);
@@ -189,13 +203,13 @@ int64_t Automaton::ShortestLength() const {
 
 int64_t Automaton::LongestLength() const {
   // From the states that lead nowhere back: a state is done when all that it leads to are.
-  std::vector<std::vector<size_t>> back(states_.size());
-  std::vector<int64_t> left(states_.size(), 0), lengths(states_.size(), -1);
+  std::vector<std::vector<size_t>> back(states().size());
+  std::vector<int64_t> left(states().size(), 0), lengths(states().size(), -1);
   std::vector<size_t> done;
-  for (size_t i = 0; i < states_.size(); ++i) {
-    const std::vector<Edge>& edges = states_[i].edges;
+  for (size_t i = 0; i < states().size(); ++i) {
+    const std::vector<Edge>& edges = states()[i].edges;
     bool is_dead =
-        !states_[i].accepts && edges.size() == 1 && edges[0].target == static_cast<int>(i);
+        !states()[i].accepts && edges.size() == 1 && edges[0].target == static_cast<int>(i);
     for (const Edge& edge : edges) {
       if (!is_dead) back[static_cast<size_t>(edge.target)].push_back(i);
     }
@@ -204,19 +218,19 @@ int64_t Automaton::LongestLength() const {
   }
   for (size_t i = 0; i < done.size(); ++i) {
     int64_t& length = lengths[done[i]];
-    if (length < 0 && states_[done[i]].accepts) length = 0;
+    if (length < 0 && states()[done[i]].accepts) length = 0;
     for (size_t before : back[done[i]]) {
       if (length >= 0) lengths[before] = std::max(lengths[before], length + 1);
       if (--left[before] == 0) done.push_back(before);
     }
   }
-  return done.size() == states_.size() ? lengths[0] : -1;
+  return done.size() == states().size() ? lengths[0] : -1;
 }
 
 bool Automaton::Accepts(std::string_view text) const {
   int at = 0;
-  for (char32_t c : ToCodePoints(text)) at = states_[static_cast<size_t>(at)].Target(c);
-  return states_[static_cast<size_t>(at)].accepts;
+  for (char32_t c : ToCodePoints(text)) at = states()[static_cast<size_t>(at)].Target(c);
+  return states()[static_cast<size_t>(at)].accepts;
 }
 
 }  // namespace mlc

@@ -8,6 +8,7 @@
 #define MLC_GRAMMAR_TEXT_AUTOMATON_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,13 +58,16 @@ class Automaton {
   // Code points of the longest text; -1 if there is no limit, or no text.
   int64_t LongestLength() const;
   // Texts begin in state 0.
-  const std::vector<State>& states() const { return states_; }
+  const std::vector<State>& states() const { return *states_; }
 
  private:
-  Automaton() = default;
-  void MergeDead();
+  using States = std::vector<State>;
+  explicit Automaton(std::shared_ptr<const States> states) : states_(std::move(states)) {}
+  static Automaton CountedTexts(int64_t min, int64_t max);
+  static Result<Automaton> ListedTexts(const std::vector<std::string>& texts);
+  Result<Automaton> Intersect(const Automaton& other) const;
 
-  std::vector<State> states_;
+  std::shared_ptr<const States> states_;  // shared by copies
 };
 
 // The texts that match a pattern, or do not, of which `matching` are those that match. Texts about

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "grammar/text/automaton.h"
+#include "grammar/text/automaton_memo.h"
 #include "grammar/text/look_ahead.h"
 #include "grammar/text/work_budget.h"
 #include "text/regex/regex_ast.h"
@@ -339,11 +340,13 @@ Result<Automaton> BuildAll(std::string_view pattern, bool is_whole, int most) {
 }  // namespace
 
 Result<Automaton> Automaton::Matching(std::string_view pattern, int most) {
-  return BuildAll(pattern, false, most);
+  std::string key = std::to_string(most) + " " + std::string(pattern);
+  return AutomatonMemo::Remember('m', {}, key, [&] { return BuildAll(pattern, false, most); });
 }
 
 Result<Automaton> Automaton::MatchingWhole(std::string_view pattern) {
-  return BuildAll(pattern, true, -1);
+  return AutomatonMemo::Remember('w', {}, std::string(pattern),
+                                 [&] { return BuildAll(pattern, true, -1); });
 }
 
 // ECMAScript's \\d and \\w are ASCII, Python's are not; what matches here matches in both, but not
