@@ -91,19 +91,15 @@ void CompiledGrammar::Impl::DropMasks() {
   all_mask_bytes -= mask_bytes.exchange(0);
 }
 
-void MakeFirstMasks(CompiledGrammar compiled, int64_t work) {
+void MakeAllMasks(CompiledGrammar compiled) {
   const Grammar grammar = compiled->GetGrammar();
   if (!compiled->make_mask) return;  // the vocabulary is empty
-  const int64_t left_at_end = allowance.work_left - work;
   std::vector<int32_t> rules = {grammar->GetRootRuleId()};
   std::vector<bool> is_seen(static_cast<size_t>(grammar->NumRules()));
   for (size_t at = 0; at < rules.size(); ++at) {
     if (is_seen[static_cast<size_t>(rules[at])]) continue;
     is_seen[static_cast<size_t>(rules[at])] = true;
-    for (const ParserState& state : StatesOf(grammar, rules[at], &rules)) {
-      if (allowance.work_left <= left_at_end) return;
-      compiled->MaskOf(state);
-    }
+    for (const ParserState& state : StatesOf(grammar, rules[at], &rules)) compiled->MaskOf(state);
   }
 }
 

@@ -17,9 +17,8 @@ namespace xgrammar {
 // would take more drops its own.
 constexpr int64_t kMostMaskBytes = 64 << 20, kFewMaskBytes = 8 << 20;
 
-// Makes masks ahead, in the order in which texts need them, until the parser has spent `work` of
-// this thread's allowance, and all masks of a small grammar.
-void MakeFirstMasks(CompiledGrammar grammar, int64_t work);
+// Makes all masks of a grammar ahead. The engine never does: a text meets few of them.
+void MakeAllMasks(CompiledGrammar grammar);
 
 // The bytes of the masks that the grammar keeps now.
 int64_t MaskBytes(const CompiledGrammar& grammar);

@@ -127,7 +127,7 @@ class Bench {
     xgrammar::allowance.work_left = kMostWork;
     try {
       xgrammar::CompiledGrammar grammar = theirs_.CompileJSONSchema(source);
-      xgrammar::MakeFirstMasks(grammar, INT64_MAX);  // all, as it does without our edits
+      xgrammar::MakeAllMasks(grammar);  // as it does without our edits
       xgrammar::allowance.work_left = INT64_MAX;
       int vocab_size = tokenizer_.vocab_size();
       return MakeCursor(
