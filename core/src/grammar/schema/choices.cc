@@ -109,21 +109,25 @@ struct Outline {
   }
 };
 
-// A text that two lists of terms share only if they mean the same.
+// Appends what two terms share only if they mean the same.
+void AddKey(const Term& term, std::string* key) {
+  auto add = [key](const auto& plain) {
+    key->append(reinterpret_cast<const char*>(&plain), sizeof(plain));
+  };
+  add(term.schema);
+  add(static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
+                        (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0)));
+  for (const std::string* text : {&term.part, &term.name}) {
+    add(static_cast<uint32_t>(text->size()));
+    *key += *text;
+  }
+}
+
 std::string KeyOf(const Terms& terms, int level) {
   std::string key(1, static_cast<char>(level));
-  auto add = [&key](const std::string& text) {
-    key += std::to_string(text.size());
-    key += ' ';
-    key += text;
-  };
-  for (const Term& term : terms) {
-    key.append(reinterpret_cast<const char*>(&term.schema), sizeof(term.schema));
-    key += static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
-                             (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0));
-    add(term.part);
-    add(term.name);
-  }
+  constexpr size_t kUsual = 32;
+  key.reserve(terms.size() * kUsual);
+  for (const Term& term : terms) AddKey(term, &key);
   return key;
 }
 
@@ -137,7 +141,10 @@ const Json* NamedIn(const Term& object, std::string_view name) {
 // Whether no value fits all terms, as far as this is seen without making nodes. Otherwise, and
 // where it is hard to tell, false.
 bool SchemaReader::Contradict(const Terms& own, int level) {
-  std::string key = KeyOf(own, level);
+  return Contradict(own, level, KeyOf(own, level));
+}
+
+bool SchemaReader::Contradict(const Terms& own, int level, std::string key) {
   auto known = contradict_.find(key);
   if (known != contradict_.end()) return known->second;
   bool found = FindContradiction(own, level);
@@ -200,18 +207,45 @@ bool SchemaReader::FindWholeContradiction(const Terms& terms, int level) {
 
 // Which alternatives of a choice may hold beside everything else. All of them where that is hard to
 // tell.
-std::vector<bool> SchemaReader::PossibleOf(const std::vector<Terms>& alternatives,
+std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
+                                           const std::vector<Terms>& alternatives,
                                            const Flat& flat) {
+  const std::string own_key = KeyOf(flat.own, 0);
+  std::string key = own_key;
+  AddKey(choice, &key);
+  auto known = possible_.find(key);
+  if (known != possible_.end()) return known->second;
   std::vector<bool> possible;
+  Flat both;
+  both.own = flat.own;
   for (const Terms& alternative : alternatives) {
-    Flat both;
-    both.own = flat.own;
     bool is_read = true;
     for (const Term& term : alternative) is_read = is_read && Flatten(term, &both).ok();
     bool is_never = both.is_never && !both.given_up;
-    possible.push_back(!is_read || !(is_never || (!both.is_never && Contradict(both.own, 0))));
+    std::string all = own_key;
+    for (size_t i = flat.own.size(); i < both.own.size(); ++i) AddKey(both.own[i], &all);
+    bool contradicts = is_never || (!both.is_never && Contradict(both.own, 0, std::move(all)));
+    possible.push_back(!is_read || !contradicts);
+    Terms own = std::move(both.own);
+    own.erase(own.begin() + static_cast<std::ptrdiff_t>(flat.own.size()), own.end());
+    both = Flat();
+    both.own = std::move(own);
   }
-  return possible;
+  return WorkBudget::is_spent() ? possible
+                                : possible_.emplace(std::move(key), possible).first->second;
+}
+
+// What Alternatives() says, remembered for a round.
+Result<const std::vector<SchemaReader::Terms>*> SchemaReader::KnownAlternatives(
+    const Term& choice) {
+  std::string key;
+  AddKey(choice, &key);
+  auto known = alternatives_.find(key);
+  if (known == alternatives_.end()) {
+    MLC_ASSIGN_OR_RETURN(std::vector<Terms> alternatives, Alternatives(choice));
+    known = alternatives_.emplace(std::move(key), std::move(alternatives)).first;
+  }
+  return &known->second;
 }
 
 // False where a keyword has no grammar, which is then the last refusal: all is as before.
@@ -318,8 +352,8 @@ Status SchemaReader::Settle(Flat* flat) {
         choice.schema, (choice.negated ? "not " : "") + choice.part + " " + choice.name};
     bool is_known = std::find(settled.begin(), settled.end(), key) != settled.end();
     if (is_known || choice.part == "additionalProperties") continue;
-    MLC_ASSIGN_OR_RETURN(std::vector<Terms> alternatives, Alternatives(choice));
-    std::vector<bool> possible = PossibleOf(alternatives, *flat);
+    MLC_ASSIGN_OR_RETURN(const std::vector<Terms>* alternatives, KnownAlternatives(choice));
+    std::vector<bool> possible = PossibleOf(choice, *alternatives, *flat);
     int64_t count = std::count(possible.begin(), possible.end(), true);
     if (count == 0) flat->is_never = true;
     if (count == 0) return Status();
@@ -328,7 +362,7 @@ Status SchemaReader::Settle(Flat* flat) {
         static_cast<size_t>(std::find(possible.begin(), possible.end(), true) - possible.begin());
     Flat next = *flat;
     next.choices.erase(next.choices.begin() + static_cast<std::ptrdiff_t>(i) - 1);
-    for (const Term& term : alternatives[only]) MLC_RETURN_IF_ERROR(Flatten(term, &next));
+    for (const Term& term : (*alternatives)[only]) MLC_RETURN_IF_ERROR(Flatten(term, &next));
     if (next.given_up) continue;  // the node of the choice tells of it
     *flat = std::move(next);
     if (flat->is_never) return Status();

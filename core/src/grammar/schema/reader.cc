@@ -68,6 +68,8 @@ Result<bool> SchemaReader::Round() {
   out_ = Schema();
   nodes_.clear();
   checked_.clear();
+  alternatives_.clear();
+  possible_.clear();
   told_.clear();
   given_up_.clear();
   one_ofs_.clear();
@@ -206,7 +208,7 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
     return CannotEnforce(where, "it has too many branches");
   SchemaNode choices;
   choices.kind = Kind::kUnion;
-  std::vector<bool> possible = PossibleOf(alternatives, flat);
+  std::vector<bool> possible = PossibleOf(choice, alternatives, flat);
   bool is_one_of = choice.part == "oneOf" && !choice.negated;
   bool is_part = choice.negated && KeepEasy(choice, alternatives, &possible);
   if (is_part) {

@@ -68,13 +68,16 @@ class SchemaReader {
 
   // ---- choices.cc
   Status Settle(Flat* flat);
-  std::vector<bool> PossibleOf(const std::vector<Terms>& alternatives, const Flat& flat);
+  std::vector<bool> PossibleOf(const Term& choice, const std::vector<Terms>& alternatives,
+                               const Flat& flat);
+  Result<const std::vector<Terms>*> KnownAlternatives(const Term& choice);
   Result<bool> Try(const std::function<Status()>& read);
   static Result<bool> Do(const std::function<Status()>& read);
   bool KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
                 std::vector<bool>* possible);
   bool AllowMoreWays();
   bool Contradict(const Terms& own, int level);
+  bool Contradict(const Terms& own, int level, std::string key);
   bool FindContradiction(const Terms& own, int level);
   bool ContradictWhole(const Terms& terms, int level);
   bool FindWholeContradiction(const Terms& terms, int level);
@@ -138,6 +141,9 @@ class SchemaReader {
   mutable std::unordered_map<const Json*, std::vector<std::string>> asserting_;
   std::unordered_map<const Json*, References::Place> targets_;
   std::unordered_map<std::string, bool> contradict_;
+  // Of the round, as they depend on what overlaps.
+  std::unordered_map<std::string, std::vector<Terms>> alternatives_;
+  std::unordered_map<std::string, std::vector<bool>> possible_;
   std::optional<SchemaWarning> refusal_;   // the keyword that has no grammar, after such an error
   std::map<int, SchemaWarning> given_up_;  // nodes of kind kNever, and why
   std::set<std::string> told_;             // warnings already reported
