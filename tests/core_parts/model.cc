@@ -59,6 +59,16 @@ class ModelRunner {
     sequences_.push_back(child);
   }
 
+  // A further sequence that has its own copies of the pages of another one.
+  void Copy(SequenceId parent, SequenceId child) {
+    RequireSequence(parent);
+    if (cache_->Has(child)) ThrowIfError(InvalidArgument("no such copy"));
+    cache_->Add(child);
+    sequences_.push_back(child);
+    ThrowIfError(cache_->Append(child, cache_->Length(parent)));
+    ThrowIfError(model_->CopyPages(cache_->Pages(parent), cache_->Pages(child)));
+  }
+
   // Sequence 0 keeps its first `length` tokens; there are no others.
   void Keep(int length) {
     int surplus = cache_->Length(0) - length;
@@ -176,6 +186,8 @@ void BindModel(py::module_& m) {
       .def("reset", &ModelRunner::Reset, "Sequence 0 begins anew; others are gone.")
       .def("fork", &ModelRunner::Fork, py::arg("parent"), py::arg("child"), py::arg("length"),
            "A sequence that shares the first tokens of another.")
+      .def("copy", &ModelRunner::Copy, py::arg("parent"), py::arg("child"),
+           "A sequence with the tokens of another, and pages of its own.")
       .def("keep", &ModelRunner::Keep, py::arg("length"),
            "Sequence 0 keeps its first tokens; others are gone.")
       .def("forward", &ModelRunner::Forward, py::arg("tokens"), py::arg("all_logits") = false,
