@@ -204,6 +204,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   // recurrent states do not branch
   int max_sequences = cache_.has_states() ? 0 : info().max_batch_size;
   speculator_->AddDrafts({limits_.max_rows, max_sequences, max_length_}, cache_, step_items);
+  if (info().takes_cores) GatherSharers(cache_, step_items);
   Clock::time_point drafted = Clock::now();
   const std::vector<StepItem>& items = *step_items;
   MLC_ASSIGN_OR_RETURN(Batch batch, BuildBatch(items, &cache_));

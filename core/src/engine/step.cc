@@ -83,7 +83,47 @@ void AddType(const std::vector<int32_t>* types, int position, Batch* batch) {
   batch->token_types.back() = type;
 }
 
+using Pages = std::vector<int32_t>;
+struct NumberedPages {
+  const Pages* pages;
+  size_t item;
+};
+
+// Sequences with the same pages before `depth`: those that share more with the first one follow it.
+void Gather(NumberedPages* begin, NumberedPages* end, size_t depth) {
+  while (end - begin > 2) {
+    const Pages& first = *begin->pages;
+    auto differs = first.end();
+    for (NumberedPages* other = begin + 1; other != end; ++other) {
+      auto skip = static_cast<std::ptrdiff_t>(depth);
+      differs = std::mismatch(first.begin() + skip, differs, other->pages->begin() + skip,
+                              other->pages->end())
+                    .first;
+    }
+    depth = static_cast<size_t>(differs - first.begin());
+    NumberedPages* sharers = std::stable_partition(begin + 1, end, [&](const NumberedPages& other) {
+      return differs != first.end() && depth < other.pages->size() &&
+             (*other.pages)[depth] == *differs;
+    });
+    Gather(begin, sharers, depth + 1);
+    begin = sharers;
+  }
+}
+
 }  // namespace
+
+void GatherSharers(const KVCache& cache, std::vector<StepItem>* items) {
+  std::vector<NumberedPages> order;
+  for (const StepItem& item : *items) {
+    if (item.num_rows > 1) break;  // decodes come first
+    order.push_back({&cache.Pages(item.sequence->id), order.size()});
+  }
+  Gather(order.data(), order.data() + order.size(), 0);
+  std::vector<StepItem> moved;
+  moved.reserve(items->size());
+  for (const NumberedPages& at : order) moved.push_back(std::move((*items)[at.item]));
+  std::move(moved.begin(), moved.end(), items->begin());
+}
 
 Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
   int num_rows = static_cast<int>(span.tokens.size());

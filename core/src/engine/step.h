@@ -45,6 +45,10 @@ struct RowSpan {
 // changes nothing, when there are too few pages.
 Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch);
 
+// Puts sequences that go on with one token and begin with the same pages side by side: CPU kernels
+// read such pages once for neighbouring rows. Otherwise the order stays.
+void GatherSharers(const KVCache& cache, std::vector<StepItem>* items);
+
 // The rows of all items, in order. It also adds the branches of their drafts to the cache
 // (branches.h). Returns kResourceExhausted when the plan does not fit the cache.
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);

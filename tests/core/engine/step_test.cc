@@ -63,6 +63,53 @@ TEST(BuildBatch, APlanThatDoesNotFitIsAnError) {
             StatusCode::kResourceExhausted);
 }
 
+// The ids of decodes, in the order in which a step has them.
+std::vector<SequenceId> Gathered(const std::vector<SequenceId>& ids, KVCache* cache,
+                                 std::vector<StepItem> more = {}) {
+  std::vector<StepItem> items;
+  for (SequenceId id : ids) {
+    Request request;
+    request.prompt = testing::Bytes("a");
+    items.push_back({std::make_shared<Sequence>(id, 0, testing::StateOf(std::move(request)),
+                                                testing::ByteTokenizer().get()),
+                     1, true});
+  }
+  items.insert(items.end(), more.begin(), more.end());
+  GatherSharers(*cache, &items);
+  std::vector<SequenceId> order;
+  for (const StepItem& item : items) order.push_back(item.sequence->id);
+  return order;
+}
+
+TEST(GatherSharers, SequencesThatBeginWithTheSamePagesAreNeighbours) {
+  KVCache cache(/*num_pages=*/64, /*page_size=*/4);
+  auto grow = [&](SequenceId id, int rows) { EXPECT_TRUE(cache.Append(id, rows).ok()); };
+  for (SequenceId id : {1, 2, 3}) {
+    cache.Add(id);
+    grow(id, 12);
+  }
+  cache.Fork(2, 4, 12);  // three pages of 2
+  cache.Fork(1, 5, 4);   // one page of 1
+  cache.Fork(2, 6, 4);
+  cache.Fork(1, 7, 8);  // two pages of 1
+  for (SequenceId id : {4, 5, 6, 7}) grow(id, 1);
+  cache.Fork(2, 8, 12);  // all pages of 2, and no more
+  using Ids = std::vector<SequenceId>;
+  EXPECT_EQ(Gathered({1, 2, 3, 4, 5, 6, 7, 8}, &cache), (Ids{1, 7, 5, 2, 4, 8, 6, 3}));
+  EXPECT_EQ(Gathered({5, 8, 1, 6, 7, 3, 2}, &cache), (Ids{5, 1, 7, 8, 2, 6, 3}));
+  EXPECT_EQ(Gathered({3, 2, 1}, &cache), (Ids{3, 2, 1})) << "nothing is shared";
+  EXPECT_EQ(Gathered({4, 3}, &cache), (Ids{4, 3}));
+  EXPECT_EQ(Gathered({}, &cache), Ids());
+}
+
+TEST(GatherSharers, ChunksOfPromptsStayBehindDecodes) {
+  KVCache cache(64, 4);
+  auto prompt = MakeSequence(9, "abcdefghij", 8, &cache);
+  for (SequenceId id : {1, 2, 3}) cache.Fork(9, id, id == 2 ? 0 : 8);
+  std::vector<SequenceId> order = Gathered({1, 2, 3}, &cache, {{prompt, 2, true}});
+  EXPECT_EQ(order, (std::vector<SequenceId>{1, 3, 2, 9}));
+}
+
 // Notes which pages are copied in one call.
 class CopyingModel : public FakeModel {
  public:
