@@ -1,9 +1,12 @@
 """Causal softmax attention over the paged cache, for prompts and single steps.
 
 A row walks its history in blocks of 64 positions (four pages) with an online softmax: the largest
-score so far, the sum of weights, and the weighted values. Neighbouring rows of one sequence walk
-side by side the blocks that all of them see completely, so that a page is read once for all of
-them. Each row walks the other blocks alone: those that its own position or a window cuts.
+score so far, the sum of weights, and the weighted values. Neighbouring rows whose block tables
+begin with the same pages walk side by side the blocks that all of them see completely, so that a
+page is read once for all of them: rows of one sequence, and sequences behind one prefix (the idea
+of Hydragen, arXiv 2402.05099, and ChunkAttention, 2402.15220; there is no second kernel here, and
+no other order of sums). Each row walks the other blocks alone: those that its own position or a
+window cuts.
 
 After every 1,024 positions a row stores its state and begins again. These parts are merged in
 ascending order. So different threads can walk the parts of a long history. That is needed when
@@ -24,13 +27,23 @@ from mlc_llm.compiler.kernels.common.function import named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
-from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, Call, MaskedRow, State, Totals, UnmaskedRows
+from mlc_llm.compiler.kernels.cpu.softmax import (
+    BLOCK,
+    BLOCK_PAGES,
+    Call,
+    MaskedRow,
+    State,
+    Totals,
+    UnmaskedRows,
+)
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 
 PART_BLOCKS = 16
 PART = PART_BLOCKS * BLOCK
 TOGETHER = 4  # rows that walk side by side
-MANY = 16  # from this number of rows on, a task is TOGETHER rows
+MOST_ROWS = 2 * TOGETHER  # of a task
+MANY = 16  # from this number of rows on, a task has several rows, whatever they share
+MANY_TASKS = 16  # rows that share pages are in one task where this leaves so many tasks
 SPLIT_TASKS = 64  # how many parts are walked at a time when threads share a history
 SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
 
@@ -73,21 +86,20 @@ def _emit_is_split(call: Call, rows):
 def _emit_unsplit(call: Call, rows) -> None:
     """A task walks the whole history of a row, or of several neighbouring rows."""
     shape = call.shape
-    each = emit_value(T.Select(rows >= MANY, T.int32(TOGETHER), T.int32(1)))
+    each = _emit_rows_of_a_task(call, rows)
     tasks = emit_value((rows + each - 1) // each)  # for one head
     with T.parallel(tasks * shape.kv_heads) as task, T.sblock("attend"):
         T.reads()
         T.writes()
         head, begin = emit_value(task // tasks), emit_value(task % tasks * each)
         count = emit_value(T.min(each, rows - begin))
-        sequence = emit_value(call.row_sequence[begin])
-        state = _state(call, head, TOGETHER)
-        totals = Totals(call, TOGETHER)
+        state = _state(call, head, MOST_ROWS)
+        totals = Totals(call, MOST_ROWS)
         state.emit_begin(0, count)
         with T.serial(count) as m:
             state.emit_queries(emit_value(begin + m), m)
         # Rows of several sequences may share a task, so the last row need not be the longest.
-        ends = [call.positions[begin + T.min(m, count - 1)] for m in range(TOGETHER)]
+        ends = [call.positions[begin + T.min(m, count - 1)] for m in range(MOST_ROWS)]
         with T.If(reduce(T.max, ends) >= PART), T.Then():
             totals.emit_begin(count)
 
@@ -96,18 +108,22 @@ def _emit_unsplit(call: Call, rows) -> None:
                 totals.emit_add(state, m, m, number)
                 state.emit_begin(m, number)
 
-        alike = T.And(count == TOGETHER, call.row_sequence[begin + count - 1] == sequence)
-        full = emit_value(T.Select(alike, _whole_blocks(shape, call.positions[begin]), T.int32(0)))
-        first = emit_value(call.page_indptr[sequence])
-        with T.serial(full) as block:
-            next_part(block, 0, TOGETHER)
-            state.emit_block(UnmaskedRows(range(TOGETHER), begin, first), block)
+        shared = _SharedBlocks(call, begin, count)
+        # Each part is walked by all rows before the next: its pages stay in a core's cache.
+        with T.serial(shared.most // PART_BLOCKS + 1) as part:
+            with T.serial(0, count // TOGETHER * TOGETHER, step=TOGETHER) as m:
+                first = call.emit_first_page(emit_value(begin + m))
+                side_by_side = UnmaskedRows([m + i for i in range(TOGETHER)], begin, first)
+                with T.serial(T.min(shared[m] - part * PART_BLOCKS, PART_BLOCKS)) as i:
+                    block = emit_value(part * PART_BLOCKS + i)
+                    next_part(block, m, TOGETHER)
+                    state.emit_block(side_by_side, block)
         with T.serial(count) as m:
-            row = emit_value(begin + m)
+            row, done = emit_value(begin + m), emit_value(shared[m])
             position = emit_value(call.positions[row])
             start, oldest = call.emit_first_page(row), call.emit_oldest(row, position)
-            with T.serial(position // BLOCK + 1 - full) as rest:
-                block = emit_value(full + rest)
+            with T.serial(position // BLOCK + 1 - done) as rest:
+                block = emit_value(done + rest)
                 next_part(block, m, 1)
                 state.emit_block(MaskedRow([m], begin, start, shape, position, oldest), block)
             with T.If(position < PART):
@@ -116,6 +132,60 @@ def _emit_unsplit(call: Call, rows) -> None:
                 with T.Else():
                     totals.emit_add(state, m, m, 1)
                     totals.emit_result(call.y, row, head, m)
+
+
+def _emit_rows_of_a_task(call: Call, rows):
+    """Few rows are a task each, unless neighbours begin with the same page."""
+    share = T.sblock_alloc_buffer((1,), "bool")
+    T.buffer_store(share, T.bool(False), [0])
+    with T.serial(1, T.min(rows, MANY)) as row:
+        pages = [call.page_indices[call.emit_first_page(row - i)] for i in range(2)]
+        T.buffer_store(share, T.Or(share[0], pages[0] == pages[1]), [0])
+
+    def fits(count: int):
+        return T.And(share[0], rows * call.shape.kv_heads >= MANY_TASKS * count)
+
+    each = T.Select(T.Or(rows >= MANY, fits(TOGETHER)), T.int32(TOGETHER), T.int32(1))
+    return emit_value(T.Select(fits(MOST_ROWS), T.int32(MOST_ROWS), each))
+
+
+class _SharedBlocks:
+    """How many first blocks a task's rows share with those beside them and see completely. The task
+    has `count` rows from `begin` on."""
+
+    def __init__(self, call: Call, begin, count) -> None:
+        self.call = call
+        self.found = T.sblock_alloc_buffer((MOST_ROWS // TOGETHER + 1,), "int32")
+        longest = T.sblock_alloc_buffer((1,), "int32")
+        T.buffer_store(longest, T.int32(0), [0])
+        T.buffer_store(
+            self.found, T.int32(0), [count // TOGETHER]
+        )  # rows without TOGETHER - 1 more
+        with T.serial(count // TOGETHER) as i:
+            rows = [emit_value(begin + i * TOGETHER + m) for m in range(TOGETHER)]
+            shortest = reduce(T.min, [call.positions[row] for row in rows])
+            T.buffer_store(self.found, _whole_blocks(call.shape, shortest), [i])
+            first, *others = [call.emit_first_page(row) for row in rows]
+            for other in others:
+                self._emit_compare(first, other, i)
+            T.buffer_store(longest, T.max(longest[0], self.found[i]), [0])
+        self.most = emit_value(longest[0])
+
+    def __getitem__(self, m):
+        return self.found[m // TOGETHER]
+
+    def _emit_compare(self, first, other, i) -> None:
+        """Compares two rows' block tables, which begin at these indices."""
+        same = T.sblock_alloc_buffer((1,), "int32")
+        T.buffer_store(same, T.Select(other == first, self.found[i], T.int32(0)), [0])
+        with T.While(same[0] < self.found[i]):
+            table, page = self.call.page_indices, same[0] * BLOCK_PAGES
+            equal = [table[first + page + k] == table[other + page + k] for k in range(BLOCK_PAGES)]
+            with T.If(reduce(T.And, equal)):
+                with T.Then():
+                    T.buffer_store(same, same[0] + 1, [0])
+                with T.Else():
+                    T.buffer_store(self.found, same[0], [i])
 
 
 class _Split:
@@ -172,11 +242,11 @@ class _Split:
                 self.totals.emit_add(self.state, i * self.pairs + pair, pair, 1)
 
     def _row_and_head(self, pair):
-        kv_heads = self.call.shape.kv_heads
-        return emit_value(pair // kv_heads), emit_value(pair % kv_heads)
+        """The rows of a head are neighbours: they may share pages."""
+        return emit_value(pair % self.rows), emit_value(pair // self.rows)
 
     def _position(self, pair):
-        return self.call.positions[pair // self.call.shape.kv_heads]
+        return self.call.positions[pair % self.rows]
 
     def _emit_part(self, task, part) -> None:
         row, head = self._row_and_head(task % self.pairs)
