@@ -52,8 +52,8 @@ AVX512 = VectorUnit(
     column_tile=(4, 2),
     dot="avx512bw",
     integer_tile=8,
-    attention_sums=12,
-    attention_heads=12,
+    attention_sums=16,
+    attention_heads=16,
 )
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
