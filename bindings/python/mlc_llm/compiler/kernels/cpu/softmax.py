@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
+import tvm
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
@@ -24,6 +25,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     constant,
     emit_floats,
     emit_max,
+    emit_prefetch,
     emit_sum,
     emit_value,
     exp2,
@@ -182,11 +184,27 @@ class State:
             self._emit_seen(rows, block)
 
     def _emit_seen(self, rows: UnmaskedRows, block) -> None:
+        if len(rows.rows) > 1:
+            self._emit_prefetch(rows, block)
         self._emit_scores(rows, block)
         group = self.shape.group
         with T.serial(len(rows.rows) * group) as h:
             self._emit_weights(emit_value(rows.rows[0] * group + h))
         self._emit_values(rows, block)
+
+    def _emit_prefetch(self, rows: UnmaskedRows, block) -> None:
+        """Asks for the next block's part of this head: pages lie anywhere, so a processor cannot
+        guess them. One row walks a block too fast for that to pay."""
+        parts, heads, size = self.shape.page_shape
+        line = 512 // tvm.DataType(self.shape.element_dtype).bits  # elements
+        most = T.Cast("int32", self.indices.shape[0]) - 1
+        with T.serial(BLOCK_PAGES) as i:
+            index = rows.page((block + 1) * BLOCK_PAGES + i)
+            number = emit_value(self.indices[T.min(index, most)])
+            for part in range(parts):
+                with T.serial(size // line) as place:
+                    head = self.head if heads > 1 else 0
+                    emit_prefetch(self.reader.pages, number, part, head, place * line)
 
     def _heads(self, rows: UnmaskedRows) -> list[tuple[Any, int]]:
         return [(m, g) for m in rows.rows for g in range(self.shape.group)]
