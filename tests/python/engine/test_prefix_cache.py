@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import tiny_models
+from real_requests import ask_at_once, greedy_requests
 
 from mlc_llm import MLCEngine
 from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
@@ -49,6 +50,24 @@ def test_a_chat_finds_its_last_turn(default_model: ResolvedModel) -> None:
     assert nothing == [0, 0, 0]
     assert cached[0] == 0 and cached[1] > 24 and cached[2] > cached[1] + 24
     assert again == (texts[:1], [0])
+
+
+def test_sequences_behind_two_prefixes_answer_as_without_them(
+    default_model: ResolvedModel,
+) -> None:
+    """So many decode at once that rows whose pages are shared attend to them side by side."""
+    count = 18
+    requests = greedy_requests(count, max_tokens=8)
+    for i, request in enumerate(requests):
+        rules = " ".join(f"Rule {k} of list {i % 2}: stay on the subject." for k in range(16))
+        request["messages"].insert(0, {"role": "system", "content": rules})
+    with engine_of(default_model, max_num_sequence=count) as engine:
+        ask_at_once(engine, requests[:2])  # now the prefixes are there
+        shared = ask_at_once(engine, requests, at_once=count)
+    with engine_of(default_model, max_num_sequence=count, prefix_cache_mode="disable") as engine:
+        alone = ask_at_once(engine, requests, at_once=count)
+    assert all(answer.ended and answer.tokens[0] for answer in alone)
+    assert shared == alone
 
 
 @pytest.fixture(scope="module")
