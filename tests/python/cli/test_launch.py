@@ -57,6 +57,24 @@ def test_print_starts_nothing(mlc_llm: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("codex", "--model", "m", "--print"),
+        ("--print", "codex"),
+        ("--model", "m", "--print", "codex"),
+    ],
+)
+def test_what_is_behind_two_dashes_is_the_tools(
+    mlc_llm: Callable[..., Any], arguments: tuple[str, ...]
+) -> None:
+    for rest in (("exec", "--model", "x", "--", "-p"), ("-h",), ()):
+        done = mlc_llm("launch", *arguments, "--url", URL, "--", *rest)
+        assert done.returncode == 0, done.stderr
+        words = shlex.split(done.stdout.splitlines()[-1])
+        assert tuple(words[len(words) - len(rest) :]) == rest and words[0] == "codex"
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("claude",), "'claude' is not installed; to get it: npm install"),

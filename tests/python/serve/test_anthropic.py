@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import anthropic
 import httpx
@@ -35,6 +35,7 @@ def claude(url: str) -> anthropic.Anthropic:
 def test_a_whole_message(claude: anthropic.Anthropic) -> None:
     message = claude.messages.create(**OPTIONS, system="Be brief.")
     assert message.type == "message" and message.role == "assistant"
+    assert message._request_id and message._request_id.startswith("req_")
     assert message.stop_reason == "end_turn" and message.content[0].text
     usage = message.usage
     assert usage.input_tokens + usage.cache_read_input_tokens > 0 and usage.output_tokens > 0
@@ -54,6 +55,31 @@ def test_a_stream_tells_the_same(claude: anthropic.Anthropic) -> None:
     assert final.usage.output_tokens == whole.usage.output_tokens
     prompt = [m.usage.input_tokens + m.usage.cache_read_input_tokens for m in (whole, final)]
     assert prompt[0] == prompt[1] and final.stop_reason == "end_turn"
+
+
+def test_the_tool_loop_of_the_package(claude: anthropic.Anthropic) -> None:
+    """It asks for a thread first. It is told that there is none, and sends the whole
+    conversation."""
+    called = []
+
+    @anthropic.beta_tool
+    def weather(place: Literal["Oslo", "Rome"]) -> str:
+        """Says how the weather is.
+
+        Args:
+          place: where
+        """
+        called.append(place)
+        return "rain"
+
+    runner = claude.beta.messages.tool_runner(
+        **BODY,
+        tools=[weather],
+        tool_choice={"type": "tool", "name": "weather"},
+        max_iterations=2,
+    )
+    answers = list(runner)
+    assert len(answers) == 2 and called and answers[0].stop_reason == "tool_use"
 
 
 def test_a_prompt_that_was_sent_before_is_cached(claude: anthropic.Anthropic) -> None:
@@ -233,6 +259,9 @@ def test_a_request_of_claude_code(any_name: httpx.Client) -> None:
         (400, "invalid_request_error", "context", {"messages": [
             {"role": "user", "content": "word " * 20_000}]}),
         (400, "invalid_request_error", "'stop_sequences[0]'", {"stop_sequences": [""]}),
+        (400, "invalid_request_error", "'thread'", {"thread": {"type": "create"}}),
+        (400, "invalid_request_error", "prefill", {"messages": [
+            {"role": "user", "content": "x"}, {"role": "assistant", "content": "{"}]}),
         (404, "not_found_error", "gpt-9", {"model": "gpt-9"}),
     ],
 )  # fmt: skip
@@ -243,7 +272,9 @@ def test_faults_are_anthropics_errors(
         answer = http.post("/v1/messages", json={**BODY, **fields, "stream": stream})
         body = answer.json()
         assert (answer.status_code, set(body), body["type"]) == (status, {"type", "error"}, "error")
-        assert set(body["error"]) == {"type", "message"} and body["error"]["type"] == kind
+        assert set(body["error"]) - {"details"} == {"type", "message"}
+        assert body["error"]["type"] == kind
+        assert ("details" in body["error"]) == ("thread" in fields)
         assert message in body["error"]["message"]
 
 

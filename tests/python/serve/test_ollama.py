@@ -69,6 +69,9 @@ def test_formats_and_logprobs(llama: ollama.Client) -> None:
     told = llama.generate(MODEL, "x", options=GREEDY, logprobs=True, top_logprobs=2)
     assert len(told.logprobs) == 12 and len(told.logprobs[0].top_logprobs) == 2
     raw = llama.generate(MODEL, "x", raw=True, options=GREEDY, logprobs=True, top_logprobs=2)
+    assert raw.prompt_eval_duration > 0 and raw.load_duration >= 0
+    parts = raw.prompt_eval_duration + raw.eval_duration + raw.load_duration
+    assert parts == raw.total_duration
     assert len(raw.logprobs) == 12 and raw.logprobs[0].logprob <= 0
 
 
@@ -221,6 +224,14 @@ def test_pulling_what_is_not_there(keeper: ollama.Client) -> None:
             keeper.pull(name)
         with pytest.raises(ollama.ResponseError):
             list(keeper.pull(name, stream=True))
+
+
+def test_a_pull_that_fails_has_the_status_of_its_error(keeper: ollama.Client) -> None:
+    with pytest.raises(ollama.ResponseError, match="no such model") as refused:
+        keeper.pull("no-such-model")
+    assert refused.value.status_code == 404
+    with pytest.raises(ollama.ResponseError, match="no such model"):
+        list(keeper.pull("no-such-model", stream=True))
 
 
 def test_removing_what_is_not_kept(keeper: ollama.Client) -> None:

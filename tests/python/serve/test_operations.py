@@ -55,6 +55,8 @@ def test_a_prefix_ids_and_lines_of_json() -> None:
             assert http.get("/llm/v1").headers["location"] == "/llm/v1/"
             assert "<html" in http.get("/llm/v1/").text
             assert "/llm/v1/openapi.json" in http.get("/llm/v1/docs").text
+            document = http.get("/llm/v1/openapi.json").json()
+            assert document["servers"] == [{"url": "/llm/v1"}]
             for path in ("/v1/models", "/", "/health", "/llm/v1x/health", "/llm", "/llm/v1//ready"):
                 assert http.get(path).status_code == 404, path
             made = set()

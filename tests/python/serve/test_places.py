@@ -104,6 +104,21 @@ def test_https(tmp_path: Path) -> None:
             assert http.get("/v1/models", headers=own).is_success
 
 
+def test_certificates_that_are_none(mlc_llm: Callable[..., Any], tmp_path: Path) -> None:
+    text = tmp_path / "text.pem"
+    text.write_text("nothing")
+    cases = {
+        ("--ssl-keyfile", str(text)): "--ssl-certfile",
+        ("--ssl-certfile", "/no/file"): "--ssl-certfile /no/file: No such file",
+        ("--ssl-certfile", str(text), "--ssl-keyfile", "/no/key"): "--ssl-keyfile /no/key",
+        ("--ssl-certfile", str(text)): "no certificate and key in PEM",
+    }
+    for options, words in cases.items():
+        done = mlc_llm("serve", FAKE, "--device", "fake", *options)
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+        assert "internal error" not in done.stderr
+
+
 def test_the_unit_for_systemd_uses_variables_that_there_are() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port")

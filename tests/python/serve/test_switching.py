@@ -21,6 +21,7 @@ from mlc_llm.sdk.core_engine import CoreEngine
 from mlc_llm.serve import registry as registry_module
 from mlc_llm.serve.catalogue import Catalogue, ModelSpec, models_in
 from mlc_llm.serve.loading import Loading
+from mlc_llm.serve.ollama_models import running
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.room import ModelLimits
 from mlc_llm.serve.slot import Lease
@@ -109,6 +110,10 @@ def test_pinned_models_stay(folder: Path) -> None:
     other = ModelSpec(model=str(folder / "b"), device="fake", names=("b",))
     models = ModelRegistry(catalogue=Catalogue([pinned, other]), limits=ModelLimits(max_loaded=1))
     use(models, "a").release()
+    slot = next(slot for slot in models.known() if slot.name == "a")
+    slot.idle_timeout = 60.0
+    assert slot.served is not None
+    assert running(slot, slot.served)["expires_at"].startswith("2318"), "it never leaves"
     with pytest.raises(MLCError, match="--max-loaded 1") as error:
         use(models, "b")
     assert error.value.code == "out_of_resources" and loaded(models) == {"a"}

@@ -109,6 +109,16 @@ def _describe(error: OSError) -> str:
     return f"{where}{error.strerror or error}"
 
 
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """argparse alone finds a command's `rest` only where no option stands before the `--`."""
+    parser = parser_of(arguments[0])
+    at = arguments.index("--") if arguments[0] == "launch" and "--" in arguments else None
+    args = parser.parse_args(arguments[:at])
+    if at is not None:
+        args.rest += arguments[at + 1 :]
+    return args
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status. Errors are one message, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else [*arguments]
@@ -122,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser_of(None).print_help(sys.stderr)
             return 2
         arguments = named(arguments)
-        args = parser_of(arguments[0]).parse_args(arguments)
+        args = _parse(arguments)
         args.run(args)
         _flush()
         return 0

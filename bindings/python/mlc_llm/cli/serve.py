@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import ssl
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -200,6 +201,7 @@ def run(args: argparse.Namespace) -> None:
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
+    _check_tls(args)
     max_connections, backlog = limit_connections(args.max_connections)
     known = known_models(args)
     options = ServeOptions(
@@ -251,6 +253,32 @@ def run(args: argparse.Namespace) -> None:
         models.close()
     if server.failure is not None:
         raise server.failure
+
+
+def _check_tls(args: argparse.Namespace) -> None:
+    """Names the file that is missing or is none."""
+    if args.ssl_keyfile and not args.ssl_certfile:
+        raise InvalidRequestError(
+            "--ssl-keyfile: give the certificate too, by --ssl-certfile", param="ssl_certfile"
+        )
+    if not args.ssl_certfile:
+        return
+    for option in ("ssl_certfile", "ssl_keyfile"):
+        path, flag = getattr(args, option), f"--{option.replace('_', '-')}"
+        try:
+            if path:
+                Path(path).read_bytes()
+        except OSError as error:
+            raise InvalidRequestError(f"{flag} {path}: {error.strerror}", param=option) from error
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(args.ssl_certfile, args.ssl_keyfile)
+    except (ssl.SSLError, OSError) as error:
+        raise InvalidRequestError(
+            f"--ssl-certfile {args.ssl_certfile}: no certificate and key in PEM that belong "
+            f"together: {error}",
+            param="ssl_certfile",
+        ) from error
 
 
 def _api_keys(args: argparse.Namespace) -> tuple[str, ...]:

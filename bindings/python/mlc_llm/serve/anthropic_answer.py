@@ -173,7 +173,7 @@ def _event(kind: str, **fields: Any) -> bytes:
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
 
 
-_REFUSED = ("mcp_servers", "container")
+_REFUSED = ("mcp_servers", "container", "thread")
 _WHY = "This server has no services of Anthropic's own."
 MESSAGES = Translation(
     "AnthropicRequest",

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mlc_llm.errors import error_of
+from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS
 
 # Fields with the same meaning in both, by their name in the chat request.
@@ -27,6 +29,13 @@ _LABEL = "x-anthropic-billing-header:"
 def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The equivalent chat completion request."""
     chat = {to: asked[name] for name, to in _SAME.items() if asked.get(name) is not None}
+    if asked["messages"] and asked["messages"][-1]["role"] == "assistant":
+        raise error_of(
+            reasons.UNSUPPORTED_PARAMETER,
+            "the last message must be the user's: an answer whose beginning is given (prefill) is "
+            "not offered, as by newer models of Anthropic",
+            param="messages",
+        )
     chat["messages"] = [*_system(asked.get("system")), *_messages(asked["messages"])]
     if chat.get("stream"):
         chat["stream_options"] = {"include_usage": True}

@@ -13,7 +13,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.errors import response_of
 
 _PREFIX = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
-_DOCS = "/docs"  # its page asks for /openapi.json
+_DOCUMENTS = ("/docs", "/openapi.json")  # they tell a client where the routes are
 
 
 def plain_prefix(text: str) -> str:
@@ -45,5 +45,5 @@ class PrefixMiddleware:
             message = f"Unknown request URL: {scope['method']} {path}. See {self._prefix}/docs."
             return await response_of(error_of(reasons.UNKNOWN_URL, message))(scope, receive, send)
         inner = path.removeprefix(self._prefix)
-        root = self._prefix if inner == _DOCS else ""
+        root = self._prefix if inner in _DOCUMENTS else ""
         await self._app(cast("Scope", {**scope, "path": inner, "root_path": root}), receive, send)

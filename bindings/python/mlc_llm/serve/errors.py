@@ -34,7 +34,10 @@ def anthropic_body(error: Mapping[str, Any], reason: Reason) -> dict[str, Any]:
     """Anthropic's `error`; its `type` follows from the status."""
     kind = _ANTHROPIC_TYPES.get(reason.http)
     kind = kind or ("invalid_request_error" if reason.http < 500 else "api_error")
-    return {"type": "error", "error": {"type": kind, "message": error["message"]}}
+    said = {"type": kind, "message": error["message"]}
+    if error.get("param") == "thread":  # the package then sends the whole conversation
+        said["details"] = {"error_code": "thread_unsupported_request"}
+    return {"type": "error", "error": said}
 
 
 def ollama_body(error: Mapping[str, Any], _: Reason) -> dict[str, Any]:

@@ -41,6 +41,9 @@ class AnswerFormat:
     media_type = "text/event-stream"  # of a stream
     keep_alive = b": keep-alive\n\n"  # what a stream sends when nothing comes for some time
 
+    def model_ready(self) -> None:
+        """Called when the model is loaded, before the request runs."""
+
     def begin(self) -> bytes:
         """The first bytes of a stream."""
         return b""
@@ -116,6 +119,7 @@ class RequestHandler:
     async def _submit(self, route: str, body: Body) -> None:
         """Gives the request to its model, which is loaded."""
         engine = (await self._lease.model()).engine
+        self._format.model_ready()
         async with body.parsing():
             await self._core.submit(engine, route, body.data)
         body.release()

@@ -30,11 +30,16 @@ class _TextAnswerFormat(AnswerFormat):
     def __init__(self, asked: Mapping[str, Any]) -> None:
         self._model = asked["model"]
         self._begin = time.monotonic_ns()
+        self._ready = self._begin  # when the model was loaded
         self._first: int | None = None  # when the first token came
         self._call: dict[str, Any] | None = None  # a call that is not whole yet
         self._call_index = 0
         self._finish: str | None = None
         self._usage: Mapping[str, Any] = {}
+        self._prompt_seconds = 0.0  # 0: not said
+
+    def model_ready(self) -> None:
+        self._ready = time.monotonic_ns()
 
     def chunk(self, text: str) -> bytes:
         chunk = json.loads(text)
@@ -48,6 +53,7 @@ class _TextAnswerFormat(AnswerFormat):
         answer = json.loads(text)
         choice = answer["choices"][0]
         self._usage = answer.get("usage") or {}
+        self._prompt_seconds = 1e-3 * (answer.get("timings") or {}).get("prompt_ms", 0.0)
         self._finish = choice.get("finish_reason")
         said = choice.get("message") or {"content": choice.get("text")}
         more: dict[str, Any] = _thought(said)
@@ -102,18 +108,19 @@ class _TextAnswerFormat(AnswerFormat):
         return b"" if call is None else line(self._said("", {"tool_calls": [_whole_call(call)]}))
 
     def _end(self) -> dict[str, Any]:
-        total = time.monotonic_ns() - self._begin
-        extra = self._usage.get("extra") or {}
-        first = int(1e9 * extra.get("ttft_s", 0)) or (self._first or self._begin) - self._begin
+        now = time.monotonic_ns()
+        seconds = (self._usage.get("extra") or {}).get("ttft_s", self._prompt_seconds)
+        first = int(1e9 * seconds) or (self._first or self._ready) - self._ready
+        first = min(first, now - self._ready)
         return {
             "done": True,
             "done_reason": "length" if self._finish == "length" else "stop",
-            "total_duration": total,
-            "load_duration": 0,
+            "total_duration": now - self._begin,
+            "load_duration": self._ready - self._begin,
             "prompt_eval_count": self._usage.get("prompt_tokens", 0),
-            "prompt_eval_duration": min(first, total),
+            "prompt_eval_duration": first,
             "eval_count": self._usage.get("completion_tokens", 0),
-            "eval_duration": max(1, total - first),
+            "eval_duration": max(1, now - self._ready - first),
         }
 
 
@@ -137,7 +144,10 @@ class EmbedAnswerFormat(AnswerFormat):
     def __init__(self, asked: Mapping[str, Any]) -> None:
         self._model = asked["model"]
         self._is_old = "prompt" in asked
-        self._begin = time.monotonic_ns()
+        self._begin = self._ready = time.monotonic_ns()
+
+    def model_ready(self) -> None:
+        self._ready = time.monotonic_ns()
 
     def whole(self, text: str) -> str:
         answer = json.loads(text)
@@ -149,7 +159,7 @@ class EmbedAnswerFormat(AnswerFormat):
                 "model": self._model,
                 "embeddings": vectors,
                 "total_duration": time.monotonic_ns() - self._begin,
-                "load_duration": 0,
+                "load_duration": self._ready - self._begin,
                 "prompt_eval_count": answer["usage"]["prompt_tokens"],
             }
         )

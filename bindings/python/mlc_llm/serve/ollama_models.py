@@ -101,6 +101,8 @@ def running(slot: Slot, model: ServedModel) -> dict[str, Any]:
     """An entry of `/api/ps`."""
     size, at = model.num_bytes, slot.idle_at()
     stays = slot.idle_timeout if at is None else max(0.0, at - time.monotonic())
+    if slot.spec.pinned or slot.asleep:
+        stays = None
     return {
         **_loaded_tag(model, model.name),
         "size": size,
@@ -191,8 +193,7 @@ def named(asked: Mapping[str, Any]) -> str:
 
 
 async def pull(name: str) -> AsyncIterator[bytes]:
-    """Downloads, converts and compiles a model; lines tell the progress. Raises MLCError before the
-    first line, and tells a later error in a line."""
+    """Downloads, converts and compiles a model; lines tell the progress. Raises MLCError."""
     for hub in _HUBS:
         name = name.replace(hub, "HF://", 1) if name.startswith(hub) else name
     steps = LoadingSteps(Steps())
@@ -206,13 +207,8 @@ async def pull(name: str) -> AsyncIterator[bytes]:
             done = int(1000 * state[1])
             yield line({"status": state[0], "total": 1000, "completed": done})
         last = state
-    error = work.exception()
-    if error is None:
-        yield line({"status": "success"})
-    elif isinstance(error, MLCError):
-        yield line({"error": error.message})
-    else:
-        raise error
+    work.result()
+    yield line({"status": "success"})
 
 
 def _make(name: str, steps: LoadingSteps) -> None:

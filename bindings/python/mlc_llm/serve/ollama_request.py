@@ -108,6 +108,7 @@ def _generation(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _completion(asked: Mapping[str, Any]) -> dict[str, Any]:
     fields = {"prompt": asked.get("prompt") or "", **_sampling(asked), **_format(asked)}
+    fields["timings_per_token"] = not streams(asked)  # a stream's usage has the times
     if fields["max_tokens"] is None:
         fields["max_tokens"] = _DEFAULT_LENGTH
     if asked.get("suffix"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 import mlc_llm
+from mlc_llm.errors import MLCError
 from mlc_llm.serve import ollama_models
 from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
 from mlc_llm.serve.ollama_answer import (
@@ -68,7 +68,7 @@ class _Generation(_Kept):
         lease = await self.lease(request, asked)
         if not nothing:
             return await self.submit(request, asked, lease)
-        if stays == 0:
+        if stays == 0 and not lease.slot.spec.pinned:
             return self._loaded(asked, "unload")
         await lease.model()
         return self._loaded(asked, "load")
@@ -203,8 +203,8 @@ async def pull(request: Request) -> Response:
     asked = await _read(request, "OllamaPullRequest")
     lines = ollama_models.pull(ollama_models.named(asked))
     if streams(asked):
-        return StreamingResponse(lines, media_type=NDJSON)
-    return JSONResponse(*await _last(lines))
+        return StreamingResponse(_with_error(lines), media_type=NDJSON)
+    return Response([text async for text in lines][-1], media_type="application/json")
 
 
 @admin.delete(
@@ -218,10 +218,13 @@ async def delete(request: Request) -> Response:
     return JSONResponse({"status": "success"})
 
 
-async def _last(lines: AsyncIterator[bytes]) -> tuple[dict[str, Any], int]:
-    """The last line, and the status of an answer that consists of it."""
-    said: dict[str, Any] = json.loads([text async for text in lines][-1])
-    return said, 500 if "error" in said else 200
+async def _with_error(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """In a stream that has begun, an error is the last line."""
+    try:
+        async for text in lines:
+            yield text
+    except MLCError as error:
+        yield line({"error": error.message})
 
 
 async def _read(request: Request, schema: str) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from uvicorn._types import HTTPScope
 
 _HEADER = "x-request-id"
+_OTHERS = (("/v1/messages", "request-id"),)  # the header that Anthropic's package reads
 _IN_SCOPE = "mlc_llm.request_id"
 _VALID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
 _REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -46,7 +47,8 @@ class RequestLogMiddleware:
             return await self._app(scope, receive, send)
         given = Headers(scope=scope).get(_HEADER, "")
         request_id = given if _VALID.fullmatch(given) else f"req_{uuid.uuid4().hex}"
-        header = (_HEADER.encode(), request_id.encode())
+        names = (_HEADER, *(name for path, name in _OTHERS if scope["path"].startswith(path)))
+        headers = [(name.encode(), request_id.encode()) for name in names]
         scope[_IN_SCOPE] = request_id
         status = 499  # for a client that left before its answer began
 
@@ -54,7 +56,7 @@ class RequestLogMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": [*message.get("headers", ()), header]}
+                message = {**message, "headers": [*message.get("headers", ()), *headers]}
             await send(message)
 
         token = _REQUEST_ID.set(request_id)
