@@ -65,7 +65,7 @@ int64_t CountOf(const Json& value, const std::string& key) {
   return -1;
 }
 
-bool IsOneOf(const std::string& key, std::initializer_list<const char*> words) {
+bool IsOneOf(std::string_view key, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&key](const char* w) { return key == w; });
 }
 
@@ -92,7 +92,7 @@ Verdicts ValueCheck::Fits(const Json& value, const Term& term) {
     return all.result();
   }
   verdict = term.is_whole() ? FitsSchema(value, *term.schema)
-                            : FitsKeyword(value, term.part, *term.schema);
+                            : FitsKeyword(value, std::string(term.part), *term.schema);
   return term.negated ? Not(verdict) : verdict;
 }
 

@@ -109,20 +109,6 @@ struct Outline {
   }
 };
 
-// Appends what two terms share only if they mean the same.
-void AddKey(const Term& term, std::string* key) {
-  auto add = [key](const auto& plain) {
-    key->append(reinterpret_cast<const char*>(&plain), sizeof(plain));
-  };
-  add(term.schema);
-  add(static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
-                        (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0)));
-  for (const std::string* text : {&term.part, &term.name}) {
-    add(static_cast<uint32_t>(text->size()));
-    *key += *text;
-  }
-}
-
 std::string KeyOf(const Terms& terms, int level) {
   std::string key(1, static_cast<char>(level));
   constexpr size_t kUsual = 32;
@@ -211,10 +197,12 @@ std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
                                            const std::vector<Terms>& alternatives,
                                            const Flat& flat) {
   const std::string own_key = KeyOf(flat.own, 0);
-  std::string key = own_key;
+  std::string key;
   AddKey(choice, &key);
+  key += own_key;
   auto known = possible_.find(key);
-  if (known != possible_.end()) return known->second;
+  if (known != possible_.end()) return known->second.branches;
+  const int64_t num_reports = num_reports_;
   std::vector<bool> possible;
   Flat both;
   both.own = flat.own;
@@ -231,11 +219,28 @@ std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
     both = Flat();
     both.own = std::move(own);
   }
-  return WorkBudget::is_spent() ? possible
-                                : possible_.emplace(std::move(key), possible).first->second;
+  bool is_of_round = num_reports_ != num_reports;
+  if (!WorkBudget::is_spent()) possible_.emplace(std::move(key), Possible{possible, is_of_round});
+  return possible;
 }
 
-// What Alternatives() says, remembered for a round.
+// Forgets what the last round found out that may differ in the next one: of choices with other
+// alternatives, and where it was reported that something is left out.
+void SchemaReader::ForgetChanged() {
+  auto is_changed = [this](const std::string& key) {
+    return changed_.count(key.substr(0, sizeof(const Json*))) != 0;
+  };
+  for (auto one = alternatives_.begin(); one != alternatives_.end();) {
+    one = is_changed(one->first) ? alternatives_.erase(one) : std::next(one);
+  }
+  for (auto one = possible_.begin(); one != possible_.end();) {
+    bool is_kept = !one->second.is_of_round && !is_changed(one->first);
+    one = is_kept ? std::next(one) : possible_.erase(one);
+  }
+  changed_.clear();
+}
+
+// What Alternatives() says, remembered until branches are found to overlap.
 Result<const std::vector<SchemaReader::Terms>*> SchemaReader::KnownAlternatives(
     const Term& choice) {
   std::string key;
@@ -316,7 +321,7 @@ int64_t WeightOf(const Terms& terms) {
 // Keeps the few ways that add least. False if these are all.
 bool SchemaReader::KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
                             std::vector<bool>* possible) {
-  auto allowed = ways_.find({choice.schema, choice.part});
+  auto allowed = ways_.find({choice.schema, std::string(choice.part)});
   size_t most = allowed == ways_.end() ? most_ways_ : std::max(most_ways_, allowed->second);
   std::vector<std::pair<int64_t, size_t>> weights;
   for (size_t i = 0; i < alternatives.size(); ++i) {
@@ -348,8 +353,8 @@ Status SchemaReader::Settle(Flat* flat) {
   std::vector<std::pair<const Json*, std::string>> settled;
   for (size_t i = 0; i < flat->choices.size() && settled.size() < kMostChoicesSeen;) {
     const Term choice = flat->choices[i++];
-    std::pair<const Json*, std::string> key{
-        choice.schema, (choice.negated ? "not " : "") + choice.part + " " + choice.name};
+    std::pair<const Json*, std::string> key{choice.schema, choice.negated ? "not " : ""};
+    key.second.append(choice.part).append(" ").append(choice.name);
     bool is_known = std::find(settled.begin(), settled.end(), key) != settled.end();
     if (is_known || choice.part == "additionalProperties") continue;
     MLC_ASSIGN_OR_RETURN(const std::vector<Terms>* alternatives, KnownAlternatives(choice));

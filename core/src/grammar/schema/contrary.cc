@@ -5,7 +5,7 @@ namespace mlc {
 namespace {
 
 // Whether a keyword is denied by denying any one of several parts.
-bool IsListOfOptions(const std::string& key, const Json& value) {
+bool IsListOfOptions(std::string_view key, const Json& value) {
   if (key == "properties") return value.is_object() && !value.as_object().empty();
   bool is_list = key == "required" || key == "allOf";
   return is_list && value.is_array() && !value.as_array().empty();
@@ -28,20 +28,19 @@ Status SchemaReader::FlattenNegated(const Term& term, Flat* out) {
 // The contrary of one keyword.
 Status SchemaReader::FlattenNegatedPart(const Term& term, Flat* out) {
   const Json& schema = *term.schema;
-  const std::string& key = term.part;
+  std::string_view key = term.part;
   if (key == Term::kContrary) {
     out->choices.push_back(term);
     return Status();
   }
   const Json& value = *schema.Find(key);
-  std::string where = PointerTo(term.path, key);
   if (ReferenceOf(schema) != nullptr && key == ReferenceOf(schema)) {
     MLC_ASSIGN_OR_RETURN(std::optional<Term> target, Target(term));
     return target ? Flatten(*target, out) : Status();
   }
   if (key == "not") return Flatten(SubTerm(term, value, key, false), out);
   if (key == "allOf" || key == "anyOf" || key == "oneOf") {
-    MLC_RETURN_IF_ERROR(CheckSchemaList(value, where));
+    MLC_RETURN_IF_ERROR(CheckSchemaList(value, Path(term.path, key)));
     bool is_plain = key == "anyOf" || value.as_array().size() == 1;
     for (size_t i = 0; is_plain && i < value.as_array().size(); ++i) {
       MLC_RETURN_IF_ERROR(Flatten(ItemTerm(term, key, i, true), out));
@@ -83,12 +82,12 @@ Status SchemaReader::FlattenNegatedPart(const Term& term, Flat* out) {
     out->own.push_back(term);
     return Status();
   }
-  return GiveUp(term, where, out);
+  return GiveUp(term, Path(term.path, key), out);
 }
 
 // The contrary has no grammar. When strict, the other ways to meet it remain; the schema is refused
 // only if there is no other way (`RemoveEmpty`).
-Status SchemaReader::GiveUp(const Term& term, const std::string& where, Flat* out) {
+Status SchemaReader::GiveUp(const Term& term, const Path& where, Flat* out) {
   constexpr const char* kWhy = "its contrary has no grammar";
   if (strictness_ == Strictness::kStrict && term.is_option) {
     out->is_never = true;
@@ -96,7 +95,7 @@ Status SchemaReader::GiveUp(const Term& term, const std::string& where, Flat* ou
     return Status();
   }
   for (const std::string& list : overlap_paths_) {
-    bool is_below = where.compare(0, list.size() + 1, list + "/") == 0;
+    bool is_below = where.text().compare(0, list.size() + 1, list + "/") == 0;
     if (is_below) return LeaveOut(list, "a value may fit several of its branches");
   }
   return LeaveOut(where, kWhy);
@@ -107,8 +106,8 @@ Status SchemaReader::GiveUp(const Term& term, const std::string& where, Flat* ou
 std::vector<SchemaReader::Terms> SchemaReader::OtherMembers(const Term& choice, const Terms& own) {
   const Json &schema = *choice.schema, &value = *schema.Find(choice.part);
   const Json* known = schema.Find("properties");
-  std::string where = PointerTo(choice.path, choice.part);
-  std::set<std::string> names;
+  Path where(choice.path, choice.part);
+  std::set<std::string_view> names;
   for (const Term& term : own) {
     bool is_named = term.part == Term::kPresent || term.part == Term::kMember;
     if (is_named) names.insert(term.name);
@@ -117,7 +116,7 @@ std::vector<SchemaReader::Terms> SchemaReader::OtherMembers(const Term& choice, 
       names.insert(named->as_object()[i].first);
   }
   std::vector<Terms> out;
-  for (const std::string& name : names) {
+  for (std::string_view name : names) {
     if (known != nullptr && known->Find(name) != nullptr) continue;
     Term member = NamedTerm(choice, Term::kMember, name, where);
     member.schema = &value;
@@ -144,7 +143,7 @@ Result<std::vector<SchemaReader::Terms>> SchemaReader::NegatedAlternatives(
     return out;
   }
   const Json& value = *schema.Find(choice.part);
-  std::string where = PointerTo(choice.path, choice.part);
+  Path where(choice.path, choice.part);
   if (choice.part == "if") {
     for (bool is_else : {false, true}) {
       const char* key = is_else ? "else" : "then";
@@ -154,13 +153,13 @@ Result<std::vector<SchemaReader::Terms>> SchemaReader::NegatedAlternatives(
     }
   } else if (choice.part == "properties") {
     for (const auto& [name, member] : value.as_object()) {
-      Term term = NamedTerm(choice, Term::kMember, name, PointerTo(where, name));
+      Term term = NamedTerm(choice, Term::kMember, name, Path(where, name));
       term.schema = &member;
       out.push_back({std::move(term)});
     }
   } else if (choice.part == "required") {
     for (const Json& name : value.as_array()) {
-      if (!name.is_string()) return InvalidArgument(where + " must be a list of names");
+      if (!name.is_string()) return InvalidArgument(where.text() + " must be a list of names");
       out.push_back({NamedTerm(choice, Term::kAbsent, name.as_string(), where)});
     }
   } else if (choice.part == "allOf") {

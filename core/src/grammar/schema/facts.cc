@@ -26,13 +26,13 @@ class Gatherer {
     if (term.part == Term::kAbsent) {
       if (term.negated) Narrow(kObjectType, &facts_);  // from what `required` denies
       facts_.meant |= kObjectType;
-      facts_.absent.push_back({term.name, term.path});
+      facts_.absent.push_back({std::string(term.name), term.path});
       return Status();
     }
     if (term.part == Term::kPresent || term.part == Term::kMember) {
       if (term.part == Term::kMember) Narrow(kObjectType, &facts_);
       facts_.meant |= kObjectType;
-      facts_.required.push_back({term.name, term.path});
+      facts_.required.push_back({std::string(term.name), term.path});
       if (term.part == Term::kMember) facts_.members.push_back(term);
       return Status();
     }
@@ -251,7 +251,7 @@ class Gatherer {
 
   // A single keyword whose contrary holds.
   Status AddContrary(const Term& term) {
-    const std::string& key = term.part;
+    std::string_view key = term.part;
     const Json& value = *term.schema->Find(key);
     std::string path = PointerTo(term.path, key);
     if (key == "type") {
@@ -287,7 +287,7 @@ class Gatherer {
                                                  exclusive->as_bool() && term.part[0] == 'm');
     Narrow(kNumberType, &facts_);
     if (term.part == "multipleOf") return Step(value, path, true);
-    bool was_lower = term.part.find("inimum") != std::string::npos;
+    bool was_lower = term.part.find("inimum") != std::string_view::npos;
     return Bound(value, path, !was_lower, !was_exclusive);
   }
 
@@ -304,7 +304,8 @@ class Gatherer {
     for (const Count& count : counts) {
       bool is_least = term.part == count.least;
       if (!is_least && term.part != count.most) continue;
-      MLC_ASSIGN_OR_RETURN(int64_t limit, ReadCount(*term.schema, term.part.c_str(), 0, term.path));
+      MLC_ASSIGN_OR_RETURN(int64_t limit,
+                           ReadCount(*term.schema, std::string(term.part).c_str(), 0, term.path));
       Narrow(count.type, &facts_);
       facts_.min_members_path = facts_.max_members_path = facts_.length_path = path;
       if (!is_least) *count.min = std::max(*count.min, limit + 1);

@@ -60,11 +60,15 @@ const std::vector<std::string>& SchemaReader::Asserting(const Json& schema) cons
   return keys;
 }
 
-Status SchemaReader::Check(const Json& schema, const std::string& path) {
-  if (!checked_.insert(&schema).second) return Status();
+Status SchemaReader::Check(const Json& schema, const Path& path) {
+  if (sound_.count(&schema) != 0) return Status();
+  bool is_checked = !checked_.insert(&schema).second, is_sound = true;
+  num_reports_ += is_checked;
+  if (is_checked) return Status();
   for (const auto& [key, value] : schema.as_object()) {
     std::string_view meant = FindSchemaKeyword(key) == nullptr ? MisspeltKeyword(key) : "";
     if (meant.empty()) continue;
+    is_sound = false;
     Status status = LeaveOut(PointerTo(path, key.substr(0, 80)),
                              "it is no keyword; '" + std::string(meant) + "' may be meant");
     if (!status.ok()) {
@@ -73,6 +77,7 @@ Status SchemaReader::Check(const Json& schema, const std::string& path) {
     }
     MLC_RETURN_IF_ERROR(status);
   }
+  if (is_sound) sound_.insert(&schema);
   return Status();
 }
 
@@ -80,7 +85,7 @@ Status SchemaReader::Check(const Json& schema, const std::string& path) {
 Result<Term> SchemaReader::Direct(Term term) {
   for (size_t steps = 0; term.is_whole() && !term.negated && term.schema->is_object(); ++steps) {
     if (steps > kMaxWay)
-      return InvalidArgument((term.path.empty() ? "the schema" : term.path) +
+      return InvalidArgument((term.path.empty() ? "the schema" : term.path.text()) +
                              " refers to itself without end");
     const std::vector<std::string>& keys = Asserting(*term.schema);
     if (keys.size() != 1) return term;
@@ -111,11 +116,12 @@ Result<std::optional<Term>> SchemaReader::Target(const Term& term) {
       return std::optional<Term>();
     }
     if (!place.ok()) return InvalidArgument(where + " " + place.status().message());
-    known = targets_.emplace(term.schema, *place).first;
+    std::pair<const Json*, Path> target{place->schema, place->path};
+    known = targets_.emplace(term.schema, std::move(target)).first;
   }
   Term target;
-  target.schema = known->second.schema;
-  target.path = known->second.path;
+  target.schema = known->second.first;
+  target.path = known->second.second;
   target.negated = term.negated;
   target.is_hidden = term.is_hidden;
   return std::optional<Term>(std::move(target));
@@ -137,13 +143,13 @@ Status SchemaReader::Flatten(const Term& term, Flat* out) {
     if (schema.as_bool() == term.negated) out->is_never = true;
     return Status();
   }
-  std::string place = term.path.empty() ? "the schema" : term.path;
-  if (!schema.is_object()) return InvalidArgument(place + " must be an object or a boolean");
+  auto place = [&term] { return term.path.empty() ? "the schema" : term.path.text(); };
+  if (!schema.is_object()) return InvalidArgument(place() + " must be an object or a boolean");
   std::pair<const Json*, bool> here{&schema, term.negated};
   if (std::find(out->way.begin(), out->way.end(), here) != out->way.end()) {
-    return InvalidArgument(place + " refers to itself without end");
+    return InvalidArgument(place() + " refers to itself without end");
   }
-  if (out->way.size() >= kMaxWay) return InvalidArgument(place + " is nested too deeply");
+  if (out->way.size() >= kMaxWay) return InvalidArgument(place() + " is nested too deeply");
   MLC_RETURN_IF_ERROR(Check(schema, term.path));
   out->way.push_back(here);
   Status status = term.negated ? FlattenNegated(term, out) : FlattenWhole(term, out);
@@ -156,18 +162,17 @@ Status SchemaReader::FlattenWhole(const Term& term, Flat* out) {
   bool has_own = false;
   for (const std::string& key : Asserting(schema)) {
     const Json& value = *schema.Find(key);
-    std::string where = PointerTo(term.path, key);
     has_own = has_own || IsOwn(key);
     if (IsReference(key)) {
       MLC_ASSIGN_OR_RETURN(std::optional<Term> target, Target(term));
       if (target) MLC_RETURN_IF_ERROR(Flatten(*target, out));
     } else if (key == "allOf" || key == "anyOf" || key == "oneOf") {
-      MLC_RETURN_IF_ERROR(CheckSchemaList(value, where));
+      MLC_RETURN_IF_ERROR(CheckSchemaList(value, Path(term.path, key)));
       bool is_all = key == "allOf" || value.as_array().size() == 1;
       for (size_t i = 0; is_all && i < value.as_array().size(); ++i) {
         MLC_RETURN_IF_ERROR(Flatten(ItemTerm(term, key, i, false), out));
       }
-      if (!is_all) out->choices.push_back(NamedTerm(term, key.c_str(), "", term.path));
+      if (!is_all) out->choices.push_back(NamedTerm(term, key, "", term.path));
     } else if (key == "not") {
       MLC_RETURN_IF_ERROR(Flatten(SubTerm(term, value, key, true), out));
     } else if (key == "if") {
@@ -184,7 +189,7 @@ Status SchemaReader::FlattenWhole(const Term& term, Flat* out) {
 }
 
 // Those that are schemas: a choice each.
-Status SchemaReader::AddDependencies(const Json& schema, const std::string& path, Flat* out) {
+Status SchemaReader::AddDependencies(const Json& schema, const Path& path, Flat* out) {
   if (ReferenceOf(schema) != nullptr && references_.ref_stands_alone()) return Status();
   for (const char* key : {"dependentSchemas", "dependencies"}) {
     const Json* all = schema.Find(key);
@@ -194,7 +199,7 @@ Status SchemaReader::AddDependencies(const Json& schema, const std::string& path
       if (!value.is_object() && !value.is_bool()) continue;
       Term entry;
       entry.schema = all;
-      entry.path = PointerTo(path, key);
+      entry.path = Path(path, key);
       entry.part = "dependencies";
       entry.name = name;
       out->choices.push_back(std::move(entry));

@@ -83,7 +83,7 @@ struct SchemaReader::Members {
       const Json* named = name == nullptr ? nullptr : MapOf(object, "properties");
       if (named != nullptr && named->Find(*name) != nullptr) {
         terms.push_back(
-            WholeTerm(*named->Find(*name), PointerTo(PointerTo(object.path, "properties"), *name)));
+            WholeTerm(*named->Find(*name), Path(Path(object.path, "properties"), *name)));
         is_covered = true;
       }
       for (const Pattern& pattern : patterns) {
@@ -136,7 +136,7 @@ Status SchemaReader::GatherOthers(const Term& object, Members* members) {
   for (const char* key : {"additionalProperties", "unevaluatedProperties"}) {
     const Json* value = object.schema->Find(key);
     if (value == nullptr) continue;
-    Term term = WholeTerm(*value, PointerTo(object.path, key));
+    Term term = WholeTerm(*value, Path(object.path, key));
     bool is_unevaluated = key[0] == 'u';
     if (is_unevaluated && !object.sees_all && HasInPlace(*object.schema)) {
       MLC_RETURN_IF_ERROR(LeaveOut(term.path,
@@ -155,7 +155,7 @@ Status SchemaReader::GatherPatterns(const Term& object, Members* members) {
   const Json* patterns = MapOf(object, "patternProperties");
   for (size_t i = 0; patterns != nullptr && i < patterns->as_object().size(); ++i) {
     const auto& [text, value] = patterns->as_object()[i];
-    std::string path = PointerTo(PointerTo(object.path, "patternProperties"), text);
+    Path path(Path(object.path, "patternProperties"), text);
     Result<Automaton> names = Automaton::Matching(text);
     if (!names.ok()) {
       MLC_RETURN_IF_ERROR(LeaveOut(path, names.status().message()));

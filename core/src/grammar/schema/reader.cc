@@ -24,6 +24,7 @@ std::string NameOf(const std::string& path) { return path.empty() ? "the schema"
 }  // namespace
 
 Status SchemaReader::LeaveOut(const std::string& path, const std::string& why) {
+  ++num_reports_;
   if (strictness_ == Strictness::kStrict) {
     refusal_ = {path, why};
     return CannotEnforce(path, why);
@@ -40,74 +41,93 @@ void SchemaReader::SetLimits(int64_t nodes, int64_t parts) {
 Result<Schema> SchemaReader::Run() {
   SetLimits(kMaxNodes, kMaxParts);
   std::optional<WorkBudget> budget(std::in_place, kMaxWork);
-  MLC_ASSIGN_OR_RETURN(bool is_done, Round());
+  MLC_ASSIGN_OR_RETURN(const std::vector<Overlap> overlaps, Round());
+  if (overlaps.empty()) return std::move(out_);
   // What denies other branches makes a schema larger, in all ways to do so perhaps far larger.
-  SetLimits(2 * static_cast<int64_t>(out_.nodes.size()) + 500, 2 * parts_read_ + 2000);
-  for (int round = 1; !is_done && round < kMaxRounds && !WorkBudget::is_spent(); ++round) {
-    Result<bool> next = Round();
+  const int64_t num_nodes = static_cast<int64_t>(out_.nodes.size()), num_parts = parts_read_;
+  bool is_full = num_nodes >= kMaxNodes || num_parts >= kMaxParts;
+  bool is_whole = !WorkBudget::is_spent();
+  Schema with_overlaps = std::move(out_);
+  std::set<std::string> told = std::move(told_);
+  SetLimits(2 * num_nodes + 500, 2 * num_parts + 2000);
+  for (int round = 1; !is_full && round < kMaxRounds && !WorkBudget::is_spent(); ++round) {
+    Result<std::vector<Overlap>> next = Round();
     if (!next.ok() && most_ways_ == 1) break;
     if (!next.ok()) most_ways_ = 1;
-    if (!next.ok()) SetLimits(kMaxNodes, kMaxParts);
-    is_done = next.ok() && *next && !AllowMoreWays();
+    if (!next.ok()) SetLimits(4 * num_nodes + 4000, 4 * num_parts + 20'000);
+    bool is_done = next.ok() && next->empty() && !AllowMoreWays();
+    if (is_done) return std::move(out_);
   }
-  if (is_done) return std::move(out_);
   // Branches that still overlap cannot be separated.
-  overlaps_.clear();
-  overlap_paths_.clear();
   has_given_up_ = true;
-  most_ways_ = kAllWays;
-  SetLimits(kMaxNodes, kMaxParts);
-  budget.reset();
-  budget.emplace(kMaxWork);
-  MLC_RETURN_IF_ERROR(Round().status());
+  if (!is_whole) {
+    overlaps_.clear();
+    overlap_paths_.clear();
+    alternatives_.clear();
+    possible_.clear();
+    most_ways_ = kAllWays;
+    SetLimits(kMaxNodes, kMaxParts);
+    budget.reset();
+    budget.emplace(kMaxWork);
+    MLC_ASSIGN_OR_RETURN(const std::vector<Overlap> left, Round());
+    return GiveUpOverlaps(left);
+  }
+  out_ = std::move(with_overlaps);
+  told_ = std::move(told);
+  return GiveUpOverlaps(overlaps);
+}
+
+Result<Schema> SchemaReader::GiveUpOverlaps(const std::vector<Overlap>& overlaps) {
+  for (const Overlap& one : overlaps) {
+    MLC_RETURN_IF_ERROR(LeaveOut(
+        one.path, "a value may fit both branch " + std::to_string(one.first) + " and branch " +
+                      std::to_string(one.second) +
+                      "; tell them apart by a required property with constants, or write anyOf"));
+  }
   return std::move(out_);
 }
 
-// False if branches of a oneOf overlap and this was not known before.
-Result<bool> SchemaReader::Round() {
+// The overlaps that were not known before.
+Result<std::vector<SchemaReader::Overlap>> SchemaReader::Round() {
   out_ = Schema();
   nodes_.clear();
   checked_.clear();
-  alternatives_.clear();
-  possible_.clear();
+  ForgetChanged();
   told_.clear();
   given_up_.clear();
   one_ofs_.clear();
   cuts_.clear();
   any_node_ = SchemaNode::kNone;
   regex_cost_ = num_optional_ = parts_read_ = 0;
-  MLC_ASSIGN_OR_RETURN(out_.root, ReadOne(document_, ""));
-  bool is_done = true;
+  MLC_ASSIGN_OR_RETURN(out_.root, ReadOne(document_, Path()));
+  std::vector<Overlap> found;
   constexpr size_t kMaxBranches = 200;
   for (const OneOf& one_of : one_ofs_) {
     if (one_of.parts.size() > kMaxBranches) {
       MLC_RETURN_IF_ERROR(LeaveOut(one_of.path, "it has too many branches"));
       continue;
     }
+    const Json* branches = one_of.schema->Find("oneOf");
+    size_t before = found.size();
     for (size_t i = 0; i < one_of.parts.size(); ++i) {
       for (size_t j = i + 1; j < one_of.parts.size(); ++j) {
-        if (overlaps_.count({one_of.branches, i, j}) != 0) continue;
+        if (overlaps_.count({branches, i, j}) != 0) continue;
         if (AreDisjoint(out_, one_of.parts[i], one_of.parts[j])) continue;
         if (has_given_up_ && WorkBudget::is_spent()) {
           MLC_RETURN_IF_ERROR(LeaveOut(one_of.path, WorkBudget::Error().message()));
           continue;
         }
-        if (has_given_up_) {
-          MLC_RETURN_IF_ERROR(LeaveOut(
-              one_of.path, "a value may fit both branch " + std::to_string(i) + " and branch " +
-                               std::to_string(j) +
-                               "; tell them apart by a required property with constants, or "
-                               "write anyOf"));
-          continue;
-        }
-        overlap_paths_.insert(one_of.path);
-        overlaps_.insert({one_of.branches, i, j});
-        overlaps_.insert({one_of.branches, j, i});
-        is_done = false;
+        found.push_back({one_of.path, i, j});
+        if (has_given_up_) continue;
+        overlaps_.insert({branches, i, j});
+        overlaps_.insert({branches, j, i});
       }
     }
+    if (found.size() == before) continue;
+    overlap_paths_.insert(one_of.path);
+    changed_.insert(std::string(reinterpret_cast<const char*>(&one_of.schema), sizeof(Json*)));
   }
-  return is_done;
+  return found;
 }
 
 int SchemaReader::Add(SchemaNode node) {
@@ -124,40 +144,36 @@ int SchemaReader::AnyNode() {
   return any_node_;
 }
 
-Result<int> SchemaReader::ReadOne(const Json& schema, const std::string& path) {
-  return Read({WholeTerm(schema, path)});
+Result<int> SchemaReader::ReadOne(const Json& schema, Path path) {
+  return Read({WholeTerm(schema, std::move(path))});
 }
 
 Result<int> SchemaReader::Read(Terms terms) {
-  Key key;
   for (Term& term : terms) {
     MLC_ASSIGN_OR_RETURN(term, Direct(std::move(term)));
-    key.emplace_back(term.schema, term.part, term.negated, term.name, term.is_option, term.sees_all,
-                     term.is_hidden);
   }
-  std::sort(key.begin(), key.end());
-  key.erase(std::unique(key.begin(), key.end()), key.end());
+  std::string key = SetKeyOf(terms);
   auto found = nodes_.find(key);
   if (found != nodes_.end()) return found->second;
-  const std::string path = NameOf(terms.empty() ? "" : terms[0].path);
+  auto path = [&terms] { return NameOf(terms.empty() ? Path() : terms[0].path); };
   bool is_large = static_cast<int64_t>(out_.nodes.size()) >= most_nodes_;
   bool is_last = most_nodes_ == kMaxNodes && overlaps_.empty();
   bool may_leave_out = strictness_ == Strictness::kLenient && is_last;
   if (may_leave_out && (is_large || depth_ >= kMaxNesting || parts_read_ >= most_parts_)) {
-    MLC_RETURN_IF_ERROR(LeaveOut(path, "the schema is too large, or nested too deeply"));
+    MLC_RETURN_IF_ERROR(LeaveOut(path(), "the schema is too large, or nested too deeply"));
     return AnyNode();
   }
   if (is_large || !WorkBudget::SpendParts(1)) {
-    return InvalidArgument(path + " makes the schema too large: over " +
+    return InvalidArgument(path() + " makes the schema too large: over " +
                            std::to_string(most_nodes_) + " parts");
   }
   if (depth_ >= kMaxNesting) {
-    return InvalidArgument(path + " is nested over " + std::to_string(kMaxNesting) +
+    return InvalidArgument(path() + " is nested over " + std::to_string(kMaxNesting) +
                            " levels deep");
   }
   parts_read_ += static_cast<int64_t>(terms.size());
   if (parts_read_ > most_parts_) {
-    return InvalidArgument(path + " makes the schema too large: its parts are joined over " +
+    return InvalidArgument(path() + " makes the schema too large: its parts are joined over " +
                            std::to_string(most_parts_) + " times");
   }
   int node = Add(SchemaNode());
@@ -198,12 +214,12 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
     // No other member can be there.
     if (std::any_of(flat.own.begin(), flat.own.end(), IsClosed)) return Status();
     Flat none;
-    MLC_RETURN_IF_ERROR(GiveUp(choice, PointerTo(choice.path, choice.part), &none));
+    MLC_RETURN_IF_ERROR(GiveUp(choice, Path(choice.path, choice.part), &none));
     if (none.given_up) given_up_.emplace(node, *none.given_up);
     if (none.is_never) return Status();
     alternatives.push_back({});
   }
-  std::string where = PointerTo(choice.path, choice.part == "contrary" ? "not" : choice.part);
+  Path where(choice.path, choice.part == "contrary" ? "not" : choice.part);
   if (alternatives.size() > kMaxAlternatives)
     return CannotEnforce(where, "it has too many branches");
   SchemaNode choices;
@@ -212,7 +228,7 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
   bool is_one_of = choice.part == "oneOf" && !choice.negated;
   bool is_part = choice.negated && KeepEasy(choice, alternatives, &possible);
   if (is_part) {
-    cuts_[node] = {choice.schema, choice.part};
+    cuts_[node] = {choice.schema, std::string(choice.part)};
     out_.given_up.push_back({node, {where, "it is denied in too many ways"}});
   }
   for (size_t i = 0; i < alternatives.size(); ++i) {
@@ -237,7 +253,7 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
     if (given_up != given_up_.end()) out_.given_up.push_back({node, given_up->second});
   }
   if (is_one_of) {
-    one_ofs_.push_back({choices.parts, choice.schema->Find("oneOf"), where});
+    one_ofs_.push_back({choices.parts, choice.schema, where});
   }
   out_.nodes[static_cast<size_t>(node)] = std::move(choices);
   bool is_whole = out_.given_up.empty() || out_.given_up.back().node != node;

@@ -38,18 +38,24 @@ class SchemaReader {
     std::optional<SchemaWarning> given_up;          // why some values are not written
     std::vector<std::pair<const Json*, bool>> way;  // the schemas that lead here
   };
+  // Branches of a oneOf that overlap.
+  struct Overlap {
+    std::string path;  // of the oneOf
+    size_t first, second;
+  };
 
   // ---- reader.cc
   // The node of values that fit all terms. Equal terms share one node, so that cycles end.
   Result<int> Read(Terms terms);
-  Result<int> ReadOne(const Json& schema, const std::string& path);
+  Result<int> ReadOne(const Json& schema, Path path);
   Status Fill(int node, const Terms& terms);
   Status FillChoice(int node, Flat flat);
   Status FillPlain(int node, const Terms& own);
   Result<SchemaNode> ReadType(const char* type, const Facts& facts);
   Status AddOutline(int node, const Terms& own);
   void SetLimits(int64_t nodes, int64_t parts);
-  Result<bool> Round();
+  Result<std::vector<Overlap>> Round();
+  Result<Schema> GiveUpOverlaps(const std::vector<Overlap>& overlaps);
   // Reports what cannot be enforced: an error when strict; else it is left out with a warning.
   Status LeaveOut(const std::string& path, const std::string& why);
   int Add(SchemaNode node);
@@ -58,11 +64,11 @@ class SchemaReader {
   // ---- flatten.cc
   Status Flatten(const Term& term, Flat* out);
   Status FlattenWhole(const Term& term, Flat* out);
-  Status AddDependencies(const Json& schema, const std::string& path, Flat* out);
+  Status AddDependencies(const Json& schema, const Path& path, Flat* out);
   Result<std::vector<Terms>> Alternatives(const Term& choice) const;
   Result<std::optional<Term>> Target(const Term& term);
   Result<Term> Direct(Term term);
-  Status Check(const Json& schema, const std::string& path);
+  Status Check(const Json& schema, const Path& path);
   // Remembered, as are the targets of references and what contradicts: each is asked for often.
   const std::vector<std::string>& Asserting(const Json& schema) const;
 
@@ -71,6 +77,7 @@ class SchemaReader {
   std::vector<bool> PossibleOf(const Term& choice, const std::vector<Terms>& alternatives,
                                const Flat& flat);
   Result<const std::vector<Terms>*> KnownAlternatives(const Term& choice);
+  void ForgetChanged();
   Result<bool> Try(const std::function<Status()>& read);
   static Result<bool> Do(const std::function<Status()>& read);
   bool KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
@@ -86,7 +93,7 @@ class SchemaReader {
   Status FlattenNegated(const Term& term, Flat* out);
   Status FlattenNegatedPart(const Term& term, Flat* out);
   Result<std::vector<Terms>> NegatedAlternatives(const Term& choice) const;
-  Status GiveUp(const Term& term, const std::string& where, Flat* out);
+  Status GiveUp(const Term& term, const Path& where, Flat* out);
   static std::vector<Terms> OtherMembers(const Term& choice, const Terms& own);
 
   // ---- read_values.cc
@@ -134,22 +141,27 @@ class SchemaReader {
   Strictness strictness_;
   bool remembers_;
   Schema out_;
-  using Key =
-      std::vector<std::tuple<const Json*, std::string, bool, std::string, bool, bool, bool>>;
-  std::map<Key, int> nodes_;
-  std::unordered_set<const Json*> checked_;
+  std::unordered_map<std::string, int> nodes_;  // by SetKeyOf
+  std::unordered_set<const Json*> checked_;     // in this round
+  std::unordered_set<const Json*> sound_;       // without a misspelt keyword
   mutable std::unordered_map<const Json*, std::vector<std::string>> asserting_;
-  std::unordered_map<const Json*, References::Place> targets_;
+  std::unordered_map<const Json*, std::pair<const Json*, Path>> targets_;
   std::unordered_map<std::string, bool> contradict_;
-  // Of the round, as they depend on what overlaps.
+  // By AddKey of the choice, and what holds beside it.
   std::unordered_map<std::string, std::vector<Terms>> alternatives_;
-  std::unordered_map<std::string, std::vector<bool>> possible_;
+  struct Possible {
+    std::vector<bool> branches;
+    bool is_of_round;  // something was left out meanwhile, which each round reports
+  };
+  std::unordered_map<std::string, Possible> possible_;
+  std::set<std::string> changed_;          // keys of schemas with a oneOf of which branches overlap
+  int64_t num_reports_ = 0;                // of what is left out, repeated ones too
   std::optional<SchemaWarning> refusal_;   // the keyword that has no grammar, after such an error
   std::map<int, SchemaWarning> given_up_;  // nodes of kind kNever, and why
   std::set<std::string> told_;             // warnings already reported
   struct OneOf {
     std::vector<int> parts;
-    const Json* branches;
+    const Json* schema;
     std::string path;
   };
   std::vector<OneOf> one_ofs_;

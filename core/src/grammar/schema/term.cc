@@ -1,6 +1,8 @@
 #include "grammar/schema/term.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace mlc {
 namespace {
@@ -9,7 +11,27 @@ constexpr const char* kReferences[] = {"$ref", "$dynamicRef", "$recursiveRef"};
 
 }  // namespace
 
-bool IsReference(const std::string& key) {
+struct Path::Step {
+  Path place;
+  std::string member;
+  mutable std::string text;
+};
+
+Path::Path(std::string text) {
+  if (!text.empty()) step_ = std::make_shared<Step>(Step{Path(), "", std::move(text)});
+}
+
+Path::Path(const Path& place, std::string_view member)
+    : step_(std::make_shared<Step>(Step{place, std::string(member), ""})) {}
+
+const std::string& Path::text() const {
+  static const std::string* const document = new std::string;
+  if (step_ == nullptr) return *document;
+  if (step_->text.empty()) step_->text = PointerTo(step_->place, step_->member);
+  return step_->text;
+}
+
+bool IsReference(std::string_view key) {
   return std::find(std::begin(kReferences), std::end(kReferences), key) != std::end(kReferences);
 }
 
@@ -20,10 +42,10 @@ const char* ReferenceOf(const Json& schema) {
   return nullptr;
 }
 
-Term WholeTerm(const Json& schema, const std::string& path) {
+Term WholeTerm(const Json& schema, Path path) {
   Term term;
   term.schema = &schema;
-  term.path = path;
+  term.path = std::move(path);
   return term;
 }
 
@@ -42,29 +64,58 @@ bool IsClosed(const Term& term) {
   return is_closed && !term.negated && term.schema->Find("patternProperties") == nullptr;
 }
 
-Term SubTerm(const Term& term, const Json& schema, const std::string& key, bool negated) {
+Term SubTerm(const Term& term, const Json& schema, std::string_view key, bool negated) {
   Term sub;
   sub.schema = &schema;
-  sub.path = PointerTo(term.path, key);
+  sub.path = Path(term.path, key);
   sub.negated = negated;
   sub.is_hidden = term.is_hidden || negated;
   return sub;
 }
 
-Term ItemTerm(const Term& term, const std::string& key, size_t index, bool negated) {
+Term ItemTerm(const Term& term, std::string_view key, size_t index, bool negated) {
   const Json& list = *term.schema->Find(key);
   Term sub = SubTerm(term, list.as_array()[index], key, negated);
-  sub.path = PointerTo(sub.path, std::to_string(index));
+  sub.path = Path(sub.path, std::to_string(index));
   return sub;
 }
 
-Term NamedTerm(const Term& term, const char* part, std::string name, const std::string& path) {
+Term NamedTerm(const Term& term, std::string_view part, std::string_view name, Path path) {
   Term named = term;
   named.part = part;
-  named.name = std::move(name);
-  named.path = path;
+  named.name = name;
+  named.path = std::move(path);
   named.sees_all = false;
   return named;
+}
+
+void AddKey(const Term& term, std::string* key) {
+  auto add = [key](const auto& plain) {
+    key->append(reinterpret_cast<const char*>(&plain), sizeof(plain));
+  };
+  add(term.schema);
+  add(static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
+                        (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0)));
+  for (std::string_view text : {term.part, term.name}) {
+    add(static_cast<uint32_t>(text.size()));
+    *key += text;
+  }
+}
+
+std::string SetKeyOf(const std::vector<Term>& terms) {
+  auto rank = [](const Term* term) {
+    return std::make_tuple(term->schema, term->part, term->negated, term->name, term->is_option,
+                           term->sees_all, term->is_hidden);
+  };
+  std::vector<const Term*> sorted;
+  for (const Term& term : terms) sorted.push_back(&term);
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const Term* a, const Term* b) { return rank(a) < rank(b); });
+  std::string key;
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (i == 0 || rank(sorted[i - 1]) != rank(sorted[i])) AddKey(*sorted[i], &key);
+  }
+  return key;
 }
 
 Status CheckSchemaList(const Json& list, const std::string& path) {

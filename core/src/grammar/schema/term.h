@@ -2,13 +2,34 @@
 #ifndef MLC_GRAMMAR_SCHEMA_TERM_H_
 #define MLC_GRAMMAR_SCHEMA_TERM_H_
 
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
 
 namespace mlc {
 
+// A JSON pointer. Copies share its text, which is made when it is first asked for. For one thread.
+class Path {
+ public:
+  Path() = default;
+  Path(std::string text);  // NOLINT: implicit on purpose
+  // Of a member of that place.
+  Path(const Path& place, std::string_view member);
+
+  bool empty() const { return step_ == nullptr; }
+  const std::string& text() const;
+  operator const std::string&() const { return text(); }  // NOLINT: implicit on purpose
+
+ private:
+  struct Step;
+  std::shared_ptr<const Step> step_;  // null: the document
+};
+
+// Terms are copied often: all texts in them belong to the document, or are shared.
 struct Term {
   // Besides the names of keywords:
   static constexpr const char* kWhole = "";
@@ -20,10 +41,10 @@ struct Term {
                                                         // breaks `schema`
 
   const Json* schema;
-  std::string path;  // the schema's JSON pointer
-  std::string part = kWhole;
+  Path path;  // the schema's JSON pointer
+  std::string_view part = kWhole;
   bool negated = false;
-  std::string name;        // for kAbsent, kPresent, kMember, and entries of dependencies
+  std::string_view name;   // for kAbsent, kPresent, kMember, and entries of dependencies
   bool is_option = false;  // one of several ways: it may be given up
   bool is_hidden = false;  // below a `not`, or a denied `if`: nothing counts as evaluated there
   bool sees_all = false;   // all schemas for this value are this schema or inside it
@@ -31,16 +52,21 @@ struct Term {
   bool is_whole() const { return part.empty(); }
 };
 
-Term WholeTerm(const Json& schema, const std::string& path);
+Term WholeTerm(const Json& schema, Path path);
 // A schema inside the term's schema: the value of keyword `key`, or item `index` of that value.
-Term SubTerm(const Term& term, const Json& schema, const std::string& key, bool negated);
-Term ItemTerm(const Term& term, const std::string& key, size_t index, bool negated);
+Term SubTerm(const Term& term, const Json& schema, std::string_view key, bool negated);
+Term ItemTerm(const Term& term, std::string_view key, size_t index, bool negated);
 // A part of the term's schema.
-Term NamedTerm(const Term& term, const char* part, std::string name, const std::string& path);
+Term NamedTerm(const Term& term, std::string_view part, std::string_view name, Path path);
+
+// Appends what two terms share only if they mean the same. It begins with the bytes of `schema`.
+void AddKey(const Term& term, std::string* key);
+// The same of a list, in any order.
+std::string SetKeyOf(const std::vector<Term>& terms);
 
 // The keyword by which a schema refers to another one; null if there is none.
 const char* ReferenceOf(const Json& schema);
-bool IsReference(const std::string& key);
+bool IsReference(std::string_view key);
 // kInvalidArgument unless `list` is a list with at least one schema.
 Status CheckSchemaList(const Json& list, const std::string& path);
 // Whether the schema contains other schemas for the same value.
