@@ -45,14 +45,10 @@ class AutomatonWriter {
     return targets;
   }
 
-  // How a character of the set is written; "" where none can be.
-  std::string Written(const CodePointRanges& set) const {
+  // Characters of the set that are written as they are.
+  CodePointRanges Plain(const CodePointRanges& set) const {
     static const CodePointRanges encodable = {{1, 0xD7FF}, {0xE000, 0x10FFFF}};
-    CodePointRanges plain = IntersectRanges(set, in_string() ? JsonStringRanges() : encodable);
-    std::string out = plain.empty() ? "" : EbnfClass(plain);
-    std::string escapes = in_string() ? EbnfEscapes(set) : "";
-    if (out.empty() || escapes.empty()) return out + escapes;
-    return "(" + out + " | " + escapes + ")";
+    return IntersectRanges(set, in_string() ? JsonStringRanges() : encodable);
   }
 
   // States from which a text can end.
@@ -62,7 +58,8 @@ class AutomatonWriter {
     std::vector<size_t> left;
     for (size_t i = 0; i < states_.size(); ++i) {
       for (const auto& [target, set] : Targets(i)) {
-        if (!Written(set).empty()) back[static_cast<size_t>(target)].push_back(i);
+        bool is_written = !Plain(set).empty() || (in_string() && !EbnfEscapes(set).empty());
+        if (is_written) back[static_cast<size_t>(target)].push_back(i);
       }
       if (states_[i].accepts) left.push_back(i);
       live_[i] = states_[i].accepts;
@@ -84,13 +81,8 @@ class AutomatonWriter {
     for (const auto& [target, set] : Targets(index)) {
       size_t next = static_cast<size_t>(target);
       if (!live_[next]) continue;
-      CodePointRanges plain = IntersectRanges(set, JsonStringRanges());
-      if (!in_string()) {
-        std::string written = Written(set);
-        if (!written.empty()) add(written + " " + Name(next));
-        continue;
-      }
-      std::string escapes = EbnfEscapes(set);
+      CodePointRanges plain = Plain(set);
+      std::string escapes = in_string() ? EbnfEscapes(set) : "";
       if (!plain.empty()) add(EbnfClass(plain) + " " + Name(next));
       if (!escapes.empty()) add(escapes + " " + Name(next));
     }

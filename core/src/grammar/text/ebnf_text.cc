@@ -1,6 +1,6 @@
 #include "grammar/text/ebnf_text.h"
 
-#include <cstdio>
+#include <algorithm>
 
 #include "base/utf8.h"
 
@@ -13,10 +13,11 @@ void AppendEscaped(char32_t c, std::string* out) {
     out->push_back(static_cast<char>(c));
     return;
   }
-  char buffer[16];
-  std::snprintf(buffer, sizeof(buffer), c <= 0xFFFF ? "\\u%04X" : "\\U%08X",
-                static_cast<unsigned>(c));
-  *out += buffer;
+  bool is_short = c <= 0xFFFF;
+  out->append(is_short ? "\\u" : "\\U");
+  for (int shift = is_short ? 12 : 28; shift >= 0; shift -= 4) {
+    out->push_back("0123456789ABCDEF"[(c >> shift) & 0xF]);
+  }
 }
 
 }  // namespace
@@ -49,7 +50,8 @@ std::string EbnfEscapes(const CodePointRanges& set) {
       {'"', '"'}, {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'}, {'\r', 'r'}, {'\t', 't'}};
   CodePointRanges letters;
   for (const auto& [c, letter] : kEscapes) {
-    if (!IntersectRanges(set, {{c, c}}).empty()) letters.emplace_back(letter, letter);
+    auto holds = [c = c](const auto& range) { return range.first <= c && c <= range.second; };
+    if (std::any_of(set.begin(), set.end(), holds)) letters.emplace_back(letter, letter);
   }
   if (letters.empty()) return "";
   NormalizeRanges(&letters);
