@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kOldAfter = 1000;  // in measurements
 constexpr double kNewest = 0.2;      // the least weight of a new measurement in the mean
 constexpr double kForget = 0.999;    // factor of the ledger for each step
-constexpr double kMayLoseShare = 0.05, kMayLose = 0.1;
+constexpr double kMayLoseShare = 0.02, kMayLose = 0.03;
 constexpr double kFirstGuess = 0.6;   // the probability when nothing is known
 constexpr double kGuessWeight = 2;    // weight of kFirstGuess, in drafts
 constexpr double kRecentDrafts = 20;  // how many drafts a record remembers

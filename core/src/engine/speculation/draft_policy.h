@@ -3,7 +3,7 @@
 //
 // Drafts pay when their rows cost little compared with the tokens that they probably yield. An
 // unknown value is estimated in favour of drafting; then it is tried and measured. A ledger of the
-// lost time limits the cost of trying to a twentieth of the recent time plus a tenth of a second.
+// lost time limits the cost of trying to 2 % of the recent time plus 30 ms.
 #ifndef MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
 #define MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
 
