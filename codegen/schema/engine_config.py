@@ -151,6 +151,27 @@ class EngineConfig(Model):
         "How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1.",
         ge=-1,
     )
+    prefix_cache_dir: str | None = field(
+        None,
+        "A folder in which the prefix cache is kept in files too, so that it is there after a "
+        "restart; processes may share it. Its files tell what the prompts were. Without effect for "
+        "models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; "
+        "refused in browsers. Absent: none.",
+    )
+    prefix_cache_dir_bytes: int | None = field(
+        None,
+        "The most that these files may take; the ones that were not used for the longest time go "
+        "first. Absent: 8 GiB.",
+        unit="bytes",
+        ge=1,
+    )
+    prefix_cache_dir_days: int | None = field(
+        None,
+        "After how many days without use a file is removed. Absent: 30.",
+        unit="days",
+        ge=1,
+        le=36500,
+    )
     speculative_mode: SpeculativeMode | None = field(
         None, "How tokens are drafted ahead. Absent: `disable`."
     )

@@ -153,6 +153,12 @@ class EngineMetrics(Model):
     num_preemptions: int | None = field(
         None, "How often a sequence had to give back its pages and begin again.", ge=0
     )
+    restored_tokens_sum: int | None = field(
+        None, "What the prefix cache got from files of `prefix_cache_dir`.", unit="tokens", ge=0
+    )
+    written_blocks_sum: int | None = field(
+        None, "The files that were written to `prefix_cache_dir`.", unit="files", ge=0
+    )
     device_read_bytes_sum: int | None = field(
         None, "What came back from the device: tokens, or rows of logits.", unit="bytes", ge=0
     )

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 26fd479855612250
+# Schema hash: 1553412de9d47e21
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -139,7 +139,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "26fd479855612250"
+SCHEMA_HASH = "1553412de9d47e21"
 
 
 class _Model(BaseModel):
@@ -1291,6 +1291,23 @@ class EngineConfigParam(TypedDict, total=False):
     at least -1.
     """
 
+    prefix_cache_dir: str | None
+    """A folder in which the prefix cache is kept in files too, so that it is there after a
+    restart; processes may share it. Its files tell what the prompts were. Without effect for
+    models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused
+    in browsers. Absent: none.
+    """
+
+    prefix_cache_dir_bytes: int | None
+    """The most that these files may take; the ones that were not used for the longest time go
+    first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
+    """
+
+    prefix_cache_dir_days: int | None
+    """After how many days without use a file is removed. Absent: 30. Range: at least 1 and at
+    most 36500. Unit: days.
+    """
+
     speculative_mode: SpeculativeMode | None
     """How tokens are drafted ahead. Absent: `disable`."""
 
@@ -1418,6 +1435,23 @@ class EngineConfig(_Config):
     prefix_cache_max_num_recycling_seqs: int | None = None
     """How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range:
     at least -1.
+    """
+
+    prefix_cache_dir: str | None = None
+    """A folder in which the prefix cache is kept in files too, so that it is there after a
+    restart; processes may share it. Its files tell what the prompts were. Without effect for
+    models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused
+    in browsers. Absent: none.
+    """
+
+    prefix_cache_dir_bytes: int | None = None
+    """The most that these files may take; the ones that were not used for the longest time go
+    first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
+    """
+
+    prefix_cache_dir_days: int | None = None
+    """After how many days without use a file is removed. Absent: 30. Range: at least 1 and at
+    most 36500. Unit: days.
     """
 
     speculative_mode: SpeculativeMode | None = None
@@ -2253,6 +2287,14 @@ class EngineMetrics(_Model):
 
     num_preemptions: int | None = None
     """How often a sequence had to give back its pages and begin again. Range: at least 0."""
+
+    restored_tokens_sum: int | None = None
+    """What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit:
+    tokens.
+    """
+
+    written_blocks_sum: int | None = None
+    """The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files."""
 
     device_read_bytes_sum: int | None = None
     """What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes."""

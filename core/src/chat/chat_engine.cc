@@ -151,6 +151,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   loaded->name = std::move(name);
   loaded->loop =
       std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });
+  if (!options.prefix_folder.path.empty()) loaded->loop->KeepPrefixes(options.prefix_folder);
   return loaded;
 }
 

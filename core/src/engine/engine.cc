@@ -119,8 +119,9 @@ void Engine::ClearPrefixCache() {
   speculator_->Clear();
 }
 
-void Engine::Retire(const Sequence& sequence) {
+void Engine::Retire(const Sequence& sequence, bool ends) {
   cache_.Retire(sequence.id, sequence.tokens(), sequence.num_computed);
+  if (on_retire_) on_retire_(sequence, ends);
 }
 
 void Engine::PreemptLast() {

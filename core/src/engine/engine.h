@@ -7,6 +7,7 @@
 #ifndef MLC_ENGINE_ENGINE_H_
 #define MLC_ENGINE_ENGINE_H_
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "engine/commit.h"
 #include "engine/device_choice.h"
+#include "engine/kept/block_files.h"
 #include "engine/lifecycle.h"
 #include "engine/mask_filler.h"
 #include "engine/metrics.h"
@@ -49,6 +51,7 @@ struct EngineOptions {
   // and a core is free; 0: always.
   double masks_ahead_from_s = 50e-6;
   bool has_idle_core = false;  // the kernels on the CPU leave a core free
+  PrefixFolder prefix_folder;  // of the loop: EngineLoop::KeepPrefixes
 };
 
 // The number of recurrent-state slots that the engine allocates for a model with recurrent layers:
@@ -71,9 +74,10 @@ class Engine {
   // Whether the request can run at all: its prompt must fit the context. Thread-safe.
   Status Check(const Request& request) const;
   // Adds the request to the queue. Returns kResourceExhausted when the queue is full. A grammar
-  // that is not prepared is prepared in this call. With `may_wait` the request is held until
-  // Release instead.
-  Status Add(Request request, bool may_wait = false);
+  // that is not prepared is prepared in this call. With `hold` the request waits for Release, and
+  // nothing is prepared.
+  Status Add(Request request, bool hold = false);
+  bool Holds(RequestId id) const;
   // Lets a held request run if its grammar is ready. If the grammar has an error, the request ends
   // with it. Ids that are not held are ignored.
   void Release(RequestId id);
@@ -117,6 +121,25 @@ class Engine {
   int NumHeld(uint64_t adapter, const Prompt& prompt);
   Result<std::shared_ptr<KVState>> CopyState(uint64_t adapter, const Prompt& prompt);
   Result<int> AdoptState(const KVFile& file);
+  // For prefixes that are kept in files (kept/), in kept_blocks.cc. `ids`: those of a prompt, and
+  // perhaps of its answer.
+  bool keeps_prefixes() const { return cache_.options().keep_prefixes; }
+  Result<std::vector<int32_t>> PromptIdsOf(const Prompt& prompt) {
+    return PromptIds(prompt, &names_);
+  }
+  int NumHeldIds(uint64_t adapter, const std::vector<int32_t>& ids) const;
+  // A copy of the pages of tokens begin .. end, where `begin` is the first token of a page. Null if
+  // the prefix cache does not hold them, or there is no memory.
+  Result<std::unique_ptr<char[]>> CopyBlock(uint64_t adapter, const std::vector<int32_t>& ids,
+                                            int begin, int end) const;
+  // Puts such a copy into the prefix cache, behind what it holds of the tokens before. False if it
+  // does not hold them or there are too few pages.
+  bool AdoptBlock(uint64_t adapter, const std::vector<int32_t>& ids, int begin, int end,
+                  const char* pages);
+  void CountKept(int restored_tokens, int written_blocks);
+  // Called when a sequence has given its pages to the prefix cache. `ends`: it does not go on.
+  using RetireHook = std::function<void(const Sequence& sequence, bool ends)>;
+  void OnRetire(RetireHook hook) { on_retire_ = std::move(hook); }
   const Trace* trace() const { return trace_.get(); }  // nullptr unless it is enabled
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
@@ -136,7 +159,7 @@ class Engine {
   // Adds a sequence without pages to the list where it belongs.
   void Enqueue(std::shared_ptr<Sequence> sequence);
   // Gives a sequence's pages back. The prefix cache keeps what it computed.
-  void Retire(const Sequence& sequence);
+  void Retire(const Sequence& sequence, bool ends = true);
   // Does the same for a sequence that continues later.
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
@@ -181,6 +204,7 @@ class Engine {
   MaskFiller mask_filler_;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Speculator> speculator_;
+  RetireHook on_retire_;
 };
 
 }  // namespace mlc

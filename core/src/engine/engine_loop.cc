@@ -19,15 +19,32 @@ bool EngineLoop::Submit(Request request, EventSink sink) {
         refused.id = request.id;
         std::optional<Grammar> grammar = request.grammar;
         bool is_ready = !grammar || grammar->ready();
+        auto reading = kept_ != nullptr ? kept_->Find(request) : nullptr;
         sinks_.emplace(request.id, std::move(shared));
-        refused.status = engine->Add(std::move(request), /*may_wait=*/!is_ready);
-        if (refused.status.ok())
-          return is_ready ? void() : Compile(refused.id, std::move(*grammar));
+        RequestId id = request.id;
+        refused.status = engine->Add(std::move(request), /*hold=*/!is_ready || reading != nullptr);
+        if (refused.status.ok() && reading != nullptr) {
+          return kept_->Read(reading, id, [this, id, grammar] { GoOn(id, grammar); });
+        }
+        if (refused.status.ok()) return GoOn(id, grammar);
         refused.finished = true;
         std::vector<RequestEvent> events;
         events.push_back(std::move(refused));
         Deliver(std::move(events));
       });
+}
+
+void EngineLoop::GoOn(RequestId id, const std::optional<Grammar>& grammar) {
+  if (!engine_->Holds(id)) return;  // it runs already, or has ended
+  bool is_ready = !grammar || grammar->ready();
+  is_ready ? engine_->Release(id) : Compile(id, *grammar);
+}
+
+void EngineLoop::KeepPrefixes(PrefixFolder folder) {
+  Do([this, folder = std::move(folder)](Engine* engine) {
+    if (!KeptPrefixes::Suits(*engine)) return;
+    kept_ = std::make_unique<KeptPrefixes>(this, engine, folder);
+  });
 }
 
 std::function<void()> EngineLoop::CompileTask(RequestId id, Grammar grammar) {
@@ -98,11 +115,11 @@ void EngineLoop::RunOnce(std::vector<Command> commands, bool stopping, bool paus
   for (Command& command : commands) command(engine_.get());
   if (stopping)
     engine_->AbortAll(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded));
-  if (paused) {
-    engine_->EndOverdue();
-  } else if (engine_->has_work()) {
+  if (!paused && engine_->has_work()) {
     engine_->Step();
     has_stepped_ = true;
+  } else {
+    engine_->EndOverdue();  // also of requests that are held
   }
   // before the events: a caller that sees the end of a request must find it counted
   PublishMetrics();

@@ -17,6 +17,7 @@
 
 #include "base/queue.h"
 #include "engine/engine.h"
+#include "engine/kept/kept_prefixes.h"
 
 namespace mlc {
 
@@ -59,6 +60,9 @@ class EngineLoop {
   void WithPrompt(Request request, Continuation then);
   // Runs `work` on a thread for files, in order. Call it on the compute thread.
   void DoFileWork(std::function<void()> work);
+  // Keeps the prefix cache in files too (kept/), if the model's can be kept. Call it before the
+  // first request.
+  void KeepPrefixes(PrefixFolder folder);
   void Pause(bool paused);
   Metrics metrics();
   // Frees the pages that only the prefix cache holds, and returns free memory to the system.
@@ -83,6 +87,8 @@ class EngineLoop {
   // Compiles the grammar of a held request on a compile thread, then releases the request. Stops
   // when the request has ended before that.
   void Compile(RequestId id, Grammar grammar);
+  // What a held request still waits for: its grammar, or nothing.
+  void GoOn(RequestId id, const std::optional<Grammar>& grammar);
   std::function<void()> CompileTask(RequestId id, Grammar grammar);
   void PublishMetrics();
   void TrimWhenIdle();
@@ -91,6 +97,7 @@ class EngineLoop {
   bool Continue(const RequestEvent& event);
 
   std::unique_ptr<Engine> engine_;  // only the compute thread uses it, except for its const limits
+  std::unique_ptr<KeptPrefixes> kept_;  // null: not kept; used by the compute thread only
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -100,6 +100,7 @@ void EngineLoop::ComputeLoop(const std::function<void()>& on_start) {
     }
     RunOnce(std::move(commands), stopping, paused);
   }
+  if (kept_ != nullptr) kept_->Finish();
 }
 
 void EngineLoop::WaitForWork(std::unique_lock<std::mutex>* lock) {

@@ -19,10 +19,9 @@ std::shared_ptr<Sequence> Engine::NewSequence(std::shared_ptr<RequestState> requ
   return std::make_shared<Sequence>(next_sequence_++, choice, std::move(request), tokenizer_.get());
 }
 
-Status Engine::Add(Request request, bool may_wait) {
+Status Engine::Add(Request request, bool hold) {
   MLC_RETURN_IF_ERROR(Check(request));
-  bool is_held = request.grammar && !request.grammar->ready() && may_wait;
-  if (request.grammar && !is_held) MLC_RETURN_IF_ERROR(request.grammar->Prepare());
+  if (request.grammar && !hold) MLC_RETURN_IF_ERROR(request.grammar->Prepare());
   if (num_queued_ >= max_queued_requests_) {
     return ResourceExhausted("the queue is full: " + std::to_string(max_queued_requests_) +
                              " requests are waiting; try again later")
@@ -36,15 +35,21 @@ Status Engine::Add(Request request, bool may_wait) {
   requests_.emplace(id, state);
   if (auto deadline = state->request.deadline()) deadlines_.emplace(*deadline, id);
   ++num_queued_;
-  state->held = is_held;
-  if (!is_held) Enqueue(NewSequence(state, 0));
+  state->held = hold;
+  if (!hold) Enqueue(NewSequence(state, 0));
   return Status();
+}
+
+bool Engine::Holds(RequestId id) const {
+  auto found = requests_.find(id);
+  return found != requests_.end() && found->second->held;
 }
 
 void Engine::Release(RequestId id) {
   auto found = requests_.find(id);
   if (found == requests_.end() || !std::exchange(found->second->held, false)) return;
-  Status status = found->second->request.grammar->Prepare();
+  const std::optional<Grammar>& grammar = found->second->request.grammar;
+  Status status = grammar ? grammar->Prepare() : Status();
   if (!status.ok()) return Abort(id, status);
   Enqueue(NewSequence(found->second, 0));
 }
@@ -108,7 +113,7 @@ void Engine::EndOverdue() {
 }
 
 void Engine::GiveBack(Sequence* sequence) {
-  Retire(*sequence);
+  Retire(*sequence, /*ends=*/false);
   sequence->ForgetComputed();
   sequence->preempted_at = Clock::now();
 }

@@ -22,6 +22,10 @@ Status SavedWithOther(const char* what) {
 
 // Checks that this model wrote these pages.
 Status CheckFits(const KVFileHead& head, const ModelInfo& model) {
+  if (!head.block.empty()) {
+    return InvalidArgument("the file is a part of a kept prefix, and no conversation")
+        .WithParam("path");
+  }
   if (head.weights_id != model.weights_id) return SavedWithOther("another model's weights");
   if (head.library_id != model.library_id) return SavedWithOther("another model library");
   bool slides = model.sliding_window_size > 0;

@@ -65,6 +65,8 @@ Json Metrics::ToJson() const {
       .Set("num_queued_requests", num_queued)
       .Set("num_steps", num_steps)
       .Set("num_preemptions", num_preemptions)
+      .Set("restored_tokens_sum", restored_tokens)
+      .Set("written_blocks_sum", written_blocks)
       .Set("device_read_bytes_sum", device_read_bytes)
       .Set("num_finished_requests", num_finished)
       .Set("num_failed_requests", num_failed);

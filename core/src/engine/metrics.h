@@ -17,8 +17,10 @@ struct Metrics {
   int num_pages = 0, num_free_pages = 0;  // of the KV cache, at this moment
   int num_running = 0, num_waiting = 0;   // sequences, at this moment
   int num_queued = 0;                     // requests that have not run yet, at this moment
-  int64_t device_read_bytes = 0;          // copied by steps from the device to the host
-  double prefill_s = 0, decode_s = 0;     // time of the model; a mixed step is divided by its rows
+  // taken from files into the prefix cache, and written (kept/)
+  int64_t restored_tokens = 0, written_blocks = 0;
+  int64_t device_read_bytes = 0;       // copied by steps from the device to the host
+  double prefill_s = 0, decode_s = 0;  // time of the model; a mixed step is divided by its rows
   Usage last_finished;
   SpecMetrics speculation;
 

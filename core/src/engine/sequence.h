@@ -32,7 +32,7 @@ struct RequestState {
   int accepted_prediction_tokens = 0, rejected_prediction_tokens = 0;
   // tokens of the prompt that the prefix cache held; set at admission
   std::optional<int> cached_tokens;
-  bool held = false;     // waits until its grammar is compiled
+  bool held = false;     // waits until its grammar is compiled, or kept blocks are read
   bool paused = false;   // waits until its reader has caught up
   bool started = false;  // it was admitted at least once
   // When it last had its turn while others waited. It ranks as if it had come then.

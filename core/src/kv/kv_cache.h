@@ -150,6 +150,7 @@ class KVCache {
   // The pages that must be copied (source, destination), in this order, before the next step
   // writes. The caller copies them; the list is then empty.
   std::vector<std::pair<int32_t, int32_t>> TakePendingCopies();
+  bool has_pending_copies() const { return !pending_copies_.empty(); }
 
  private:
   struct State {

@@ -42,6 +42,7 @@ Json TextOf(const KVFileHead& head) {
       .Set("sink", head.sink)
       .Set("num_slid", head.num_slid);
   if (head.state_bytes > 0) text.Set("state_bytes", head.state_bytes);
+  if (!head.block.empty()) text.Set("block", head.block);
   if (head.contents.empty()) return text;
   Json contents = Json::MakeArray();
   for (const ContentHash& hash : head.contents) contents.Append(ContentHashText(hash));
@@ -78,6 +79,9 @@ Result<KVFileHead> ParseText(std::string_view bytes) {
   MLC_ASSIGN_OR_RETURN(head.library_id, GetString(text, "library_id"));
   MLC_ASSIGN_OR_RETURN(int64_t adapter, GetInt(text, "adapter"));
   head.adapter = static_cast<uint64_t>(adapter);
+  if (text.Find("block") != nullptr) {
+    MLC_ASSIGN_OR_RETURN(head.block, GetString(text, "block"));
+  }
   MLC_ASSIGN_OR_RETURN(head.page_size, GetCount(text, "page_size", 1));
   MLC_ASSIGN_OR_RETURN(head.page_bytes, GetInt(text, "page_bytes"));
   MLC_ASSIGN_OR_RETURN(head.state_bytes, GetIntOr(text, "state_bytes", 0));

@@ -23,6 +23,7 @@ namespace mlc {
 struct KVFileHead {
   std::string weights_id, library_id;  // the weights and the library that computed the pages
   uint64_t adapter = 0;
+  std::string block;  // of a part of a kept prefix: its key (engine/kept); empty: a conversation
   int page_size = 0;  // tokens
   int64_t page_bytes = 0;
   int64_t state_bytes = 0;            // of the recurrent state behind the last token; 0: none

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -315,6 +315,9 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("max_history_size", object.max_history_size);
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);
+  visit("prefix_cache_dir", object.prefix_cache_dir);
+  visit("prefix_cache_dir_bytes", object.prefix_cache_dir_bytes);
+  visit("prefix_cache_dir_days", object.prefix_cache_dir_days);
   visit("speculative_mode", object.speculative_mode);
   visit("additional_models", object.additional_models);
   visit("spec_draft_length", object.spec_draft_length);
@@ -641,6 +644,8 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("num_queued_requests", object.num_queued_requests);
   visit("num_steps", object.num_steps);
   visit("num_preemptions", object.num_preemptions);
+  visit("restored_tokens_sum", object.restored_tokens_sum);
+  visit("written_blocks_sum", object.written_blocks_sum);
   visit("device_read_bytes_sum", object.device_read_bytes_sum);
   visit("num_finished_requests", object.num_finished_requests);
   visit("num_failed_requests", object.num_failed_requests);

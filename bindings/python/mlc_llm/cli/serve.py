@@ -71,6 +71,14 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="how tokens are drafted ahead (default: disable)",
     )  # fmt: skip
     parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
+    parser.add_argument(
+        "--prefix-cache-dir", metavar="DIR",
+        help="a folder that keeps the prefix cache for the next start; it tells what prompts were",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prefix-cache-dir-size", type=size_in_bytes, metavar="SIZE",
+        help="the most that its files may take (default: 8GiB)",
+    )  # fmt: skip
     parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
     add_kv_cache_option(parser)
@@ -367,7 +375,7 @@ def _jobs(
 
 def model_specs(args: argparse.Namespace) -> list[Any]:
     """The models to load. With `small_draft` the additional models are the draft models."""
-    config = parse_overrides(args.overrides, args.kv_cache_dtype)
+    config = _for_all_models(args) | parse_overrides(args.overrides, args.kv_cache_dtype)
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
             config[name] = getattr(args, name)
@@ -383,6 +391,18 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     return [replace(spec, engine_config=config) for spec in (first, *others)]
 
 
+def _for_all_models(args: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the engines of all models, those that requests load too."""
+    if args.prefix_cache_dir is None:
+        return {}
+    config: dict[str, Any] = {
+        "prefix_cache_dir": str(Path(args.prefix_cache_dir).expanduser().absolute())
+    }
+    if args.prefix_cache_dir_size is not None:
+        config["prefix_cache_dir_bytes"] = args.prefix_cache_dir_size
+    return config
+
+
 def _spec(args: argparse.Namespace, model: str | None) -> Any:
     """Combines `MODEL[,LIB]` with the options for all models."""
     from mlc_llm.serve.catalogue import ModelSpec
@@ -394,6 +414,7 @@ def _spec(args: argparse.Namespace, model: str | None) -> Any:
         device=args.device,
         mode=args.mode,
         quantization=args.quantization,
+        engine_config=_for_all_models(args),
         idle_timeout=args.idle_timeout,
         when_idle=args.when_idle,
     )

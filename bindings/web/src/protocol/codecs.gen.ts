@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -484,6 +484,9 @@ export const EngineConfig: Codec<types.EngineConfig> = closed([
   optional("max_history_size", whole),
   optional("prefix_cache_mode", PrefixCacheMode),
   optional("prefix_cache_max_num_recycling_seqs", whole),
+  optional("prefix_cache_dir", text),
+  optional("prefix_cache_dir_bytes", whole),
+  optional("prefix_cache_dir_days", whole),
   optional("speculative_mode", SpeculativeMode),
   optional("additional_models", list(text)),
   optional("spec_draft_length", whole),
@@ -836,6 +839,8 @@ export const EngineMetrics: Codec<types.EngineMetrics> = struct([
   optional("num_queued_requests", whole),
   optional("num_steps", whole),
   optional("num_preemptions", whole),
+  optional("restored_tokens_sum", whole),
+  optional("written_blocks_sum", whole),
   optional("device_read_bytes_sum", whole),
   optional("num_finished_requests", whole),
   optional("num_failed_requests", whole),

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "26fd479855612250";
+export const SCHEMA_HASH = "1553412de9d47e21";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1057,6 +1057,23 @@ export interface EngineConfig {
    * least -1.
    */
   prefix_cache_max_num_recycling_seqs?: number | null;
+  /**
+   * A folder in which the prefix cache is kept in files too, so that it is there after a restart;
+   * processes may share it. Its files tell what the prompts were. Without effect for models with
+   * recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused in browsers.
+   * Absent: none.
+   */
+  prefix_cache_dir?: string | null;
+  /**
+   * The most that these files may take; the ones that were not used for the longest time go first.
+   * Absent: 8 GiB. Range: at least 1. Unit: bytes.
+   */
+  prefix_cache_dir_bytes?: number | null;
+  /**
+   * After how many days without use a file is removed. Absent: 30. Range: at least 1 and at most
+   * 36500. Unit: days.
+   */
+  prefix_cache_dir_days?: number | null;
   /** How tokens are drafted ahead. Absent: `disable`. */
   speculative_mode?: SpeculativeMode | null;
   /**
@@ -1719,6 +1736,12 @@ export interface EngineMetrics {
   num_steps?: number;
   /** How often a sequence had to give back its pages and begin again. Range: at least 0. */
   num_preemptions?: number;
+  /**
+   * What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
+   */
+  restored_tokens_sum?: number;
+  /** The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files. */
+  written_blocks_sum?: number;
   /** What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes. */
   device_read_bytes_sum?: number;
   /** Requests that ended well. Range: at least 0. */

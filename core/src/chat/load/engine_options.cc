@@ -16,6 +16,9 @@ Status CheckSupported(const protocol::EngineConfig& config) {
   if (config.pipeline_parallel_stages.value_or(1) > 1) {
     return Refuse("pipeline_parallel_stages", "over 1 is not supported");
   }
+#if defined(__EMSCRIPTEN__)
+  if (config.prefix_cache_dir) return Refuse("prefix_cache_dir", "is not supported in a browser");
+#endif
   if (config.max_history_size) return Refuse("max_history_size", "is not supported yet");
   return Status();
 }
@@ -162,6 +165,11 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   if (config.prefill_mode == protocol::PrefillMode::kChunked) {
     options.prefill_mode = PrefillMode::kChunked;
   }
+  options.prefix_folder.path = config.prefix_cache_dir.value_or("");
+  options.prefix_folder.max_bytes =
+      config.prefix_cache_dir_bytes.value_or(options.prefix_folder.max_bytes);
+  options.prefix_folder.max_days =
+      static_cast<int>(config.prefix_cache_dir_days.value_or(options.prefix_folder.max_days));
   options.max_cached_sequences = static_cast<int>(
       std::min<int64_t>(config.prefix_cache_max_num_recycling_seqs.value_or(-1), INT32_MAX));
   return options;

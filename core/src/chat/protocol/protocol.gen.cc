@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1144,6 +1144,9 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "max_history_size",
                     "prefix_cache_mode",
                     "prefix_cache_max_num_recycling_seqs",
+                    "prefix_cache_dir",
+                    "prefix_cache_dir_bytes",
+                    "prefix_cache_dir_days",
                     "speculative_mode",
                     "additional_models",
                     "spec_draft_length",
@@ -1175,6 +1178,10 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("prefix_cache_mode", &out.prefix_cache_mode);
   reader.Optional("prefix_cache_max_num_recycling_seqs", &out.prefix_cache_max_num_recycling_seqs,
                   wire::Limits().AtLeast(-1));
+  reader.Optional("prefix_cache_dir", &out.prefix_cache_dir);
+  reader.Optional("prefix_cache_dir_bytes", &out.prefix_cache_dir_bytes, wire::Limits().AtLeast(1));
+  reader.Optional("prefix_cache_dir_days", &out.prefix_cache_dir_days,
+                  wire::Limits().AtLeast(1).AtMost(36500));
   reader.Optional("speculative_mode", &out.speculative_mode);
   reader.Optional("additional_models", &out.additional_models);
   reader.Optional("spec_draft_length", &out.spec_draft_length, wire::Limits().AtLeast(0));
@@ -1210,6 +1217,9 @@ Json EngineConfig::ToJson() const {
       .Optional("max_history_size", max_history_size)
       .Optional("prefix_cache_mode", prefix_cache_mode)
       .Optional("prefix_cache_max_num_recycling_seqs", prefix_cache_max_num_recycling_seqs)
+      .Optional("prefix_cache_dir", prefix_cache_dir)
+      .Optional("prefix_cache_dir_bytes", prefix_cache_dir_bytes)
+      .Optional("prefix_cache_dir_days", prefix_cache_dir_days)
       .Optional("speculative_mode", speculative_mode)
       .Optional("additional_models", additional_models)
       .Optional("spec_draft_length", spec_draft_length)
@@ -2103,6 +2113,8 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("num_queued_requests", &out.num_queued_requests, wire::Limits().AtLeast(0));
   reader.Optional("num_steps", &out.num_steps, wire::Limits().AtLeast(0));
   reader.Optional("num_preemptions", &out.num_preemptions, wire::Limits().AtLeast(0));
+  reader.Optional("restored_tokens_sum", &out.restored_tokens_sum, wire::Limits().AtLeast(0));
+  reader.Optional("written_blocks_sum", &out.written_blocks_sum, wire::Limits().AtLeast(0));
   reader.Optional("device_read_bytes_sum", &out.device_read_bytes_sum, wire::Limits().AtLeast(0));
   reader.Optional("num_finished_requests", &out.num_finished_requests, wire::Limits().AtLeast(0));
   reader.Optional("num_failed_requests", &out.num_failed_requests, wire::Limits().AtLeast(0));
@@ -2136,6 +2148,8 @@ Json EngineMetrics::ToJson() const {
       .Optional("num_queued_requests", num_queued_requests)
       .Optional("num_steps", num_steps)
       .Optional("num_preemptions", num_preemptions)
+      .Optional("restored_tokens_sum", restored_tokens_sum)
+      .Optional("written_blocks_sum", written_blocks_sum)
       .Optional("device_read_bytes_sum", device_read_bytes_sum)
       .Optional("num_finished_requests", num_finished_requests)
       .Optional("num_failed_requests", num_failed_requests)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "26fd479855612250";
+inline constexpr char kSchemaHash[] = "1553412de9d47e21";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1027,6 +1027,17 @@ struct EngineConfig {
   // How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range: at
   // least -1.
   std::optional<int64_t> prefix_cache_max_num_recycling_seqs;
+  // A folder in which the prefix cache is kept in files too, so that it is there after a restart;
+  // processes may share it. Its files tell what the prompts were. Without effect for models with
+  // recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused in browsers.
+  // Absent: none.
+  std::optional<std::string> prefix_cache_dir;
+  // The most that these files may take; the ones that were not used for the longest time go first.
+  // Absent: 8 GiB. Range: at least 1. Unit: bytes.
+  std::optional<int64_t> prefix_cache_dir_bytes;
+  // After how many days without use a file is removed. Absent: 30. Range: at least 1 and at most
+  // 36500. Unit: days.
+  std::optional<int64_t> prefix_cache_dir_days;
   // How tokens are drafted ahead. Absent: `disable`.
   std::optional<SpeculativeMode> speculative_mode;
   // The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
@@ -1786,6 +1797,10 @@ struct EngineMetrics {
   std::optional<int64_t> num_steps;
   // How often a sequence had to give back its pages and begin again. Range: at least 0.
   std::optional<int64_t> num_preemptions;
+  // What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> restored_tokens_sum;
+  // The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files.
+  std::optional<int64_t> written_blocks_sum;
   // What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
   std::optional<int64_t> device_read_bytes_sum;
   // Requests that ended well. Range: at least 0.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "26fd479855612250"
+let schemaHash = "1553412de9d47e21"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2714,6 +2714,17 @@ public struct EngineConfig: WireObject {
     /// How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1. Range: at
     /// least -1.
     public var prefix_cache_max_num_recycling_seqs: Int?
+    /// A folder in which the prefix cache is kept in files too, so that it is there after a
+    /// restart; processes may share it. Its files tell what the prompts were. Without effect for
+    /// models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused
+    /// in browsers. Absent: none.
+    public var prefix_cache_dir: String?
+    /// The most that these files may take; the ones that were not used for the longest time go
+    /// first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
+    public var prefix_cache_dir_bytes: Int?
+    /// After how many days without use a file is removed. Absent: 30. Range: at least 1 and at most
+    /// 36500. Unit: days.
+    public var prefix_cache_dir_days: Int?
     /// How tokens are drafted ahead. Absent: `disable`.
     public var speculative_mode: SpeculativeMode?
     /// The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
@@ -2759,6 +2770,9 @@ public struct EngineConfig: WireObject {
         max_history_size: Int? = nil,
         prefix_cache_mode: PrefixCacheMode? = nil,
         prefix_cache_max_num_recycling_seqs: Int? = nil,
+        prefix_cache_dir: String? = nil,
+        prefix_cache_dir_bytes: Int? = nil,
+        prefix_cache_dir_days: Int? = nil,
         speculative_mode: SpeculativeMode? = nil,
         additional_models: [String]? = nil,
         spec_draft_length: Int? = nil,
@@ -2788,6 +2802,9 @@ public struct EngineConfig: WireObject {
         self.max_history_size = max_history_size
         self.prefix_cache_mode = prefix_cache_mode
         self.prefix_cache_max_num_recycling_seqs = prefix_cache_max_num_recycling_seqs
+        self.prefix_cache_dir = prefix_cache_dir
+        self.prefix_cache_dir_bytes = prefix_cache_dir_bytes
+        self.prefix_cache_dir_days = prefix_cache_dir_days
         self.speculative_mode = speculative_mode
         self.additional_models = additional_models
         self.spec_draft_length = spec_draft_length
@@ -2819,6 +2836,9 @@ public struct EngineConfig: WireObject {
         "max_history_size",
         "prefix_cache_mode",
         "prefix_cache_max_num_recycling_seqs",
+        "prefix_cache_dir",
+        "prefix_cache_dir_bytes",
+        "prefix_cache_dir_days",
         "speculative_mode",
         "additional_models",
         "spec_draft_length",
@@ -2853,6 +2873,9 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_mode = try reader.optional("prefix_cache_mode")
         self.prefix_cache_max_num_recycling_seqs = try reader.optional(
             "prefix_cache_max_num_recycling_seqs")
+        self.prefix_cache_dir = try reader.optional("prefix_cache_dir")
+        self.prefix_cache_dir_bytes = try reader.optional("prefix_cache_dir_bytes")
+        self.prefix_cache_dir_days = try reader.optional("prefix_cache_dir_days")
         self.speculative_mode = try reader.optional("speculative_mode")
         self.additional_models = try reader.optional("additional_models")
         self.spec_draft_length = try reader.optional("spec_draft_length")
@@ -2886,6 +2909,9 @@ public struct EngineConfig: WireObject {
         writer.optional("prefix_cache_mode", self.prefix_cache_mode)
         writer.optional(
             "prefix_cache_max_num_recycling_seqs", self.prefix_cache_max_num_recycling_seqs)
+        writer.optional("prefix_cache_dir", self.prefix_cache_dir)
+        writer.optional("prefix_cache_dir_bytes", self.prefix_cache_dir_bytes)
+        writer.optional("prefix_cache_dir_days", self.prefix_cache_dir_days)
         writer.optional("speculative_mode", self.speculative_mode)
         writer.optional("additional_models", self.additional_models)
         writer.optional("spec_draft_length", self.spec_draft_length)
@@ -4832,6 +4858,10 @@ public struct EngineMetrics: WireObject {
     public var num_steps: Int?
     /// How often a sequence had to give back its pages and begin again. Range: at least 0.
     public var num_preemptions: Int?
+    /// What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
+    public var restored_tokens_sum: Int?
+    /// The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files.
+    public var written_blocks_sum: Int?
     /// What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
     public var device_read_bytes_sum: Int?
     /// Requests that ended well. Range: at least 0.
@@ -4871,6 +4901,8 @@ public struct EngineMetrics: WireObject {
         num_queued_requests: Int? = nil,
         num_steps: Int? = nil,
         num_preemptions: Int? = nil,
+        restored_tokens_sum: Int? = nil,
+        written_blocks_sum: Int? = nil,
         device_read_bytes_sum: Int? = nil,
         num_finished_requests: Int? = nil,
         num_failed_requests: Int? = nil,
@@ -4899,6 +4931,8 @@ public struct EngineMetrics: WireObject {
         self.num_queued_requests = num_queued_requests
         self.num_steps = num_steps
         self.num_preemptions = num_preemptions
+        self.restored_tokens_sum = restored_tokens_sum
+        self.written_blocks_sum = written_blocks_sum
         self.device_read_bytes_sum = device_read_bytes_sum
         self.num_finished_requests = num_finished_requests
         self.num_failed_requests = num_failed_requests
@@ -4930,6 +4964,8 @@ public struct EngineMetrics: WireObject {
         self.num_queued_requests = try reader.optional("num_queued_requests")
         self.num_steps = try reader.optional("num_steps")
         self.num_preemptions = try reader.optional("num_preemptions")
+        self.restored_tokens_sum = try reader.optional("restored_tokens_sum")
+        self.written_blocks_sum = try reader.optional("written_blocks_sum")
         self.device_read_bytes_sum = try reader.optional("device_read_bytes_sum")
         self.num_finished_requests = try reader.optional("num_finished_requests")
         self.num_failed_requests = try reader.optional("num_failed_requests")
@@ -4961,6 +4997,8 @@ public struct EngineMetrics: WireObject {
         writer.optional("num_queued_requests", self.num_queued_requests)
         writer.optional("num_steps", self.num_steps)
         writer.optional("num_preemptions", self.num_preemptions)
+        writer.optional("restored_tokens_sum", self.restored_tokens_sum)
+        writer.optional("written_blocks_sum", self.written_blocks_sum)
         writer.optional("device_read_bytes_sum", self.device_read_bytes_sum)
         writer.optional("num_finished_requests", self.num_finished_requests)
         writer.optional("num_failed_requests", self.num_failed_requests)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm

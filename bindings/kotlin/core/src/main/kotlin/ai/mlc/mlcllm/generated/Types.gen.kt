@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 26fd479855612250
+// Schema hash: 1553412de9d47e21
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "26fd479855612250"
+internal const val SCHEMA_HASH = "1553412de9d47e21"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2370,6 +2370,23 @@ data class EngineConfig(
      * Range: at least -1.
      */
     val prefix_cache_max_num_recycling_seqs: Long? = null,
+    /**
+     * A folder in which the prefix cache is kept in files too, so that it is there after a
+     * restart; processes may share it. Its files tell what the prompts were. Without
+     * effect for models with recurrent layers, for encoders and with `prefix_cache_mode`
+     * `disable`; refused in browsers. Absent: none.
+     */
+    val prefix_cache_dir: String? = null,
+    /**
+     * The most that these files may take; the ones that were not used for the longest time
+     * go first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
+     */
+    val prefix_cache_dir_bytes: Long? = null,
+    /**
+     * After how many days without use a file is removed. Absent: 30. Range: at least 1 and
+     * at most 36500. Unit: days.
+     */
+    val prefix_cache_dir_days: Long? = null,
     /** How tokens are drafted ahead. Absent: `disable`. */
     val speculative_mode: SpeculativeMode? = null,
     /**
@@ -3273,6 +3290,13 @@ data class EngineMetrics(
     val num_steps: Long? = null,
     /** How often a sequence had to give back its pages and begin again. Range: at least 0. */
     val num_preemptions: Long? = null,
+    /**
+     * What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit:
+     * tokens.
+     */
+    val restored_tokens_sum: Long? = null,
+    /** The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files. */
+    val written_blocks_sum: Long? = null,
     /**
      * What came back from the device: tokens, or rows of logits. Range: at least 0. Unit:
      * bytes.

@@ -1,0 +1,70 @@
+// The folder in which blocks of prefixes are kept, one file each: KEY.kv in the form of
+// kv/kv_file.h.
+//
+// Several processes may use a folder. A file appears whole or not at all, never changes, and may go
+// at any time. What a killed process left half written has another name, and is removed when it is
+// an hour old. Files of other names are never touched.
+//
+// A folder that cannot be written, or a full disk, costs one line on stderr; then it is only read.
+#ifndef MLC_ENGINE_KEPT_BLOCK_FILES_H_
+#define MLC_ENGINE_KEPT_BLOCK_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/content_hash.h"
+#include "platform/file.h"
+
+namespace mlc {
+
+struct PrefixFolder {
+  std::string path;                      // "": prefixes are not kept in files
+  int64_t max_bytes = int64_t{8} << 30;  // of all files
+  int max_days = 30;                     // since a file was used last
+  int block_tokens = 256;
+};
+
+// Of one thread, but for Has.
+class BlockFiles {
+ public:
+  explicit BlockFiles(PrefixFolder folder) : folder_(std::move(folder)) {}
+
+  const PrefixFolder& folder() const { return folder_; }
+  bool Has(const ContentHash& key) const { return FileExists(PathOfBlock(key)); }
+  // Makes the folder, which others cannot read, and removes what is too old or too much.
+  void Prepare();
+  // Marks the file as used now; those that were not used for the longest time go first. False if
+  // there is no such file.
+  bool Use(const ContentHash& key) const;
+  // The pages of a block, mapped and checked.
+  struct Mapped {
+    std::shared_ptr<MappedFile> file;
+    std::string_view pages;
+  };
+  // `head`: with what the file must begin. Without a file if there is none. One that is damaged is
+  // removed and named on stderr.
+  Mapped Read(const ContentHash& key, std::string_view head, int64_t page_bytes) const;
+  // Whether the file is there afterwards.
+  bool Write(const ContentHash& key, std::string_view head, std::string_view pages);
+  bool writes() const { return writes_; }
+  // Removes the files that were not used for max_days, then others until all fit into max_bytes.
+  void Prune();
+
+ private:
+  std::string PathOfBlock(const ContentHash& key) const {
+    return folder_.path + "/" + ContentHashText(key) + ".kv";
+  }
+  void StopWriting(const Status& why);
+
+  PrefixFolder folder_;
+  bool writes_ = true;
+  int64_t known_bytes_ = 0;  // after the last look at the folder, with what was written since
+  int num_written_ = 0;      // since then
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_KEPT_BLOCK_FILES_H_

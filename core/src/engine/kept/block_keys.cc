@@ -1,0 +1,127 @@
+#include "engine/kept/block_keys.h"
+
+#include <algorithm>
+
+#include "platform/cpu_features.h"
+
+namespace mlc {
+namespace {
+
+void AppendWord(uint32_t word, std::string* out) {
+  for (int i = 0; i < 4; ++i) out->push_back(static_cast<char>(word >> (8 * i)));
+}
+
+std::string_view BytesOf(const ContentHash& hash) {
+  return {reinterpret_cast<const char*>(hash.data()), hash.size()};
+}
+
+// A token as its id. An embedding row as -1, which is no token, and the hash of its content.
+void AppendId(const PrefixIds& prefix, int index, std::string* out) {
+  int32_t id = prefix.ids[static_cast<size_t>(index)];
+  AppendWord(static_cast<uint32_t>(id < 0 ? -1 : id), out);
+  if (id < 0) *out += BytesOf(prefix.contents.at(id));
+}
+
+ContentHash KeyOf(const ContentHash& before, const PrefixIds& prefix, int begin, int end) {
+  std::string bytes(BytesOf(before));
+  for (int i = begin; i < end; ++i) AppendId(prefix, i, &bytes);
+  return HashContent(bytes);
+}
+
+// The last bits of keys and values depend on the instructions that a library chooses for a CPU. So
+// machines that share a folder find only what the same kind of machine computed.
+std::string CpuText() {
+  std::string text;
+  for (const CpuFeature& feature : CpuFeatures()) {
+    if (feature.present) text += std::string(feature.name) + ",";
+  }
+  return text;
+}
+
+}  // namespace
+
+PrefixIds MakePrefixIds(uint64_t adapter, const Prompt& prompt, std::vector<int32_t> ids) {
+  PrefixIds prefix;
+  prefix.adapter = adapter;
+  for (const Prompt::Span& span : prompt.spans()) {
+    if (span.rows == nullptr) continue;
+    prefix.contents.emplace(ids[static_cast<size_t>(span.begin)], span.rows->hash());
+  }
+  prefix.ids = std::move(ids);
+  return prefix;
+}
+
+BlockKeys::BlockKeys(const ModelInfo& model, int block_tokens)
+    : block_tokens_(std::max(1, block_tokens / model.page_size) * model.page_size) {
+  model_.weights_id = model.weights_id;
+  model_.library_id = model.library_id;
+  model_.page_size = model.page_size;
+  model_.page_bytes = model.page_bytes;
+  if (model.sliding_window_size > 0) {
+    model_.window = model.sliding_window_size;
+    model_.sink = model.attention_sink_size;
+  }
+  KVFileHead named = model_;
+  named.tokens = {block_tokens_};
+  root_ = HashContent(EncodeKVHead(named) + CpuText());
+}
+
+ContentHash BlockKeys::KeyBefore(const PrefixIds& prefix,
+                                 const std::vector<PrefixBlock>& full) const {
+  if (!full.empty()) return full.back().key;
+  std::string bytes(BytesOf(root_));
+  AppendWord(static_cast<uint32_t>(prefix.adapter), &bytes);
+  AppendWord(static_cast<uint32_t>(prefix.adapter >> 32), &bytes);
+  return HashContent(bytes);
+}
+
+std::vector<PrefixBlock> BlockKeys::FullBlocks(const PrefixIds& prefix, int end,
+                                               const Wanted& wanted) const {
+  std::vector<PrefixBlock> blocks;
+  for (int begin = 0; begin + block_tokens_ <= end; begin += block_tokens_) {
+    PrefixBlock block{begin, begin + block_tokens_, {}};
+    block.key = KeyOf(KeyBefore(prefix, blocks), prefix, block.begin, block.end);
+    if (wanted && !wanted(block)) break;
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+std::vector<PrefixBlock> BlockKeys::Tails(const PrefixIds& prefix,
+                                          const std::vector<PrefixBlock>& full, int first_end,
+                                          int last_end) const {
+  std::vector<PrefixBlock> tails;
+  int begin = full.empty() ? 0 : full.back().end;
+  std::string bytes(BytesOf(KeyBefore(prefix, full)));
+  int most = std::min(begin + block_tokens_ - 1, static_cast<int>(prefix.ids.size()));
+  for (int end = begin + 1; end <= std::min(last_end, most); ++end) {
+    AppendId(prefix, end - 1, &bytes);
+    if (end >= first_end) tails.push_back({begin, end, HashContent(bytes)});
+  }
+  return tails;
+}
+
+std::string BlockKeys::FileHead(const PrefixIds& prefix, const PrefixBlock& block) const {
+  KVFileHead head = model_;
+  head.adapter = prefix.adapter;
+  head.block = ContentHashText(block.key);
+  std::map<int32_t, int32_t> numbers;
+  for (int i = block.begin; i < block.end; ++i) {
+    int32_t id = prefix.ids[static_cast<size_t>(i)];
+    if (id < 0) {
+      auto number = -1 - static_cast<int32_t>(head.contents.size());
+      auto [at, is_new] = numbers.emplace(id, number);
+      if (is_new) head.contents.push_back(prefix.contents.at(id));
+      id = at->second;
+    }
+    head.tokens.push_back(id);
+  }
+  return EncodeKVHead(head);
+}
+
+int64_t BlockKeys::PageBytes(const PrefixBlock& block) const {
+  int page = model_.page_size;
+  return (block.end - block.begin + page - 1) / page * model_.page_bytes;
+}
+
+}  // namespace mlc

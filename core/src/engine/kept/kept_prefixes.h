@@ -1,0 +1,94 @@
+// The prefix cache that outlives the process: it copies what the prefix cache of an engine holds
+// into files, and brings it back for requests that begin alike.
+//
+//   KeptPrefixes kept(loop, engine, folder);                        // on the compute thread
+//   if (auto reading = kept.Find(request)) kept.Read(reading, id, then);
+//
+// When a sequence gives its pages back, its blocks are candidates. The file thread looks which of
+// them are missing. Then, one block after another, the compute thread copies the pages if the
+// prefix cache still holds them, and the file thread writes them. So one block is in memory at a
+// time, and a step waits for one copy at most.
+//
+// Models with recurrent layers are left out. With a sliding window only the tokens within the first
+// window are kept.
+#ifndef MLC_ENGINE_KEPT_KEPT_PREFIXES_H_
+#define MLC_ENGINE_KEPT_KEPT_PREFIXES_H_
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/kept/block_files.h"
+#include "engine/kept/block_keys.h"
+#include "engine/request.h"
+
+namespace mlc {
+
+class Engine;
+class EngineLoop;
+class Sequence;
+
+// Its methods run on the compute thread. It must outlive the loop's threads.
+class KeptPrefixes {
+ public:
+  KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixFolder folder);
+  // Whether the engine has a prefix cache whose pages can be kept.
+  static bool Suits(const Engine& engine);
+
+  // Blocks of a request's prompt that files have and the prefix cache does not.
+  struct Reading {
+    PrefixIds prefix;
+    std::vector<PrefixBlock> blocks;
+    int held = 0;                    // tokens that the prefix cache had
+    std::atomic<bool> ended{false};  // nobody needs the rest
+  };
+  // Null if there are too few of them to wait for.
+  std::shared_ptr<Reading> Find(const Request& request) const;
+  // Brings the blocks into the prefix cache while the request is held; then calls `then` on the
+  // compute thread. What cannot be read, or has no room, is left out.
+  void Read(std::shared_ptr<Reading> reading, RequestId id, std::function<void()> then);
+
+  // Writes what still waits, for some seconds at most. No commands run any more.
+  void Finish();
+
+ private:
+  // A sequence whose blocks may be missing.
+  struct Candidate {
+    PrefixIds prefix;
+    int num_prompt_tokens = 0, num_computed = 0;
+    bool has_tails = false;
+    std::vector<PrefixBlock> blocks;  // all of them
+    std::deque<PrefixBlock> missing;  // in order
+  };
+
+  void Retired(const Sequence& sequence, bool ends);
+  // How many of the first tokens can be kept.
+  int Reach(int num_tokens) const;
+  void WriteNextCandidate();
+  void WriteNextBlock();
+  // Marks the files as used: the last block first, so that those in front, without which the others
+  // are of no use, are the newest. Returns the blocks without a file, in this order.
+  std::vector<PrefixBlock> UseAll(const std::vector<PrefixBlock>& blocks) const;
+  // Of `writing_`, on the file thread.
+  void FindMissing() const;
+  void Write(const PrefixBlock& block, const char* pages);
+  // A copy of the pages of its next missing block. Null, and no block is left, if it cannot be had.
+  std::unique_ptr<char[]> CopyNext(PrefixBlock* block);
+  void Adopt(Reading* reading, RequestId id, const PrefixBlock& block, const char* pages);
+
+  EngineLoop* loop_;
+  Engine* engine_;
+  BlockKeys keys_;
+  BlockFiles files_;    // used by the file thread, but for Has
+  int least_gain_;      // tokens for which a request waits
+  int window_;          // 0: none
+  bool copies_ = true;  // the device's pages can be copied
+  std::deque<std::shared_ptr<Candidate>> candidates_;
+  std::shared_ptr<Candidate> writing_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_KEPT_KEPT_PREFIXES_H_
