@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -228,3 +229,22 @@ def test_draft_models_are_no_models_of_their_own() -> None:
     Args.overrides = "max_num_sequence"
     with pytest.raises(InvalidRequestError):
         model_specs(Args())  # type: ignore[arg-type]
+
+
+def test_the_prefix_cache_is_there_after_a_restart(tmp_path: Path) -> None:
+    body = {"prompt": "a b c d " * 100, "max_tokens": 4, "temperature": 0}
+    answers = []
+    for _ in range(2):
+        with (
+            running_server("--prefix-cache-dir", str(tmp_path / "kept")) as url,
+            httpx.Client(base_url=url, timeout=PATIENCE) as http,
+        ):
+            answers.append(http.post("/v1/completions", json=body).json())
+            metrics = http.get("/metrics").text
+    first, second = (answer["usage"] for answer in answers)
+    assert answers[0]["choices"] == answers[1]["choices"]
+    assert not first["prompt_tokens_details"]["cached_tokens"]
+    cached = second["prompt_tokens_details"]["cached_tokens"]
+    assert cached == second["prompt_tokens"] - 1 > 256
+    (restored,) = re.findall(r"^mlc_llm_restored_tokens_total(?:{.*})? (.*)$", metrics, re.M)
+    assert float(restored) == cached + 1
