@@ -70,8 +70,12 @@ void RemoveKept(const KeptFile& file) {
 void BlockFiles::Prepare() {
   std::error_code failed;
   bool is_new = !FileExists(folder_.path);
-  Status status = MakeWritableFolder(folder_.path);
-  if (!status.ok()) return StopWriting(status);
+  // Nothing is written to try it: a process that is killed would leave that. The first block tells.
+  fs::create_directories(PathOf(folder_.path), failed);
+  if (failed) {
+    return StopWriting(
+        InvalidArgument(folder_.path + ": this folder cannot be made: " + failed.message()));
+  }
   if (is_new) fs::permissions(PathOf(folder_.path), fs::perms::owner_all, failed);
   Prune();
 }
