@@ -101,7 +101,7 @@ for line in sys.stdin:
     if child == 0:
         with MLCEngine(sys.argv[1], device="fake",
                        engine_config={"prefix_cache_dir": folder}) as engine:
-            for number in range(first, 1000):
+            for number in range(first, 1000000):
                 engine.completions.create(prompt=sys.argv[2] + f"Part {number}.", max_tokens=12,
                                           temperature=0)
         os._exit(0)
@@ -121,11 +121,11 @@ def test_killed_while_it_writes(
     ) as parent:
         assert parent.stdin is not None and parent.stdout is not None and parent.stderr is not None
         for number in range(200 if request.config.getoption("--long") else 12):
-            written = len(list(folder.glob("*")))
+            written = len(list(folder.glob("*.kv")))
             print(f'[{5 * number}, "{folder}"]', file=parent.stdin, flush=True)
             child = int(parent.stdout.readline())
             end = time.monotonic() + 60
-            while len(list(folder.glob("*"))) <= written and time.monotonic() < end:
+            while len(list(folder.glob("*.kv"))) <= written and time.monotonic() < end:
                 time.sleep(0.0005)
             time.sleep(seed.uniform(0, 0.02))
             os.kill(child, signal.SIGKILL)
@@ -137,7 +137,7 @@ def test_killed_while_it_writes(
     with fake(folder) as engine:
         found = [ask(engine, number) for number in range(40)]
     assert [text for text, _, _ in found] == cold
-    assert any(cached == tokens - 1 for _, tokens, cached in found)
+    assert found[0][2] >= 256, "the first block of all is whole"
     assert whole <= set(folder.iterdir()), "a file was damaged, so it was removed"
 
 
