@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import anthropic
 import httpx
@@ -55,31 +55,6 @@ def test_a_stream_tells_the_same(claude: anthropic.Anthropic) -> None:
     assert final.usage.output_tokens == whole.usage.output_tokens
     prompt = [m.usage.input_tokens + m.usage.cache_read_input_tokens for m in (whole, final)]
     assert prompt[0] == prompt[1] and final.stop_reason == "end_turn"
-
-
-def test_the_tool_loop_of_the_package(claude: anthropic.Anthropic) -> None:
-    """It asks for a thread first. It is told that there is none, and sends the whole
-    conversation."""
-    called = []
-
-    @anthropic.beta_tool
-    def weather(place: Literal["Oslo", "Rome"]) -> str:
-        """Says how the weather is.
-
-        Args:
-          place: where
-        """
-        called.append(place)
-        return "rain"
-
-    runner = claude.beta.messages.tool_runner(
-        **BODY,
-        tools=[weather],
-        tool_choice={"type": "tool", "name": "weather"},
-        max_iterations=2,
-    )
-    answers = list(runner)
-    assert len(answers) == 2 and called and answers[0].stop_reason == "tool_use"
 
 
 def test_a_prompt_that_was_sent_before_is_cached(claude: anthropic.Anthropic) -> None:

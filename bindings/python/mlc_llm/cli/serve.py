@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import os
-import ssl
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
+from mlc_llm.cli.serve_files import api_keys_of, check_tls
 from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
@@ -209,7 +209,7 @@ def run(args: argparse.Namespace) -> None:
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
-    _check_tls(args)
+    check_tls(args)
     max_connections, backlog = limit_connections(args.max_connections)
     known = known_models(args)
     options = ServeOptions(
@@ -219,7 +219,7 @@ def run(args: argparse.Namespace) -> None:
         max_total_body_bytes=args.max_total_body_bytes,
         head_timeout=args.head_timeout,
         body_timeout=args.body_timeout,
-        api_keys=_api_keys(args),
+        api_keys=api_keys_of(args),
         api_prefix=plain_prefix(args.api_prefix),
         allow_credentials=args.allow_credentials,
         allow_origins=tuple(args.allow_origins),
@@ -261,49 +261,6 @@ def run(args: argparse.Namespace) -> None:
         models.close()
     if server.failure is not None:
         raise server.failure
-
-
-def _check_tls(args: argparse.Namespace) -> None:
-    """Names the file that is missing or is none."""
-    if args.ssl_keyfile and not args.ssl_certfile:
-        raise InvalidRequestError(
-            "--ssl-keyfile: give the certificate too, by --ssl-certfile", param="ssl_certfile"
-        )
-    if not args.ssl_certfile:
-        return
-    for option in ("ssl_certfile", "ssl_keyfile"):
-        path, flag = getattr(args, option), f"--{option.replace('_', '-')}"
-        try:
-            if path:
-                Path(path).read_bytes()
-        except OSError as error:
-            raise InvalidRequestError(f"{flag} {path}: {error.strerror}", param=option) from error
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(args.ssl_certfile, args.ssl_keyfile)
-    except (ssl.SSLError, OSError) as error:
-        raise InvalidRequestError(
-            f"--ssl-certfile {args.ssl_certfile}: no certificate and key in PEM that belong "
-            f"together: {error}",
-            param="ssl_certfile",
-        ) from error
-
-
-def _api_keys(args: argparse.Namespace) -> tuple[str, ...]:
-    """The key of the command line and those of the file."""
-    keys = [args.api_key] if args.api_key else []
-    if args.api_key_file is not None:
-        try:
-            lines = Path(args.api_key_file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidRequestError(f"--api-key-file: {error}", param="api_key_file") from None
-        found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-        if not found:
-            raise InvalidRequestError(
-                f"--api-key-file: there is no key in '{args.api_key_file}'", param="api_key_file"
-            )
-        keys += found
-    return tuple(keys)
 
 
 def _limits(args: argparse.Namespace) -> ModelLimits:

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/engine_driver.h"
+#include "engine/speculation/prompt_lookup.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
 namespace {
 
 using testing::Bytes;
+using testing::Driver;
+using testing::MakeEngine;
 
 NgramTable TableOf(const std::vector<const char*>& texts) {
   NgramTable table;
@@ -54,6 +58,30 @@ TEST(NgramTable, EmbeddingRowsAndHugeIdsAreNoDrafts) {
   EXPECT_TRUE(table.LookUp({1, 2, -3, 4}, 1, 0).empty());
   EXPECT_TRUE(table.LookUp({1, 2, 3, 5}, 1, 0).empty());
   EXPECT_EQ(table.LookUp({4, 9, 1, 2}, 1, 0), Drafts({3}));
+}
+
+// An answer of different tokens never repeats itself, but another request had it.
+TEST(NgramTable, LookupDraftsFromTheAnswersOfOtherRequests) {
+  FakeModel::Script count = [](const std::vector<int32_t>& history, float* logits) {
+    logits[history.back() + 1] = 5;
+  };
+  EngineOptions options = Driver::Options();
+  options.draft_shape = {4};
+  Driver driver(MakeEngine(count, options, nullptr, std::make_unique<PromptLookup>()));
+  auto steps_for = [&](RequestId id) {
+    Request request;
+    request.id = id;
+    request.prompt = Bytes("abcd");
+    request.max_tokens = 20;
+    request.sampling.temperature = 0;
+    int64_t before = driver.engine().metrics().num_steps;
+    EXPECT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    return driver.engine().metrics().num_steps - before;
+  };
+  EXPECT_EQ(steps_for(1), 20);
+  EXPECT_LE(steps_for(2), 6);
+  EXPECT_EQ(driver.outcomes().at(2).choices, driver.outcomes().at(1).choices);
 }
 
 }  // namespace

@@ -215,22 +215,6 @@ TEST(Speculator, GoodDraftsSaveSteps) {
   EXPECT_LE(StepsFor("other model", {4}, 0), 26);
 }
 
-// An answer of different tokens never repeats itself, but another request had it.
-TEST(Speculator, LookupDraftsFromTheAnswersOfOtherRequests) {
-  EngineOptions options = Driver::Options();
-  options.draft_shape = {4};
-  Driver driver(MakeEngine(Circle(101), options, nullptr, MakeDrafter("lookup")));
-  auto steps_for = [&](RequestId id) {
-    int64_t before = driver.engine().metrics().num_steps;
-    EXPECT_TRUE(driver.Add(Ask(id, "abcd", 20)).ok());
-    driver.Run();
-    return driver.engine().metrics().num_steps - before;
-  };
-  EXPECT_EQ(steps_for(1), 20);
-  EXPECT_LE(steps_for(2), 6);
-  EXPECT_EQ(driver.outcomes().at(2).choices, driver.outcomes().at(1).choices);
-}
-
 // Its likeliest token is wrong every third time, its second one then right.
 FakeModel::Script SecondBest(int period) {
   return [period](const std::vector<int32_t>& history, float* logits) {
