@@ -49,6 +49,7 @@ def test_a_prefix_ids_and_lines_of_json() -> None:
             named = {"X-Request-Id": "my-1"}
             answer = http.post("/llm/v1/v1/chat/completions", json=HELLO, headers=named)
             assert answer.is_success and answer.headers["x-request-id"] == "my-1"
+            assert answer.headers["request-id"] == "my-1", "below a prefix too"
             assert http.post("/llm/v1/chat/completions", json=HELLO).is_success
             for path in ("/llm/v1/v1/models", "/llm/v1/health"):
                 assert http.get(path).is_success, path

@@ -21,25 +21,31 @@ def line(fields: Mapping[str, Any]) -> bytes:
     return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
-class _TextAnswerFormat(AnswerFormat):
+class _TimedAnswerFormat(AnswerFormat):
+    """An answer that tells how long its model was loaded."""
+
+    def __init__(self) -> None:
+        self._begin = self._ready = time.monotonic_ns()
+
+    def model_ready(self) -> None:
+        self._ready = time.monotonic_ns()
+
+
+class _TextAnswerFormat(_TimedAnswerFormat):
     """A text, made from the only choice of a chat or a completion."""
 
     media_type = NDJSON
     keep_alive = b""  # clients read every line as JSON
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
+        super().__init__()
         self._model = asked["model"]
-        self._begin = time.monotonic_ns()
-        self._ready = self._begin  # when the model was loaded
         self._first: int | None = None  # when the first token came
         self._call: dict[str, Any] | None = None  # a call that is not whole yet
         self._call_index = 0
         self._finish: str | None = None
         self._usage: Mapping[str, Any] = {}
         self._prompt_seconds = 0.0  # 0: not said
-
-    def model_ready(self) -> None:
-        self._ready = time.monotonic_ns()
 
     def chunk(self, text: str) -> bytes:
         chunk = json.loads(text)
@@ -138,16 +144,13 @@ class GenerateAnswerFormat(_TextAnswerFormat):
         return {"response": content, **more}
 
 
-class EmbedAnswerFormat(AnswerFormat):
+class EmbedAnswerFormat(_TimedAnswerFormat):
     """The answers of `/api/embed`, and of the older `/api/embeddings`."""
 
     def __init__(self, asked: Mapping[str, Any]) -> None:
+        super().__init__()
         self._model = asked["model"]
         self._is_old = "prompt" in asked
-        self._begin = self._ready = time.monotonic_ns()
-
-    def model_ready(self) -> None:
-        self._ready = time.monotonic_ns()
 
     def whole(self, text: str) -> str:
         answer = json.loads(text)

@@ -101,12 +101,10 @@ def running(slot: Slot, model: ServedModel) -> dict[str, Any]:
     """An entry of `/api/ps`."""
     size, at = model.num_bytes, slot.idle_at()
     stays = slot.idle_timeout if at is None else max(0.0, at - time.monotonic())
-    if slot.spec.pinned or slot.asleep:
-        stays = None
     return {
         **_loaded_tag(model, model.name),
         "size": size,
-        "expires_at": _NEVER if stays is None else _expiry(stays),
+        "expires_at": _NEVER if slot.stays or stays is None else _expiry(stays),
         "size_vram": 0 if model.engine.device.startswith(("cpu", "fake")) else size,
         "context_length": model.abilities.context_window_size,
     }

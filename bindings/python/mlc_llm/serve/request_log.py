@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from uvicorn._types import HTTPScope
 
 _HEADER = "x-request-id"
-_OTHERS = (("/v1/messages", "request-id"),)  # the header that Anthropic's package reads
+_HEADERS = (_HEADER.encode(), b"request-id")  # the second one is read by Anthropic's package
 _IN_SCOPE = "mlc_llm.request_id"
 _VALID = re.compile(r"[\w.:/+=-]{1,128}", re.ASCII)
 _REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -47,8 +47,7 @@ class RequestLogMiddleware:
             return await self._app(scope, receive, send)
         given = Headers(scope=scope).get(_HEADER, "")
         request_id = given if _VALID.fullmatch(given) else f"req_{uuid.uuid4().hex}"
-        names = (_HEADER, *(name for path, name in _OTHERS if scope["path"].startswith(path)))
-        headers = [(name.encode(), request_id.encode()) for name in names]
+        headers = [(name, request_id.encode()) for name in _HEADERS]
         scope[_IN_SCOPE] = request_id
         status = 499  # for a client that left before its answer began
 

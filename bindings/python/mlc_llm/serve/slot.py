@@ -99,10 +99,15 @@ class Slot:
     def is_idle(self) -> bool:
         return self.phase == "loaded" and self.users == 0
 
+    @property
+    def stays(self) -> bool:
+        """Whether it neither sleeps nor leaves by being idle."""
+        return self.spec.pinned or self.idle_timeout is None or self.asleep
+
     def idle_at(self) -> float | None:
-        """When it has been idle for long enough to sleep or leave; None: it stays."""
-        stays = self.spec.pinned or self.idle_timeout is None or self.asleep
-        return None if stays or not self.is_idle else self.last_use + (self.idle_timeout or 0.0)
+        """When it has been idle for long enough to sleep or leave; None: it stays, or is in use."""
+        stays = self.stays or not self.is_idle
+        return None if stays else self.last_use + (self.idle_timeout or 0.0)
 
     def describe(self, name: str | None = None) -> dict[str, Any]:
         """OpenAI's model object, with one of its names and the model's state."""
