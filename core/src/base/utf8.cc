@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace mlc {
 namespace {
 
@@ -43,11 +46,23 @@ Prefix WellFormedPrefix(std::string_view text, size_t pos) {
   return {length, length == static_cast<size_t>(lead.length)};
 }
 
+// Whether the next eight bytes are ASCII, as most are in most texts.
+bool IsAsciiAt(std::string_view text, size_t pos) {
+  if (text.size() - pos < sizeof(uint64_t)) return false;
+  uint64_t bytes;
+  std::memcpy(&bytes, text.data() + pos, sizeof(bytes));
+  return (bytes & 0x8080808080808080u) == 0;
+}
+
 }  // namespace
 
 char32_t DecodeUtf8(std::string_view text, size_t* pos) {
-  Prefix prefix = WellFormedPrefix(text, *pos);
   unsigned char first = static_cast<unsigned char>(text[*pos]);
+  if (first < 0x80) {
+    ++*pos;
+    return first;
+  }
+  Prefix prefix = WellFormedPrefix(text, *pos);
   char32_t code_point = kReplacementChar;
   if (prefix.complete) {
     static const unsigned char kPayload[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
@@ -95,6 +110,10 @@ std::string FromCodePoints(std::u32string_view code_points) {
 
 bool IsValidUtf8(std::string_view text) {
   for (size_t pos = 0; pos < text.size();) {
+    if (IsAsciiAt(text, pos)) {
+      pos += sizeof(uint64_t);
+      continue;
+    }
     Prefix prefix = WellFormedPrefix(text, pos);
     if (!prefix.complete) return false;
     pos += prefix.length;
@@ -117,6 +136,7 @@ size_t IncompleteUtf8Tail(std::string_view text) {
 }
 
 std::string RepairUtf8(std::string_view text) {
+  if (IsValidUtf8(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (size_t pos = 0; pos < text.size();) AppendUtf8(DecodeUtf8(text, &pos), &out);

@@ -184,8 +184,7 @@ std::string AddedTokens::MarkSpecial(std::string_view text, std::string_view mar
   std::string out;
   size_t done = 0;
   for (size_t pos = 0; pos < text.size();) {
-    bool can_begin = special_trie_.Child(ByteTrie::kRoot, text[pos]) != ByteTrie::kNone;
-    if (!can_begin || !BeginsSpecial(text, pos, shown)) {
+    if (!special_trie_.CanBegin(text[pos]) || !BeginsSpecial(text, pos, shown)) {
       ++pos;
       continue;
     }
@@ -213,6 +212,10 @@ void AddedTokens::SplitByTrie(const ByteTrie& trie, const Piece& piece, std::vec
   size_t done = 0;
   SpaceEnds spaces(text);
   for (size_t pos = 0; pos < text.size() && !trie.empty();) {
+    if (!trie.CanBegin(text[pos])) {
+      ++pos;
+      continue;
+    }
     int32_t id = -1;
     size_t begin = pos, end = trie.LongestAt(text, pos, &id);
     if (end == pos) {

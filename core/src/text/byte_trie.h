@@ -20,6 +20,8 @@ class ByteTrie {
   // then it returns false.
   bool Build(std::vector<std::pair<std::string_view, int32_t>> entries);
 
+  // Whether a string begins with this byte.
+  bool CanBegin(unsigned char byte) const { return root_children_[byte] != kNone; }
   // The child of `node` for `byte`; kNone if no string continues like that.
   uint32_t Child(uint32_t node, unsigned char byte) const;
   // The value of the string that ends at the node, or kNoValue.
