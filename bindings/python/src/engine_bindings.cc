@@ -1,4 +1,4 @@
-// The engine through the C ABI: JSON in, JSON out, one Python callable a request.
+// The engine through the C ABI: JSON in, JSON out.
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -7,17 +7,18 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "event_mailbox.h"
 #include "event_stream.h"
 #include "interpreter_lock.h"
 #include "json_bindings.h"
 #include "mlc_llm.h"
 #include "process_id.h"
 #include "status.h"
+#include "submitter.h"
 #include "weight_bindings.h"
 
 namespace py = pybind11;
@@ -25,12 +26,16 @@ namespace py = pybind11;
 namespace mlc {
 namespace {
 
-// Takes the status over and throws its error, with the GIL held.
-void Check(MLCStatus* status) {
-  if (status == nullptr) return;
-  CoreError error(std::string(mlc_status_get_error_json(status)));
+// Takes the status over.
+std::string TakeError(MLCStatus* status) {
+  std::string json = mlc_status_get_error_json(status);
   mlc_status_free(status);
-  throw error;
+  return json;
+}
+
+// The same, and throws its error, with the GIL held.
+void Check(MLCStatus* status) {
+  if (status != nullptr) throw CoreError(TakeError(status));
 }
 
 // A Python exception inside a callback cannot go anywhere: it is printed and the stream goes on.
@@ -43,18 +48,8 @@ void CallPython(Call&& call) {
   }
 }
 
-// Whether this thread is an engine's callback thread.
+// Whether this thread is an engine's, which calls Python.
 thread_local bool in_callback = false;
-
-// Owns the callable; freed after the last event.
-void OnEvent(void* user, int32_t kind, const char* json, size_t size) {
-  WithLock lock;
-  if (!lock.held) return;  // the callable goes with the process
-  in_callback = true;
-  auto* callback = static_cast<py::object*>(user);
-  CallPython([&] { (*callback)(kind, py::str(json, size)); });
-  if (kind != MLC_EVENT_CHUNK) delete callback;
-}
 
 // Waits for the last callback, which needs the GIL. A callback may be where the garbage collector
 // drops its own engine; that one is destroyed aside, since a thread cannot wait for itself.
@@ -118,12 +113,9 @@ void ReleaseProcessor(void* user) {
 }
 
 // They last as long as the objects do.
-std::vector<mlc_buffer> ViewsOf(const std::vector<py::bytes>& buffers) {
+std::vector<mlc_buffer> ViewsOf(const std::vector<std::string>& buffers) {
   std::vector<mlc_buffer> views;
-  for (const py::bytes& buffer : buffers) {
-    std::string_view bytes = buffer;
-    views.push_back({bytes.data(), bytes.size()});
-  }
+  for (const std::string& bytes : buffers) views.push_back({bytes.data(), bytes.size()});
   return views;
 }
 
@@ -135,6 +127,15 @@ class PyEngine {
     engine_.reset(engine, [owner = owner_](MLCEngine* gone) {
       if (ProcessId() == owner) Destroy(gone);
     });
+  }
+
+  ~PyEngine() {
+    if (ProcessId() != owner_) {
+      (void)submitter_.release();  // its threads stayed in the parent
+      return;
+    }
+    WithoutLock unlocked;  // a submission may end the engine, whose last callbacks need the GIL
+    submitter_.reset();
   }
 
   void Load(const std::string& model_json, const py::object& progress) {
@@ -153,26 +154,27 @@ class PyEngine {
     Check(status);
   }
 
-  uint64_t Submit(const std::string& route, const std::string& json, const py::object& callback,
-                  const std::vector<py::bytes>& buffers) {
-    auto owned = std::make_unique<py::object>(callback);
-    uint64_t id = 0;
-    Handle engine = Use();
-    MLCStatus* status;
-    std::vector<mlc_buffer> views = ViewsOf(buffers);
-    {
-      WithoutLock unlocked;
-      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(),
-                                 views.data(), views.size(), OnEvent, owned.get(), &id);
-    }
-    Check(status);
-    owned.release();
-    return id;
+  // Submits on another thread. What becomes of it, and its events, come into the mailbox.
+  void SubmitLater(std::string route, std::string json, std::vector<std::string> buffers,
+                   const EventMailbox& mailbox, uint64_t number) {
+    if (submitter_ == nullptr) submitter_ = std::make_unique<Submitter>();
+    submitter_->Push([engine = Use(), route = std::move(route), json = std::move(json),
+                      buffers = std::move(buffers), slot = mailbox.SlotOf(number)] {
+      uint64_t id = 0;
+      std::vector<mlc_buffer> views = ViewsOf(buffers);
+      auto user = std::make_unique<EventMailbox::Slot>(slot);
+      MLCStatus* refused =
+          mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(), views.data(),
+                            views.size(), EventMailbox::OnEvent, user.get(), &id);
+      if (refused != nullptr) return slot.Put(EventMailbox::kRefused, TakeError(refused));
+      user.release();
+      slot.Put(EventMailbox::kSubmitted, std::to_string(id));
+    });
   }
 
   // The request's id, and its events.
   std::pair<uint64_t, EventStream> Stream(const std::string& route, const std::string& json,
-                                          const std::vector<py::bytes>& buffers) {
+                                          const std::vector<std::string>& buffers) {
     EventStream events;
     uint64_t id = 0;
     Handle engine = Use();
@@ -269,8 +271,9 @@ class PyEngine {
     return engine_;
   }
 
-  int owner_ = ProcessId();  // a forked child has the memory, and none of the threads
-  Handle engine_;            // null when closed; changed with the GIL held
+  int owner_ = ProcessId();               // a forked child has the memory, and none of the threads
+  Handle engine_;                         // null when closed; changed with the GIL held
+  std::unique_ptr<Submitter> submitter_;  // once it is needed
 };
 
 std::string Taken(char* json) {
@@ -311,15 +314,27 @@ void BindEngine(py::module_& m) {
   m.attr("EVENT_RESULT") = static_cast<int>(MLC_EVENT_RESULT);
   m.attr("EVENT_DONE") = static_cast<int>(MLC_EVENT_DONE);
   m.attr("EVENT_ERROR") = static_cast<int>(MLC_EVENT_ERROR);
+  m.attr("EVENT_SUBMITTED") = EventMailbox::kSubmitted;
+  m.attr("EVENT_REFUSED") = EventMailbox::kRefused;
   py::class_<EventStream>(m, "EventStream").def("next", &EventStream::Next);
+  py::class_<EventMailbox>(m, "EventMailbox")
+      .def(py::init<>())
+      .def("fileno", &EventMailbox::file_descriptor)
+      .def("wake_by", &EventMailbox::WakeBy, py::arg("wake"))
+      .def("take", &EventMailbox::Take)
+      .def(
+          "put",
+          [](const EventMailbox& mailbox, uint64_t number, int32_t kind, std::string json) {
+            mailbox.SlotOf(number).Put(kind, std::move(json));
+          },
+          py::arg("number"), py::arg("kind"), py::arg("json"), "As an engine does.");
   py::class_<PyEngine>(m, "Engine")
       .def(py::init<const std::string&>(), py::arg("config_json"))
       .def("load", &PyEngine::Load, py::arg("model_json"), py::arg("progress") = py::none())
       .def("unload", &PyEngine::Call<mlc_engine_unload>)
-      .def("submit", &PyEngine::Submit, py::arg("route"), py::arg("json"), py::arg("callback"),
-           py::arg("buffers") = std::vector<py::bytes>())
-      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"),
-           py::arg("buffers") = std::vector<py::bytes>())
+      .def("submit_later", &PyEngine::SubmitLater, py::arg("route"), py::arg("json"),
+           py::arg("buffers"), py::arg("mailbox"), py::arg("number"))
+      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"), py::arg("buffers"))
       .def("abort", &PyEngine::Call<mlc_engine_abort>, py::arg("request_id"))
       .def("pause_request", &PyEngine::Call<mlc_engine_pause_request>, py::arg("request_id"))
       .def("resume_request", &PyEngine::Call<mlc_engine_resume_request>, py::arg("request_id"))

@@ -1,10 +1,11 @@
-"""Events from the core's thread to the event loop: none lost, and the request always ended."""
+"""Events from the core's threads to the event loop: none lost, and the request always ended."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mlc_llm import _core
@@ -17,16 +18,21 @@ from mlc_llm.serve.slot import Lease, ServedModel, Slot
 
 
 class Engine:
-    """Stands for a CoreEngine: `act` gets the callback, on a thread of its own."""
+    """Stands for a CoreEngine: `act` gets the way into the mailbox, on a thread of its own."""
 
     def __init__(self, act: Callable[[Callable[[int, str], None]], None]) -> None:
         self.act = act
         self.aborted: list[int] = []
         self.pauses: list[bool] = []
 
-    def submit_json(self, route: str, body: bytes, callback: Callable[[int, str], None]) -> int:
-        threading.Thread(target=self.act, args=(callback,)).start()
-        return 7
+    def submit_later(
+        self, route: str, body: bytes, buffers: Any, mailbox: _core.EventMailbox, number: int
+    ) -> None:
+        threading.Thread(target=self.run, args=(partial(mailbox.put, number),)).start()
+
+    def run(self, put: Callable[[int, str], None]) -> None:
+        put(_core.EVENT_SUBMITTED, "7")
+        self.act(put)
 
     def abort(self, request_id: int) -> None:
         self.aborted.append(request_id)
@@ -108,10 +114,10 @@ def test_a_request_whose_submission_is_cancelled_is_aborted() -> None:
     began, go_on = threading.Event(), threading.Event()
 
     class Slow(Engine):
-        def submit_json(self, route: str, body: bytes, callback: Any) -> int:
+        def run(self, put: Callable[[int, str], None]) -> None:
             began.set()
             go_on.wait(120)
-            return 7
+            super().run(put)
 
     engine = Slow(lambda callback: None)
 
@@ -141,7 +147,8 @@ def test_a_request_whose_events_wait_is_paused_until_they_are_taken() -> None:
         request = Submitted(engine)
         await request.submit_here()
         await asyncio.to_thread(flooded.wait, 120)
-        await asyncio.sleep(0)
+        while not engine.pauses:
+            await asyncio.sleep(0.001)
         assert engine.pauses == [True]
         assert len(await request.next_events(120)) == 17
         assert engine.pauses == [True, False]
@@ -152,10 +159,10 @@ def test_a_request_whose_events_wait_is_paused_until_they_are_taken() -> None:
 
 def test_events_that_come_before_the_id_is_known_count() -> None:
     class Early(Engine):
-        def submit_json(self, route: str, body: bytes, callback: Any) -> int:
-            flood(callback)
+        def run(self, put: Callable[[int, str], None]) -> None:
+            flood(put)
             assert self.pauses == []
-            return 7
+            super().run(put)
 
     engine = Early(lambda callback: None)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +16,7 @@ from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
 from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, AsyncRerank
 from mlc_llm.sdk.core_engine import CoreEngine, ends_stream, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase
+from mlc_llm.sdk.loop_events import LoopEvents
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
@@ -38,38 +38,20 @@ Event = tuple[int, str]
 _Chunk = TypeVar("_Chunk", bound=BaseModel)
 
 
-def _events_of(loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Queue[Event], Callable[..., None]]:
-    """A queue for this event loop, and the callback that fills it from the core's thread."""
+async def _submit(
+    core: CoreEngine, route: str, request: Mapping[str, Any], name: str | None
+) -> tuple[int, asyncio.Queue[Event]]:
+    """The request's id, and its events as they come."""
     events: asyncio.Queue[Event] = asyncio.Queue()
 
-    def callback(kind: int, text: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(events.put_nowait, (kind, text))
+    def receive(kind: int, text: str) -> None:
+        events.put_nowait((kind, text))
 
-    return events, callback
-
-
-async def _submit(
-    core: CoreEngine,
-    route: str,
-    request: Mapping[str, Any],
-    callback: Any,
-    name: str | None = None,
-) -> int:
-    """Submits on another thread, because rendering and tokenizing a long prompt takes time."""
-    loop = asyncio.get_running_loop()
-    submitted = loop.run_in_executor(None, core.submit, route, request, callback, name)
-    try:
-        return await asyncio.shield(submitted)
-    except asyncio.CancelledError:  # the thread continues and will submit the request
-
-        def abort(done: asyncio.Future[int]) -> None:
-            if not done.cancelled() and done.exception() is None:
-                core.abort(done.result())
-                core.forget(name, done.result())
-
-        submitted.add_done_callback(abort)
-        raise
+    body, buffers = core.encode(request)
+    loop_events = LoopEvents.of_running_loop()
+    request_id = await loop_events.submit(core, route, body, receive, buffers)
+    core.remember(name, request_id)
+    return request_id, events
 
 
 class AsyncChunkStream(Generic[_Chunk]):
@@ -146,8 +128,7 @@ async def _open(
     request: Mapping[str, Any],
     name: str | None = None,
 ) -> AsyncChunkStream[_Chunk]:
-    events, callback = _events_of(asyncio.get_running_loop())
-    request_id = await _submit(core, route, request, callback, name)
+    request_id, events = await _submit(core, route, request, name)
     return AsyncChunkStream(core, chunk, request_id, events, name)
 
 
@@ -155,8 +136,7 @@ async def _call(
     core: CoreEngine, route: str, request: Mapping[str, Any], name: str | None = None
 ) -> str:
     """The answer of a request that is not streamed."""
-    events, callback = _events_of(asyncio.get_running_loop())
-    request_id = await _submit(core, route, request, callback, name)
+    request_id, events = await _submit(core, route, request, name)
     try:
         kind, text = await events.get()
     except asyncio.CancelledError:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without 
         TrimResponse,
     )
 
-EventCallback = Callable[[int, str], None]
 Log = Callable[[str], None]
 Progress = Callable[[float, str], bool | None]
 LogitProcessor = Callable[[list[int], list[int], memoryview], object]
@@ -207,32 +206,32 @@ class CoreEngine:
     ) -> tuple[int, _core.EventStream]:
         """Queues a request. Returns its id, and its events as they come. `name` is for
         `abort_named`."""
-        self._require_model(request)
         stream: tuple[int, _core.EventStream]
-        stream = call_core(self._handle.stream, route, *_encode(request))
-        self._names.add(name, stream[0])
+        stream = call_core(self._handle.stream, route, *self.encode(request))
+        self.remember(name, stream[0])
         return stream
 
-    def submit(
+    def submit_later(
         self,
         route: str,
-        request: Mapping[str, Any],
-        callback: EventCallback,
-        name: str | None = None,
-    ) -> int:
-        """Queues a request. `callback(kind, json)` is called on a thread of the core."""
-        self._require_model(request)
-        body, buffers = _encode(request)
-        request_id = self.submit_json(route, body, callback, buffers)
-        self._names.add(name, request_id)
-        return request_id
+        body: bytes,
+        buffers: Sequence[bytes],
+        mailbox: _core.EventMailbox,
+        number: int,
+    ) -> None:
+        """Submits a request on another thread. What becomes of it, and its events, come into the
+        mailbox with this number. `buffers`: the bytes of "buffer:0" and so on."""
+        call_core(self._handle.submit_later, route, body, list(buffers), mailbox, number)
 
-    def submit_json(
-        self, route: str, body: bytes, callback: EventCallback, buffers: Sequence[bytes] = ()
-    ) -> int:
-        """The same for a request that is JSON already. `buffers`: the bytes of "buffer:0" and so
-        on."""
-        return int(call_core(self._handle.submit, route, body, callback, list(buffers)))
+    def encode(self, request: Mapping[str, Any]) -> tuple[bytes, list[bytes]]:
+        """The request as JSON, and the bytes in it. Raises MLCError if it cannot be written, or
+        names another model."""
+        self._require_model(request)
+        return _encode(request)
+
+    def remember(self, name: str | None, request_id: int) -> None:
+        """`name` is for `abort_named`, until `forget`."""
+        self._names.add(name, request_id)
 
     def _require_model(self, request: Mapping[str, Any]) -> None:
         """Refuses a request to another model, as the server does."""

@@ -1,0 +1,82 @@
+"""Requests of an event loop, over the fake device."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlc_llm import AsyncMLCEngine, _core
+from mlc_llm.errors import MLCError
+from mlc_llm.sdk.loop_events import LoopEvents
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "fake-model"
+CHAT: Any = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 3}
+
+
+def test_one_engine_serves_several_loops() -> None:
+    engine = AsyncMLCEngine(FOLDER, device="fake")
+
+    async def ask() -> str:
+        answers = [engine.chat.completions.create(**CHAT, seed=1, n=2) for _ in range(20)]
+        texts = {choice.message.content for one in await asyncio.gather(*answers) for choice in one.choices}
+        return str(sorted(texts))
+
+    assert asyncio.run(ask()) == asyncio.run(ask())
+    asyncio.run(engine.close())
+
+
+def test_closed_loops_keep_no_files_open() -> None:
+    async def make() -> None:
+        LoopEvents.of_running_loop()
+
+    def count() -> int:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("counts the open files in /proc")
+    asyncio.run(make())
+    before = count()
+    for _ in range(5):
+        asyncio.run(make())
+    assert count() == before
+
+
+def test_a_refused_request_is_an_error_and_leaves_nothing() -> None:
+    async def run() -> None:
+        engine = AsyncMLCEngine(FOLDER, device="fake")
+        with pytest.raises(MLCError, match="temperature"):
+            await engine.chat.completions.create(**CHAT, temperature=-1)
+        await engine.close()
+        with pytest.raises(MLCError, match="closed"):
+            await engine.chat.completions.create(**CHAT)
+        assert LoopEvents.of_running_loop()._requests == {}
+
+    asyncio.run(run())
+
+
+def test_a_last_event_before_the_submission_is_known() -> None:
+    """The core's threads may be faster than the one that submits."""
+    got: list[tuple[int, str]] = []
+
+    class Quick:
+        def submit_later(
+            self, route: str, body: bytes, buffers: Any, mailbox: _core.EventMailbox, number: int
+        ) -> None:
+            mailbox.put(number, _core.EVENT_RESULT, "{}")
+            mailbox.put(number, _core.EVENT_SUBMITTED, "7")
+
+    async def run() -> int:
+        events = LoopEvents.of_running_loop()
+        engine: Any = Quick()
+        number = await events.submit(engine, "", b"", lambda kind, text: got.append((kind, text)))
+        assert events._requests == {}
+        return number
+
+    assert asyncio.run(run()) == 7
+    assert got == [(_core.EVENT_RESULT, "{}")]
