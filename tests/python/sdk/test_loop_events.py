@@ -23,7 +23,11 @@ def test_one_engine_serves_several_loops() -> None:
 
     async def ask() -> str:
         answers = [engine.chat.completions.create(**CHAT, seed=1, n=2) for _ in range(20)]
-        texts = {choice.message.content for one in await asyncio.gather(*answers) for choice in one.choices}
+        texts = {
+            choice.message.content
+            for one in await asyncio.gather(*answers)
+            for choice in one.choices
+        }
         return str(sorted(texts))
 
     assert asyncio.run(ask()) == asyncio.run(ask())

@@ -84,8 +84,8 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     routers += [responses_routes.router, page_routes.router]
     routers += [admin.admin, ollama_routes.admin] if options.enable_admin else []
     routers += [admin.debug] if options.enable_debug else []
-    for router in routers:
-        app.include_router(router)
+    for router in routers:  # a router that is included matches each request a second time
+        app.router.routes.extend(router.routes)
     app.mount("/page", page_routes.PageFiles())
     _add_middleware(app, options, drain)
     app.add_middleware(AliasMiddleware, routes=[one for router in routers for one in router.routes])

@@ -90,9 +90,9 @@ class ConnectionTable:
 
 
 class _OneWrite:
-    """A transport that sends at once what is written in one turn of the event loop: an answer's head
-    goes with its body, or with its first event. Each packet wakes the client, which may then take
-    this thread's place on a busy processor."""
+    """A transport that sends at once what is written in one turn of the event loop: an answer's
+    head goes with its body, or with its first event. Each packet wakes the client, which may then
+    take this thread's place on a busy processor."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

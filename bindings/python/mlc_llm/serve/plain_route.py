@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any
-
 from fastapi.routing import APIRoute
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 
 class PlainRoute(APIRoute):
     """FastAPI reads the request for no parameters, and checks no result: that would delay the first
     token. The document of the API knows the route as any other."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        return self.endpoint
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in (self.methods or ()):
+            return await super().handle(scope, receive, send)
+        response = await self.endpoint(Request(scope, receive, send))
+        await response(scope, receive, send)
