@@ -22,7 +22,12 @@ SOURCE = PAGE.partition("```python\n# acme_models/family.py\n")[2].partition("``
 
 
 def install(
-    site: Path, package: str, entry_points: dict[str, str], source: str = SOURCE, version: str = "1"
+    site: Path,
+    package: str,
+    entry_points: dict[str, str],
+    source: str = SOURCE,
+    version: str = "1",
+    group: str = outside.FAMILIES,
 ) -> None:
     """A package with one module, as pip would install it."""
     (site / package).mkdir(parents=True, exist_ok=True)
@@ -32,7 +37,7 @@ def install(
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
     lines = [f"{name} = {value}" for name, value in entry_points.items()]
-    (info / "entry_points.txt").write_text("\n".join([f"[{outside.GROUP}]", *lines, ""]))
+    (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines, ""]))
 
 
 @pytest.fixture

@@ -61,7 +61,14 @@ def register(subparsers: Any) -> None:
     )
     add_kv_cache_option(parser)
     parser.add_argument(
-        "--debug-dump", type=Path, help="folder for the module's text after each phase"
+        "--passes", type=Path, metavar="FILE.py", help="a Python file that changes the passes"
+    )
+    parser.add_argument(
+        "--dump",
+        "--debug-dump",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for the module after each pass, their times, and the kernels' code",
     )
     add_output_options(parser)
     parser.set_defaults(run=run)
@@ -118,6 +125,7 @@ def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Updat
         system_lib_prefix=args.system_lib_prefix,
         overrides=args.overrides,
         kv_cache_dtype=args.kv_cache_dtype,
-        debug_dump=args.debug_dump,
+        passes=args.passes,
+        dump=args.dump,
         progress=report,
     )

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,13 +76,15 @@ def compile_model(
     system_lib_prefix: str | None = None,
     overrides: str | None = None,
     kv_cache_dtype: str | None = None,
-    debug_dump: Path | None = None,
+    passes: Path | None = None,
+    dump: Path | None = None,
     progress: Progress = lambda phase: None,
 ) -> None:
     """Compiles the library of a model; `config` is the content of its mlc-chat-config.json.
 
-    `device` may list several presets; then the library has a variant for each CPU. An output that
-    ends in .tar or .a is a static archive (`archive.py`).
+    `passes`: a file that changes the passes; `dump`: a folder for what each has made. `device` may
+    list several presets; then the library has a variant for each CPU. An output that ends in .tar
+    or .a is a static archive (`archive.py`).
     """
     is_static = _check_output(output, system_lib_prefix)
     devices = [hosts.on_host(one, host) for one in targets.resolve_all(device)]
@@ -107,7 +110,8 @@ def compile_model(
         )
         for line in notes(opt, one) if opt != _DEFAULT_OPT else ():
             progress(line)
-        executable = _build(spec, prefix, debug_dump, progress)
+        folder = dump if dump is None or len(devices) == 1 else dump / one.name
+        executable = _build(spec, prefix, passes, folder, progress)
         progress("archive" if is_static else "link")
         data = _linked(executable, output, prefix, link)
         variants.append(Variant(one.name, one.cpu_features(), data))
@@ -118,15 +122,27 @@ def compile_model(
 
 
 def _build(
-    spec: LibrarySpec, prefix: str | None, debug_dump: Path | None, progress: Progress
+    spec: LibrarySpec,
+    prefix: str | None,
+    passes: Path | None,
+    dump: Path | None,
+    progress: Progress,
 ) -> Any:
-    from mlc_llm.compiler import library, pipeline
+    from mlc_llm.compiler import changes, library, pipeline
+    from mlc_llm.compiler.pass_record import PassRecord
 
     progress("model")
-    module = library.build_module(spec, models.get(mlc_folders.text_type(spec.model_type)))
-    if prefix is not None:
-        module = module.with_attr("system_lib_prefix", prefix)
-    return pipeline.build(module, spec.device, debug_dump=debug_dump, progress=progress)
+    chosen, record = pipeline.Pipeline(spec.device), PassRecord(dump)
+    is_changed = changes.apply(chosen, passes)
+    change = partial(chosen.run, pipeline.MODEL, record=record) if is_changed or dump else None
+    family = models.get(mlc_folders.text_type(spec.model_type))
+    with changes.blamed(is_changed):
+        module = library.build_module(spec, family, change)
+        if prefix is not None:
+            module = module.with_attr("system_lib_prefix", prefix)
+        return pipeline.build(
+            module, spec.device, pipeline=chosen, record=record, progress=progress
+        )
 
 
 def library_spec(

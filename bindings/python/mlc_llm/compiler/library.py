@@ -4,6 +4,7 @@ family."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,12 @@ class LibrarySpec:
     hidden_layers: tuple[int, ...] = ()  # after which a step gives the residual too
 
 
-def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
+def build_module(
+    spec: LibrarySpec,
+    family: ModelFamily,
+    change: Callable[[tvm.IRModule], tvm.IRModule] | None = None,
+) -> tvm.IRModule:
+    """`change` may change functions and kernels before the lists of kernel calls are made."""
     weights, scheme, parts = _weights(spec, family)
     nn = Builder(
         scheme,
@@ -67,7 +73,11 @@ def build_module(spec: LibrarySpec, family: ModelFamily) -> tvm.IRModule:
     if head is not None:
         _build_head(nn, model, spec)
     _build_copy(nn)
-    _build_for_device(nn, model, spec)
+    in_programs = _build_for_device(nn, model, spec)
+    if change is not None:
+        nn.change(change)
+    if in_programs:
+        _build_programs(nn, in_programs)
     described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head)
     described |= _folder_layout(spec, family)
     nn.text_function("_metadata", json.dumps(described))
@@ -110,17 +120,17 @@ def _check_hidden_layers(spec: LibrarySpec, decoder: DecoderSpec) -> None:
         )
 
 
-def _build_for_device(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
+def _build_for_device(nn: Builder, model: Decoder, spec: LibrarySpec) -> tuple[str, ...]:
+    """Builds what only this device needs. Returns the functions that run kernel by kernel."""
+    if not isinstance(spec.device, GPU):
+        return _PROGRAMS
     if model.is_encoder:
-        if not isinstance(spec.device, GPU):
-            _build_programs(nn, _PROGRAMS)
-    elif isinstance(spec.device, GPU):
-        gpu_sampling.build(nn, spec.config.vocab_size)
-        if spec.device.graphs and not nn.states:  # the core records no steps with states
-            _build_decode(nn, model, spec)
-            _build_programs(nn, (_DECODE,))
-    else:
-        _build_programs(nn, _PROGRAMS)
+        return ()
+    gpu_sampling.build(nn, spec.config.vocab_size)
+    if not spec.device.graphs or nn.states:  # the core records no steps with states
+        return ()
+    _build_decode(nn, model, spec)
+    return (_DECODE,)
 
 
 def metadata(

@@ -22,11 +22,12 @@ from tvm import s_tir, tirx
 from tvm.s_tir.pipeline import finalize_device_passes, finalize_host_passes
 from tvm.tirx.compilation_pipeline import PIPELINE_MAP
 
-CPU, GPU = "mlc_cpu", "mlc_gpu"  # names of pipelines
+CPU, GPU = "mlc_cpu", "mlc_gpu"  # names of pipelines with these passes
+_CHANGED = "mlc_changed"
 Passes = list[tvm.transform.Pass]
 
 
-def _cpu_passes() -> Passes:
+def cpu_passes() -> Passes:
     t, s = tirx.transform, s_tir.transform
     return [
         *(s.CanonicalizeLoop(), s.LowerInitBlock(), s.PlanAndUpdateBufferAllocationLocation()),
@@ -38,7 +39,7 @@ def _cpu_passes() -> Passes:
     ]
 
 
-def _gpu_passes() -> Passes:
+def gpu_passes() -> Passes:
     t, s = tirx.transform, s_tir.transform
     return [
         *(s.ConvertBlocksToOpaque(), s.LiftThreadBinding(), s.UnifyThreadBinding()),
@@ -51,13 +52,23 @@ def _gpu_passes() -> Passes:
     ]
 
 
-def _pipeline(passes: Callable[[], Passes]) -> tuple:
+def pipeline(lower: Callable[[tvm.IRModule], tvm.IRModule]) -> str:
+    """The name, for TVM, of a pipeline that lowers kernels so. It holds until the next call."""
+    PIPELINE_MAP[_CHANGED] = lambda: _pipeline(lower)
+    return _CHANGED
+
+
+def _pipeline(lower: Callable[[tvm.IRModule], tvm.IRModule]) -> tuple:
     @tvm.transform.module_pass(opt_level=0)
     def run(mod: tvm.IRModule, _context: tvm.transform.PassContext) -> tvm.IRModule:
-        return tvm.transform.Sequential(passes())(mod)
+        return lower(mod)
 
     return run, finalize_host_passes, finalize_device_passes
 
 
-PIPELINE_MAP[CPU] = partial(_pipeline, _cpu_passes)
-PIPELINE_MAP[GPU] = partial(_pipeline, _gpu_passes)
+def _with(passes: Callable[[], Passes]) -> tuple:
+    return _pipeline(lambda mod: tvm.transform.Sequential(passes())(mod))
+
+
+PIPELINE_MAP[CPU] = partial(_with, cpu_passes)
+PIPELINE_MAP[GPU] = partial(_with, gpu_passes)

@@ -1,16 +1,21 @@
-"""Model families of other packages: the entry points of the group `mlc_llm.families`.
+"""What other packages add: the entry points of two groups.
 
     [project.entry-points."mlc_llm.families"]
     my_model = "my_package.my_model:FAMILY"
 
-The entry point's name is the config's `model_type`; its object is a `ModelFamily`. A family here
-with that name comes first. Nothing is loaded before somebody asks for a name that is not here.
+    [project.entry-points."mlc_llm.passes"]
+    my_passes = "my_package.my_passes:change"
+
+The name of a family's entry point is the config's `model_type`; its object is a `ModelFamily`. A
+family here with that name comes first. Nothing is loaded before somebody asks for a name that is
+not here. A function of the other group changes the passes of each compilation (`changes.py`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +27,13 @@ if TYPE_CHECKING:
 
     from mlc_llm.compiler.models.family import ModelFamily
 
-GROUP = "mlc_llm.families"
+FAMILIES, PASSES = "mlc_llm.families", "mlc_llm.passes"
 
 
 def family(model_type: str) -> ModelFamily | None:
     """The family that a package offers under this name; None if none does. The error for a family
     that cannot be loaded names the package."""
-    found = [point for point in _points() if point.name == model_type]
+    found = [point for point in _points(FAMILIES) if point.name == model_type]
     if not found:
         return None
     packages = list(dict.fromkeys(map(_package, found)))
@@ -51,28 +56,46 @@ def faults() -> list[str]:
     return [str(made) for made in _every().values() if isinstance(made, UnsupportedError)]
 
 
+def pass_changes() -> dict[str, Callable[[Any], object]]:
+    """The functions that change the passes, by the names of their packages."""
+    changes: dict[str, Callable[[Any], object]] = {}
+    for point in sorted(_points(PASSES), key=lambda point: (_package(point), point.name)):
+        try:
+            changes[f"{_package(point)} ({point.value})"] = point.load()
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+            raise UnsupportedError(
+                f"the passes of the package {_package(point)} ({point.value}) cannot be loaded "
+                f"({why}): update or remove that package",
+                param="passes",
+            ) from error
+    return changes
+
+
 def identity() -> list[str]:
-    """What the packages with families are: libraries and weights that were made by other ones are
-    made again. A look at the files comes first, because `importlib.metadata` is slow to load."""
+    """What these packages are: libraries and weights that were made with other ones are made
+    again. A look at the files comes first, because `importlib.metadata` is slow to load."""
     lists = (
         path
         for folder in dict.fromkeys(sys.path)
         for path in Path(folder).glob("*-info/entry_points.txt")
     )
-    if not any(f"[{GROUP}]" in path.read_text("utf-8", "replace") for path in lists):
+    texts = "".join(path.read_text("utf-8", "replace") for path in lists)
+    if not any(f"[{group}]" in texts for group in (FAMILIES, PASSES)):
         return []
-    return sorted(f"{p.name}={p.value} {_package(p)} {_sources(p)}" for p in _points())
+    points = (*_points(FAMILIES), *_points(PASSES))
+    return sorted(f"{p.name}={p.value} {_package(p)} {_sources(p)}" for p in points)
 
 
-def _points() -> list[EntryPoint]:
+def _points(group: str) -> list[EntryPoint]:
     from importlib.metadata import entry_points
 
-    return list(entry_points(group=GROUP))
+    return list(entry_points(group=group))
 
 
 def _every() -> dict[str, ModelFamily | UnsupportedError]:
     made: dict[str, ModelFamily | UnsupportedError] = {}
-    for name in sorted({point.name for point in _points()}):
+    for name in sorted({point.name for point in _points(FAMILIES)}):
         try:
             found = family(name)
         except UnsupportedError as error:

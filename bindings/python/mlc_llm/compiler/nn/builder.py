@@ -355,6 +355,10 @@ class Builder:
         with self._module.function(name, []):
             self._module.emit_func_output(relax.const(value))
 
+    def change(self, change: Callable[[tvm.IRModule], tvm.IRModule]) -> None:
+        """Goes on with what `change` makes of the module."""
+        self._module = relax.BlockBuilder(change(self._module.get()))
+
     def finish(self) -> tvm.IRModule:
         return self._module.finalize()
 
