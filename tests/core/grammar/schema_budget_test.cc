@@ -104,6 +104,18 @@ std::vector<Case> Cases() {
        "{\"allOf\":[{\"enum\":[" + numbers + "]},{\"enum\":[" + numbers + "]}]}", nullptr, 0},
       {"a deep oneOf", DeepOneOf(30), nullptr, 0},
       {"a oneOf of long enums", "{\"oneOf\":[" + exclusive + "]}", "/oneOf", 1},
+      {"a oneOf beside much else",
+       "{\"allOf\":[" +
+           Listed(20, [](int i) { return "{\"required\":[\"a" + std::to_string(i) + "\"]}"; }) +
+           R"(],"oneOf":[{"properties":{"k":{"minLength":1}}},{"properties":{"k":{"maxLength":9}}}],)"
+           R"("anyOf":[)" +
+           Listed(300,
+                  [](int i) {
+                    return "{\"type\":\"object\",\"properties\":{\"b" + std::to_string(i) +
+                           "\":{\"type\":\"integer\"}}}";
+                  }) +
+           "]}",
+       "/oneOf", 1},
       {"members that depend on each other",
        "{\"maxProperties\":30,\"properties\":{" +
            Listed(60, [](int i) { return "\"p" + std::to_string(i) + "\":{}"; }) +

@@ -34,20 +34,34 @@ bool AreAlike(const Json& a, const Json& b) {
 
 using Terms = std::vector<Term>;
 
+const Json* NamedIn(const Term& object, std::string_view name) {
+  const Json* named = object.schema->Find("properties");
+  return named != nullptr && named->is_object() ? named->Find(name) : nullptr;
+}
+
+bool Contains(const std::vector<std::string_view>& names, size_t first, std::string_view name) {
+  return std::find(names.begin() + static_cast<std::ptrdiff_t>(first), names.end(), name) !=
+         names.end();
+}
+
+}  // namespace
+
 // What is easily said of a value: its types, the members that it has and lacks, its listed values.
-struct Outline {
+struct SchemaReader::Outline {
+  int64_t num_terms = 0;
   unsigned types = kAllTypes;
-  std::set<std::string_view> required, absent;
+  std::vector<std::string_view> required, absent;
   std::vector<const Json*> lists, denied;  // lists of values, and single ones
   std::vector<const Json*> constants;
   std::vector<const Term*> objects, members;
 
   void Add(const Term& term) {
+    ++num_terms;
     if (term.part == Term::kAbsent) {
       if (term.negated) types &= kObjectType;
-      absent.insert(term.name);
+      absent.push_back(term.name);
     } else if (term.part == Term::kPresent || term.part == Term::kMember) {
-      required.insert(term.name);
+      required.push_back(term.name);
       if (term.part == Term::kPresent) return;
       types &= kObjectType;
       members.push_back(&term);
@@ -67,7 +81,7 @@ struct Outline {
     if (const Json* constant = schema.Find("const")) constants.push_back(constant);
     const Json* names = schema.Find("required");
     for (size_t i = 0; names != nullptr && names->is_array() && i < names->as_array().size(); ++i) {
-      if (names->as_array()[i].is_string()) required.insert(names->as_array()[i].as_string());
+      if (names->as_array()[i].is_string()) required.push_back(names->as_array()[i].as_string());
     }
     objects.push_back(&term);
   }
@@ -107,45 +121,37 @@ struct Outline {
     return std::none_of(values.begin(), values.end(),
                         [this](const Json& one) { return Allows(one); });
   }
+
+  // The required members to look at, where `known` is looked at and the other terms came behind it.
+  std::vector<std::string_view> NamesBehind(const Outline& known) const {
+    std::vector<std::string_view> names = required;
+    auto is_seen = [&](std::string_view name) {
+      auto object = objects.begin() + static_cast<std::ptrdiff_t>(known.objects.size());
+      auto member = members.begin() + static_cast<std::ptrdiff_t>(known.members.size());
+      return !Contains(absent, known.absent.size(), name) &&
+             std::none_of(object, objects.end(),
+                          [&](const Term* one) { return IsClosed(*one) || NamedIn(*one, name); }) &&
+             std::none_of(member, members.end(),
+                          [&](const Term* one) { return one->name == name; });
+    };
+    // Members say something about objects only.
+    size_t seen = known.is_object() ? known.required.size() : 0;
+    auto end = names.begin() + static_cast<std::ptrdiff_t>(seen);
+    names.erase(std::remove_if(names.begin(), end, is_seen), end);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+  }
 };
 
-std::string KeyOf(const Terms& terms, int level) {
-  std::string key(1, static_cast<char>(level));
-  constexpr size_t kUsual = 32;
-  key.reserve(terms.size() * kUsual);
-  for (const Term& term : terms) AddKey(term, &key);
-  return key;
-}
-
-const Json* NamedIn(const Term& object, std::string_view name) {
-  const Json* named = object.schema->Find("properties");
-  return named != nullptr && named->is_object() ? named->Find(name) : nullptr;
-}
-
-}  // namespace
-
-// Whether no value fits all terms, as far as this is seen without making nodes. Otherwise, and
-// where it is hard to tell, false.
-bool SchemaReader::Contradict(const Terms& own, int level) {
-  return Contradict(own, level, KeyOf(own, level));
-}
-
-bool SchemaReader::Contradict(const Terms& own, int level, std::string key) {
-  auto known = contradict_.find(key);
-  if (known != contradict_.end()) return known->second;
-  bool found = FindContradiction(own, level);
-  // Without a budget it is not known.
-  return WorkBudget::is_spent() ? found : contradict_.emplace(std::move(key), found).first->second;
-}
-
-bool SchemaReader::FindContradiction(const Terms& own, int level) {
-  if (!WorkBudget::Spend(kWorkOfLook * static_cast<int64_t>(own.size()))) return false;
-  Outline outline;
-  for (const Term& term : own) outline.Add(term);
+// Whether no value fits the outline, as far as this is seen without making nodes. Otherwise, and
+// where it is hard to tell, false. It begins as `known`, which does not contradict itself.
+bool SchemaReader::Contradict(const Outline& outline, const Outline& known, int level) {
+  if (!WorkBudget::Spend(kWorkOfLook * outline.num_terms)) return false;
   if (outline.HasNoValue()) return true;
   if (!outline.is_object() || level >= kMostLevels) return false;
-  for (std::string_view name : outline.required) {
-    if (outline.absent.count(name) != 0) return true;
+  for (std::string_view name : outline.NamesBehind(known)) {
+    if (Contains(outline.absent, 0, name)) return true;
     Terms conditions;
     for (const Term* object : outline.objects) {
       const Json* value = NamedIn(*object, name);
@@ -162,12 +168,14 @@ bool SchemaReader::FindContradiction(const Terms& own, int level) {
   return false;
 }
 
-// The same of whole schemas.
+// The same of whole schemas. It is remembered, as many alternatives ask for the same.
 bool SchemaReader::ContradictWhole(const Terms& terms, int level) {
-  std::string key = KeyOf(terms, kMostLevels + 1 + level);  // no key of the above
+  std::string key = KeyOf(terms);
+  key += static_cast<char>(level);
   auto known = contradict_.find(key);
   if (known != contradict_.end()) return known->second;
   bool found = FindWholeContradiction(terms, level);
+  // Without a budget it is not known.
   return WorkBudget::is_spent() ? found : contradict_.emplace(std::move(key), found).first->second;
 }
 
@@ -188,36 +196,35 @@ bool SchemaReader::FindWholeContradiction(const Terms& terms, int level) {
     if (!Flatten(term, &flat).ok()) return false;
   }
   if (flat.is_never) return !flat.given_up;
-  return Contradict(flat.own, level);
+  Outline outline;
+  for (const Term& term : flat.own) outline.Add(term);
+  return Contradict(outline, Outline(), level);
 }
 
 // Which alternatives of a choice may hold beside everything else. All of them where that is hard to
 // tell.
 std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
-                                           const std::vector<Terms>& alternatives,
-                                           const Flat& flat) {
-  const std::string own_key = KeyOf(flat.own, 0);
+                                           const std::vector<Terms>& alternatives, const Flat& flat,
+                                           const std::string& own_key) {
   std::string key;
   AddKey(choice, &key);
   key += own_key;
   auto known = possible_.find(key);
   if (known != possible_.end()) return known->second.branches;
   const int64_t num_reports = num_reports_;
+  Outline without;
+  for (const Term& term : flat.own) without.Add(term);
+  bool contradicts_anyway = Contradict(without, Outline(), 0);
   std::vector<bool> possible;
-  Flat both;
-  both.own = flat.own;
   for (const Terms& alternative : alternatives) {
     bool is_read = true;
-    for (const Term& term : alternative) is_read = is_read && Flatten(term, &both).ok();
-    bool is_never = both.is_never && !both.given_up;
-    std::string all = own_key;
-    for (size_t i = flat.own.size(); i < both.own.size(); ++i) AddKey(both.own[i], &all);
-    bool contradicts = is_never || (!both.is_never && Contradict(both.own, 0, std::move(all)));
+    Flat more;
+    for (const Term& term : alternative) is_read = is_read && Flatten(term, &more).ok();
+    Outline both = without;
+    for (const Term& term : more.own) both.Add(term);
+    bool contradicts =
+        more.is_never ? !more.given_up : contradicts_anyway || Contradict(both, without, 0);
     possible.push_back(!is_read || !contradicts);
-    Terms own = std::move(both.own);
-    own.erase(own.begin() + static_cast<std::ptrdiff_t>(flat.own.size()), own.end());
-    both = Flat();
-    both.own = std::move(own);
   }
   bool is_of_round = num_reports_ != num_reports;
   if (!WorkBudget::is_spent()) possible_.emplace(std::move(key), Possible{possible, is_of_round});
@@ -351,6 +358,7 @@ bool SchemaReader::AllowMoreWays() {
 // are any.
 Status SchemaReader::Settle(Flat* flat) {
   std::vector<std::pair<const Json*, std::string>> settled;
+  std::string own_key = KeyOf(flat->own);
   for (size_t i = 0; i < flat->choices.size() && settled.size() < kMostChoicesSeen;) {
     const Term choice = flat->choices[i++];
     std::pair<const Json*, std::string> key{choice.schema, choice.negated ? "not " : ""};
@@ -358,7 +366,7 @@ Status SchemaReader::Settle(Flat* flat) {
     bool is_known = std::find(settled.begin(), settled.end(), key) != settled.end();
     if (is_known || choice.part == "additionalProperties") continue;
     MLC_ASSIGN_OR_RETURN(const std::vector<Terms>* alternatives, KnownAlternatives(choice));
-    std::vector<bool> possible = PossibleOf(choice, *alternatives, *flat);
+    std::vector<bool> possible = PossibleOf(choice, *alternatives, *flat, own_key);
     int64_t count = std::count(possible.begin(), possible.end(), true);
     if (count == 0) flat->is_never = true;
     if (count == 0) return Status();
@@ -370,6 +378,7 @@ Status SchemaReader::Settle(Flat* flat) {
     for (const Term& term : (*alternatives)[only]) MLC_RETURN_IF_ERROR(Flatten(term, &next));
     if (next.given_up) continue;  // the node of the choice tells of it
     *flat = std::move(next);
+    own_key = KeyOf(flat->own);
     if (flat->is_never) return Status();
     settled.push_back(std::move(key));
     i = 0;  // what holds now may settle other choices

@@ -141,13 +141,20 @@ std::string_view MisspeltKeyword(std::string_view word) {
   bool is_own = word.compare(0, 2, "x-") == 0 || word.compare(0, 1, "_") == 0;
   if (word.size() > kLongest || is_own) return "";
   std::string lower = Lower(word);
-  for (const SchemaKeyword& keyword : SchemaKeywords()) {
-    if (keyword.verdict == Verdict::kAnnotation) continue;
-    std::string name = Lower(keyword.name);
+  static const auto* enforced = [] {
+    auto* all = new std::vector<std::pair<std::string, std::string_view>>;
+    for (const SchemaKeyword& keyword : SchemaKeywords()) {
+      if (keyword.verdict != Verdict::kAnnotation) {
+        all->emplace_back(Lower(keyword.name), keyword.name);
+      }
+    }
+    return all;
+  }();
+  for (const auto& [name, keyword] : *enforced) {
     size_t most = name.size() <= kShort ? 0 : name.size() < kLong ? 1 : 2;
     size_t longer = std::max(name.size(), lower.size()),
            shorter = std::min(name.size(), lower.size());
-    if (longer - shorter <= most && Distance(name, lower) <= most) return keyword.name;
+    if (longer - shorter <= most && Distance(name, lower) <= most) return keyword;
   }
   return "";
 }

@@ -75,7 +75,7 @@ class SchemaReader {
   // ---- choices.cc
   Status Settle(Flat* flat);
   std::vector<bool> PossibleOf(const Term& choice, const std::vector<Terms>& alternatives,
-                               const Flat& flat);
+                               const Flat& flat, const std::string& own_key);
   Result<const std::vector<Terms>*> KnownAlternatives(const Term& choice);
   void ForgetChanged();
   Result<bool> Try(const std::function<Status()>& read);
@@ -83,9 +83,8 @@ class SchemaReader {
   bool KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
                 std::vector<bool>* possible);
   bool AllowMoreWays();
-  bool Contradict(const Terms& own, int level);
-  bool Contradict(const Terms& own, int level, std::string key);
-  bool FindContradiction(const Terms& own, int level);
+  struct Outline;
+  bool Contradict(const Outline& outline, const Outline& known, int level);
   bool ContradictWhole(const Terms& terms, int level);
   bool FindWholeContradiction(const Terms& terms, int level);
 

@@ -102,6 +102,14 @@ void AddKey(const Term& term, std::string* key) {
   }
 }
 
+std::string KeyOf(const std::vector<Term>& terms) {
+  std::string key;
+  constexpr size_t kUsual = 32;
+  key.reserve(terms.size() * kUsual);
+  for (const Term& term : terms) AddKey(term, &key);
+  return key;
+}
+
 std::string SetKeyOf(const std::vector<Term>& terms) {
   auto rank = [](const Term* term) {
     return std::make_tuple(term->schema, term->part, term->negated, term->name, term->is_option,

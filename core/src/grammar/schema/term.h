@@ -61,6 +61,8 @@ Term NamedTerm(const Term& term, std::string_view part, std::string_view name, P
 
 // Appends what two terms share only if they mean the same. It begins with the bytes of `schema`.
 void AddKey(const Term& term, std::string* key);
+// The same of a list, in this order.
+std::string KeyOf(const std::vector<Term>& terms);
 // The same of a list, in any order.
 std::string SetKeyOf(const std::vector<Term>& terms);
 

@@ -3,9 +3,12 @@
 #include "grammar/text/look_ahead.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "grammar/text/work_budget.h"
@@ -22,13 +25,13 @@ using Wants = std::set<std::pair<int, int>>;
 
 struct Thread {
   int part;
-  bool has_ended;  // '$' was passed, behind which no character may follow
-  Wants wants;
-  bool operator<(const Thread& other) const {
-    return std::tie(part, has_ended, wants) < std::tie(other.part, other.has_ended, other.wants);
-  }
+  int has_ended;  // 1: '$' was passed, behind which no character may follow
+  int wants;      // the number of a Wants
+  auto key() const { return std::tie(part, has_ended, wants); }
+  bool operator<(const Thread& other) const { return key() < other.key(); }
+  bool operator==(const Thread& other) const { return key() == other.key(); }
 };
-using Threads = std::set<Thread>;
+using Threads = std::vector<Thread>;  // sorted, each once
 
 enum class Last { kNone, kNoWord, kWord, kBeyond };
 
@@ -39,6 +42,12 @@ bool IsWord(char32_t c) {
 Last LastOf(char32_t c) {
   if (c >= 0x80) return Last::kBeyond;
   return IsWord(c) ? Last::kWord : Last::kNoWord;
+}
+
+template <typename T>
+void SortUnique(std::vector<T>* all) {
+  std::sort(all->begin(), all->end());
+  all->erase(std::unique(all->begin(), all->end()), all->end());
 }
 
 class LookAhead {
@@ -58,10 +67,10 @@ class LookAhead {
   }
 
   Result<Automaton> Run(int begin) {
-    Add({Close({{begin, false, {}}}, Last::kNone), Last::kNone});
+    Add({{begin, 0, NumberOf({})}}, Last::kNone);
     std::vector<Automaton::State> states;
     for (size_t i = 0; i < order_.size(); ++i) {
-      states.push_back(StateOf(*order_[i]));
+      states.push_back(StateOf(order_[i]));
       if (is_too_large_ || order_.size() > 2 * kMaxAutomatonStates) {
         return Unsupported("it is too large");
       }
@@ -71,8 +80,6 @@ class LookAhead {
   }
 
  private:
-  using Key = std::pair<Threads, Last>;  // of a state
-
   static std::vector<Automaton::Edge> NoWord() {
     return {{0, 1},   {'0', 2}, {':', 1}, {'A', 2}, {'[', 1},
             {'_', 2}, {'`', 1}, {'a', 2}, {'{', 1}, {0x80, 2}};
@@ -105,99 +112,143 @@ class LookAhead {
     return last == Last::kNone ? next_no_word_ : no_word_or_end_;
   }
 
+  int NumberOf(Wants wants) {
+    auto [found, is_new] = numbers_.emplace(std::move(wants), static_cast<int>(wants_.size()));
+    if (is_new) wants_.push_back(&found->first);
+    return found->second;
+  }
+
+  const Wants& WantsOf(const Thread& thread) const {
+    return *wants_[static_cast<size_t>(thread.wants)];
+  }
+
+  // The same with one more; -1 if no rest is that.
+  int WithWant(const Thread& thread, int look) {
+    Wants wants = WantsOf(thread);
+    return Want({look, 0}, &wants) ? NumberOf(std::move(wants)) : -1;
+  }
+
   // With all that is reached without a character.
-  Threads Close(Threads threads, Last last) {
-    std::vector<Thread> left(threads.begin(), threads.end());
+  Threads Close(Threads left, Last last) {
+    std::set<Thread> threads(left.begin(), left.end());
     while (!left.empty() && threads.size() <= kMostThreads) {
-      Thread thread = std::move(left.back());
+      Thread thread = left.back();
       left.pop_back();
       for (const Way& way : ways_[static_cast<size_t>(thread.part)]) {
         work_ += kWorkOfStep;
-        Thread next{way.target, thread.has_ended || way.when == When::kAtEnd, thread.wants};
+        bool has_ended = thread.has_ended != 0 || way.when == When::kAtEnd;
+        Thread next{way.target, has_ended, thread.wants};
         bool is_open = way.when == When::kAlways || way.when == When::kAtEnd ||
                        (way.when == When::kAtBegin && last == Last::kNone);
-        if (way.when == When::kLook) is_open = Want({way.look, 0}, &next.wants);
+        int look = way.when == When::kLook ? way.look : -1;
         if (way.when == When::kWordEdge || way.when == When::kNoWordEdge) {
-          int look = NextAt(way.when == When::kWordEdge, last);
-          is_open = look >= 0 && Want({look, 0}, &next.wants);
+          look = NextAt(way.when == When::kWordEdge, last);
         }
-        if (is_open && threads.insert(next).second) left.push_back(std::move(next));
+        if (look >= 0) next.wants = WithWant(thread, look);
+        is_open = is_open || (look >= 0 && next.wants >= 0);
+        if (is_open && threads.insert(next).second) left.push_back(next);
       }
     }
     is_too_large_ = is_too_large_ || threads.size() > kMostThreads;
-    return threads;
+    return Threads(threads.begin(), threads.end());
   }
 
   // The characters at which threads begin to read something else.
-  std::set<char32_t> CutsOf(const Threads& threads) const {
-    std::set<char32_t> cuts = {0};
+  std::vector<char32_t> CutsOf(const Threads& threads) const {
+    std::vector<char32_t> cuts = {0};
     for (char32_t c = 1; has_edges_ && c <= 0x80; ++c) {
-      if (LastOf(c) != LastOf(c - 1)) cuts.insert(c);
+      if (LastOf(c) != LastOf(c - 1)) cuts.push_back(c);
     }
     for (const Thread& thread : threads) {
-      if (thread.has_ended) continue;
+      if (thread.has_ended != 0) continue;
       for (const Way& way : ways_[static_cast<size_t>(thread.part)]) {
         for (const auto& [first, last] : way.set) {
-          cuts.insert(first);
-          if (last < 0x10FFFF) cuts.insert(last + 1);
+          cuts.push_back(first);
+          if (last < 0x10FFFF) cuts.push_back(last + 1);
         }
       }
-      for (const auto& want : thread.wants) {
-        for (const Automaton::Edge& edge : StateAt(want).edges) cuts.insert(edge.first);
+      for (const auto& want : WantsOf(thread)) {
+        for (const Automaton::Edge& edge : StateAt(want).edges) cuts.push_back(edge.first);
       }
     }
+    SortUnique(&cuts);
     return cuts;
   }
 
   // The threads behind a character.
   Threads Step(const Threads& threads, char32_t c) {
     Threads out;
+    std::map<int, int> next_wants;  // of which threads have few
     for (const Thread& thread : threads) {
       work_ += kWorkOfStep;
-      if (thread.has_ended) continue;
-      Wants wants;
-      bool is_open = std::all_of(thread.wants.begin(), thread.wants.end(), [&](const auto& want) {
-        return Want({want.first, StateAt(want).Target(c)}, &wants);
-      });
-      if (!is_open) continue;
+      if (thread.has_ended != 0) continue;
+      auto [wants, is_new] = next_wants.emplace(thread.wants, -1);
+      if (is_new) wants->second = WantsBehind(WantsOf(thread), c);
+      if (wants->second < 0) continue;
       for (const Way& way : ways_[static_cast<size_t>(thread.part)]) {
         bool reads = std::any_of(way.set.begin(), way.set.end(), [c](const auto& range) {
           return range.first <= c && c <= range.second;
         });
-        if (reads) out.insert({way.target, false, wants});
+        if (reads) out.push_back({way.target, 0, wants->second});
       }
     }
+    SortUnique(&out);
     return out;
   }
 
-  Automaton::State StateOf(const Key& key) {
-    Automaton::State state;
-    state.accepts = std::any_of(key.first.begin(), key.first.end(), [&](const Thread& thread) {
-      return thread.part == end_ &&
-             std::all_of(thread.wants.begin(), thread.wants.end(),
-                         [&](const auto& want) { return StateAt(want).accepts; });
+  // What the rest must be behind a character; -1 if no rest is that.
+  int WantsBehind(const Wants& before, char32_t c) {
+    Wants wants;
+    bool is_open = std::all_of(before.begin(), before.end(), [&](const auto& want) {
+      return Want({want.first, StateAt(want).Target(c)}, &wants);
     });
-    for (char32_t c : CutsOf(key.first)) {
+    return is_open ? NumberOf(std::move(wants)) : -1;
+  }
+
+  Automaton::State StateOf(const Threads& threads) {
+    Automaton::State state;
+    state.accepts = std::any_of(threads.begin(), threads.end(), [&](const Thread& thread) {
+      const Wants& wants = WantsOf(thread);
+      return thread.part == end_ && std::all_of(wants.begin(), wants.end(), [&](const auto& want) {
+               return StateAt(want).accepts;
+             });
+    });
+    for (char32_t c : CutsOf(threads)) {
       Last last = has_edges_ ? LastOf(c) : Last::kNoWord;
-      int target = Add({Close(Step(key.first, c), last), last});
+      int target = Add(Step(threads, c), last);
       bool is_same = !state.edges.empty() && state.edges.back().target == target;
       if (!is_same) state.edges.push_back({c, target});
     }
     return state;
   }
 
-  int Add(Key key) {
-    auto [found, is_new] = names_.emplace(std::move(key), static_cast<int>(order_.size()));
-    if (is_new) order_.push_back(&found->first);
-    return found->second;
+  // The state of texts behind which these threads begin, and `last`.
+  int Add(Threads threads, Last last) {
+    auto [begun, is_unknown] = states_.emplace(KeyOf(threads, last, false), -1);
+    int& state = begun->second;
+    if (!is_unknown) return state;
+    threads = Close(std::move(threads), last);
+    auto closed = states_.emplace(KeyOf(threads, last, true), static_cast<int>(order_.size()));
+    if (closed.second) order_.push_back(std::move(threads));
+    return state = closed.first->second;
+  }
+
+  static std::string KeyOf(const Threads& threads, Last last, bool is_closed) {
+    std::string key{static_cast<char>(last), static_cast<char>(is_closed)};
+    for (const Thread& thread : threads) {
+      key.append(reinterpret_cast<const char*>(&thread), sizeof(thread));
+    }
+    return key;
   }
 
   const Ways& ways_;
   int end_, next_word_, next_no_word_, no_word_or_end_;
   std::vector<Automaton> looks_;
   bool has_edges_ = false, is_too_large_ = false;
-  std::map<Key, int> names_;       // the states
-  std::vector<const Key*> order_;  // by number
+  std::map<Wants, int> numbers_;
+  std::vector<const Wants*> wants_;  // by number
+  std::unordered_map<std::string, int> states_;
+  std::deque<Threads> order_;  // of the states, by number
   int64_t work_ = 0;
 };
 
