@@ -42,6 +42,7 @@ class SpeculativeMode(ClosedEnum):
     DISABLE = "disable", "Not at all."
     SMALL_DRAFT = "small_draft", "By a smaller model, the one in `additional_models`."
     PROMPT_LOOKUP = "prompt_lookup", "By what followed the last tokens when they came before."
+    MTP = "mtp", "By the layer for further tokens in the model's own checkpoint."
     EAGLE = "eagle", "By an EAGLE head on the model's hidden states."
     MEDUSA = "medusa", "By Medusa heads on the model's hidden states."
 

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 1553412de9d47e21
+# Schema hash: f538c18d4d5182f0
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -139,7 +139,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "1553412de9d47e21"
+SCHEMA_HASH = "f538c18d4d5182f0"
 
 
 class _Model(BaseModel):
@@ -1196,7 +1196,9 @@ PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
 """Whether what was computed is kept for requests that begin alike."""
 
 
-SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "prompt_lookup", "eagle", "medusa"]
+SpeculativeMode: TypeAlias = Literal[
+    "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"
+]
 """How tokens are drafted ahead of the model."""
 
 

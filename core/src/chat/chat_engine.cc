@@ -26,6 +26,7 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   MLC_ASSIGN_OR_RETURN(spec.files, ModelFiles::Parse(json, device));
   MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", LastPartOf(spec.files.folder)));
   MLC_ASSIGN_OR_RETURN(spec.draft, DraftFiles(config, json, device));
+  spec.files.wants_mtp = WantsMtp(config);
   spec.device = spec.files.device_name();
   return spec;
 }
@@ -88,7 +89,7 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
   MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   MLC_RETURN_IF_ERROR(Unload());
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
-  std::unique_ptr<Model> draft_model;
+  std::unique_ptr<Model> draft_model = std::move(target.mtp);
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(ModelAndBundle draft,
                          LoadModelFiles(*spec.draft, progress, "weights of the draft model"));
@@ -110,11 +111,16 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   subject.device = spec.device;
   MLC_ASSIGN_OR_RETURN(InspectedModel target, InspectModelFiles(spec.files));
   subject.available_bytes = target.available_bytes;
-  InspectedModel draft;
-  if (spec.draft) {
-    MLC_ASSIGN_OR_RETURN(draft, InspectModelFiles(*spec.draft));
+  std::optional<ModelInfo> drafting;
+  if (spec.files.wants_mtp) {
+    if (!target.mtp) return NoMtp();
+    drafting = target.mtp;
   }
-  subject.model = WithDrafting(config_, target.info, spec.draft ? &draft.info : nullptr);
+  if (spec.draft) {
+    MLC_ASSIGN_OR_RETURN(InspectedModel draft, InspectModelFiles(*spec.draft));
+    drafting = draft.info;
+  }
+  subject.model = WithDrafting(config_, target.info, drafting ? &*drafting : nullptr);
   MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config_, subject));
   return plan.ToJson().Dump();
 }

@@ -220,9 +220,13 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   ScorePrompts(logit_rows_, items, logits, &scratch_);
   int decode_rows = 0, prefill_rows = 0;
   const float* hidden_states = outputs.hidden_states;
+  std::vector<const float*> states;
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;
-    if (item.sequence->is_pooled()) {
+    states.push_back(hidden_states);
+    if (item.wants_states) {
+      hidden_states += ptrdiff_t{info().hidden_size} * (item.num_rows + item.drafts.size());
+    } else if (item.sequence->is_pooled()) {
       hidden_states = item.sequence->Pool(hidden_states, item.num_rows, info().hidden_size);
     }
     if (!request.first_row) request.first_row = begin;
@@ -243,7 +247,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
   if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);
   if (trace_ != nullptr) trace_->Stepped(items, begin, Clock::now());
-  speculator_->Observe(items, commits, SecondsBetween(drafted, Clock::now()));
+  speculator_->Observe(items, states, commits, SecondsBetween(drafted, Clock::now()));
   MLC_RETURN_IF_ERROR(RunHead(items));
   EmitEmbeddings(items);
   Settle(commits);

@@ -29,7 +29,8 @@ RowSpan SpanOf(const StepItem& item, const KVCache& cache) {
   const std::vector<int32_t>& drafts = item.drafts.tokens();
   span.tokens.insert(span.tokens.end(), drafts.begin(), drafts.begin() + num_drafts);
   span.num_logit_rows = item.num_scored + (item.wants_logits ? 1 + num_drafts : 0);
-  span.num_hidden_rows = sequence.NumPooledRows(item.num_rows);
+  span.num_hidden_rows = item.wants_states ? static_cast<int>(span.tokens.size())
+                                           : sequence.NumPooledRows(item.num_rows);
   span.prompt = &sequence.request->request.prompt;
   span.types = &sequence.request->request.token_types;
   span.num_drafts = num_drafts;

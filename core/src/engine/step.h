@@ -21,6 +21,7 @@ struct StepItem {
   // How many of its first rows are scored: their logits give the probability of the prompt's next
   // token. With wants_logits these are all rows before the last one; otherwise all rows.
   int num_scored = 0;
+  bool wants_states = false;  // the hidden states of all its rows
 
   size_t num_logit_rows() const {
     return static_cast<size_t>(num_scored) +

@@ -103,6 +103,8 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
     if (slot < 0 || slot >= static_cast<int32_t>(slots_.size())) return Internal("bad slot");
   }
   MLC_RETURN_IF_ERROR(CheckStates(batch));
+  size_t wanted_states = info_.is_mtp ? batch.tokens.size() : 0;
+  if (batch.target_states.size() != wanted_states) return Internal("not a state for each row");
   if (batch.embedding_rows.size() != batch.embeddings.size()) return Internal("bad embeddings");
   if (batch.token_types.size() > batch.tokens.size()) return Internal("types without rows");
   if (!batch.embedding_rows.empty() && info_.embedding_size == 0) return Unsupported("no rows");
@@ -236,6 +238,12 @@ Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) con
     history.push_back(token);
   }
   return history;
+}
+
+std::vector<float> FakeModel::HiddenState(const std::vector<int32_t>& history, int size) {
+  std::vector<float> state;
+  AddHiddenState(HashOf(history), size, &state);
+  return state;
 }
 
 Result<Outputs> FakeModel::Forward(const Batch& batch) {

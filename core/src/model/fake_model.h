@@ -58,6 +58,8 @@ class FakeModel : public Model {
 
   // The sizes of a small model: page size 4, 64 tokens of context, vocabulary 256.
   static ModelInfo SmallInfo();
+  // The hidden state behind a history, of `size` numbers.
+  static std::vector<float> HiddenState(const std::vector<int32_t>& history, int size);
   // The state_bytes of a fake model with recurrent layers.
   static int64_t StateBytes(const ModelInfo& info) { return 4 * (info.context_window_size + 1); }
   // Replaces the model of a folder: has its vocabulary and context, but no weights.

@@ -49,13 +49,13 @@ bool FunctionSpec::Gives(std::string_view result) const {
   return std::find(results.begin(), results.end(), result) != results.end();
 }
 
-Result<FunctionSpecs> ReadFunctionSpecs(const Json& metadata) {
+Result<FunctionSpecs> ReadFunctionSpecs(const Json& metadata, const std::string& prefix) {
   const Json* functions = metadata.Find("functions");
   if (functions == nullptr || !functions->is_object()) return Bad("is missing");
   if (functions->as_object().size() > kMostFunctions) return Bad("has too many functions");
   FunctionSpecs found;
   for (const auto& [name, json] : functions->as_object()) {
-    FunctionSpec spec{name, {}, {}};
+    FunctionSpec spec{prefix + name, {}, {}};
     MLC_ASSIGN_OR_RETURN(const Json::Array* inputs, ListIn(json, "inputs"));
     for (const Json& input : *inputs) {
       MLC_ASSIGN_OR_RETURN(InputSpec read, ReadInput(input));

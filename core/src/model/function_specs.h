@@ -25,8 +25,9 @@ struct FunctionSpec {
 using FunctionSpecs = std::map<std::string, FunctionSpec>;
 
 // "functions": {"embed": {"inputs": [{"name": "tokens", "shape": ["n"], "dtype": "int32"}, {"name":
-// "params"}], "results": ["embeddings"]}, ...}. Errors: kInvalidArgument.
-Result<FunctionSpecs> ReadFunctionSpecs(const Json& metadata);
+// "params"}], "results": ["embeddings"]}, ...}. `prefix`: what their names in the library begin
+// with besides. Errors: kInvalidArgument.
+Result<FunctionSpecs> ReadFunctionSpecs(const Json& metadata, const std::string& prefix = "");
 
 }  // namespace mlc
 

@@ -38,6 +38,7 @@ struct ModelInfo {
   int prefill_chunk_size = 0;    // most rows of one step
   int max_batch_size = 0;        // most sequences of one step, branches of token trees included
   bool is_encoder = false;       // rows see later rows: a step has whole texts, and no logits
+  bool is_mtp = false;           // an MTP layer: each row takes a hidden state too (Batch)
   bool token_trees = false;      // whether a step may have copies of slots (Batch)
   int hidden_size = 0;           // width of a hidden state; 0: the model returns none
   int num_chosen_layers = 0;     // layers whose states a step gives besides; drafters read them
@@ -81,11 +82,17 @@ struct ModelInfo {
 // A row may be an embedding row of a prompt instead of a token: embeddings[i] replaces the output
 // of `embed` for row embedding_rows[i], whose entry in `tokens` is 0.
 //
+// A row of an MTP layer is a token and the hidden state of the row before it: that of the target,
+// or what the layer itself gave for that row. It guesses the token behind this one.
+//
 // A step never writes a recurrent state that another sequence reads. A sequence's last row may
 // write the slot that the sequence itself reads.
 struct Batch : StepValues {
   std::vector<int32_t> embedding_rows;   // [e], ascending
   std::vector<const float*> embeddings;  // [e], each [embedding_size]
+  // [n], each [hidden_size]; empty unless the model is an MTP layer. Results of the model's last
+  // step may be among them.
+  std::vector<const float*> target_states;
   bool keeps_logits = false;  // logits stay on the device for Model::sampler; Outputs has none
 
   bool has_copies() const { return !copy_source.empty(); }

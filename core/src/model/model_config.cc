@@ -278,6 +278,29 @@ Status ReadStep(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
+// "mtp": the functions, pages, parameters and memory of the MTP layer; the rest is as in `model`.
+Status ReadMtp(const Json& json, LibraryMetadata* model) {
+  const Json* own = json.Find("mtp");
+  if (own == nullptr) return Status();
+  LibraryMetadata out = *model;
+  out.layers.clear();
+  out.states.clear();
+  out.sampling_version = 0;  // drafts are chosen on the host
+  ModelInfo& info = out.info;
+  info.is_mtp = true;
+  info.token_trees = false;
+  info.num_chosen_layers = 0;
+  info.weight_bytes = 0;
+  MLC_ASSIGN_OR_RETURN(info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
+  MLC_ASSIGN_OR_RETURN(out.functions, ReadFunctionSpecs(*own, "mtp_"));
+  MLC_RETURN_IF_ERROR(ReadPages(*own, &out));
+  SetLayers(&out);
+  MLC_ASSIGN_OR_RETURN(out.params, ReadParams(*own, &info.weight_bytes));
+  MLC_RETURN_IF_ERROR(ReadMemoryUsage(*own, &info));
+  model->mtp = std::make_shared<LibraryMetadata>(std::move(out));
+  return Status();
+}
+
 Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_ASSIGN_OR_RETURN(Json json, Json::Parse(text));
   MLC_ASSIGN_OR_RETURN(int64_t schema, GetInt(json, "schema_version"));
@@ -319,6 +342,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   if (const Json* target = json.Find("target"); target != nullptr && target->is_object()) {
     MLC_ASSIGN_OR_RETURN(out.target_kind, GetStringOr(*target, "kind", ""));
   }
+  MLC_RETURN_IF_ERROR(ReadMtp(json, &out).In("mtp"));
   return out;
 }
 

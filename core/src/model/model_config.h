@@ -4,6 +4,7 @@
 #define MLC_MODEL_MODEL_CONFIG_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -74,6 +75,8 @@ struct LibraryMetadata {
   std::string target_kind;                // TVM's target: "llvm", "opencl"; "": unknown
   // Where both converters store weights of this family otherwise: whose folders the library reads.
   std::optional<bool> is_for_mlc_llms;
+  // The MTP layer as a model of its own. Its parameters stand behind the model's. Null: none.
+  std::shared_ptr<const LibraryMetadata> mtp;
 };
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);
 

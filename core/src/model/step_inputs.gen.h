@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1553412de9d47e21
+// Schema hash: f538c18d4d5182f0
 //
 // The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences.
 #ifndef MLC_MODEL_STEP_INPUTS_GEN_H_

@@ -26,7 +26,8 @@ _PIECE = 1 << 26  # random bytes at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Sizes of a Llama, or of a Mixtral if it has experts."""
+    """Sizes of a Llama, of a Mixtral if it has experts, or of a GLM-4.5 without experts if it has
+    an MTP layer."""
 
     hidden: int
     wide: int
@@ -39,12 +40,19 @@ class Shape:
     experts: int = 0
     chosen: int = 0
     tied: bool = False
+    mtp: bool = False
+
+    @property
+    def blocks(self) -> int:
+        return self.layers + self.mtp
 
 
 SHAPES = {
     # Llama 3.2 1B's
     "1B": Shape(hidden=2048, wide=8192, layers=16, heads=32, kv_heads=8, dim=64, vocabulary=128256,
                 theta=500000.0, tied=True),
+    "1B-MTP": Shape(hidden=2048, wide=8192, layers=16, heads=32, kv_heads=8, dim=64,
+                    vocabulary=128256, theta=500000.0, tied=True, mtp=True),
     # 7.1 thousand millions of weights, of which a token needs 2.1
     "MoE": Shape(hidden=2048, wide=5632, layers=24, heads=16, kv_heads=8, dim=128,
                  vocabulary=32000, experts=8, chosen=2),
@@ -53,6 +61,8 @@ SHAPES = {
                      vocabulary=49152, tied=True),
     "tiny": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
                   tied=True),
+    "tiny-MTP": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
+                      tied=True, mtp=True),
     "tiny-MoE": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
                       experts=8, chosen=2),
 }  # fmt: skip
@@ -64,7 +74,7 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    writer = gguf.GGUFWriter(partial, "llama")
+    writer = gguf.GGUFWriter(partial, "glm4moe" if shape.mtp else "llama")
     _add_sizes(writer, shape)
     _add_tokenizer(writer, shape.vocabulary)
     tensors = dict(_tensors(shape))
@@ -104,7 +114,7 @@ def bytes_per_token(shape: Shape, kind: str = "Q4_0") -> int:
 
 
 def _add_sizes(writer: gguf.GGUFWriter, s: Shape) -> None:
-    writer.add_block_count(s.layers)
+    writer.add_block_count(s.blocks)
     writer.add_context_length(32768)
     writer.add_embedding_length(s.hidden)
     writer.add_feed_forward_length(s.wide)
@@ -119,6 +129,12 @@ def _add_sizes(writer: gguf.GGUFWriter, s: Shape) -> None:
     if s.experts:
         writer.add_expert_count(s.experts)
         writer.add_expert_used_count(s.chosen)
+    if s.mtp:  # all layers are before those with experts
+        writer.add_nextn_predict_layers(1)
+        writer.add_leading_dense_block_count(s.blocks)
+        writer.add_expert_count(1)
+        writer.add_expert_used_count(1)
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
 
 
 def _add_tokenizer(writer: gguf.GGUFWriter, count: int) -> None:
@@ -148,13 +164,17 @@ def _tensors(s: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
     yield "output_norm.weight", (s.hidden,)
     if not s.tied:
         yield "output.weight", (s.vocabulary, s.hidden)
-    for i in range(s.layers):
+    if s.mtp:
+        for norm in ("enorm", "hnorm", "shared_head_norm"):
+            yield f"blk.{s.layers}.nextn.{norm}.weight", (s.hidden,)
+        yield f"blk.{s.layers}.nextn.eh_proj.weight", (s.hidden, 2 * s.hidden)
+    for i in range(s.blocks):
         yield f"blk.{i}.attn_norm.weight", (s.hidden,)
         yield f"blk.{i}.attn_q.weight", (queries, s.hidden)
         yield f"blk.{i}.attn_k.weight", (keys, s.hidden)
         yield f"blk.{i}.attn_v.weight", (keys, s.hidden)
         yield f"blk.{i}.attn_output.weight", (s.hidden, queries)
-        yield f"blk.{i}.ffn_norm.weight", (s.hidden,)
+        yield f"blk.{i}.{'post_attention' if s.mtp else 'ffn'}_norm.weight", (s.hidden,)
         if s.experts:
             yield f"blk.{i}.ffn_gate_inp.weight", (s.experts, s.hidden)
         yield f"blk.{i}.ffn_gate{suffix}.weight", (*several, s.wide, s.hidden)

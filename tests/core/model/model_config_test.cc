@@ -100,6 +100,32 @@ TEST(ParseLibraryMetadata, EveryFaultOfTheFunctionsNamesThem) {
   }
 }
 
+TEST(ParseLibraryMetadata, AnMtpLayerIsAModelOfItsOwn) {
+  const char* mtp = R"({
+      "functions": {"embed": {"inputs": [], "results": ["embeddings"]},
+                    "batch_prefill": {"inputs": [], "results": ["logits", "hidden_states"]}},
+      "kv_cache": {"page_size": 16, "layers": [{"page_shape": [2, 16, 8], "slot_runs": [[2, 8]],
+                   "dtype": "float16", "sliding_window_size": -1}]},
+      "params": [{"name": "eh_proj", "shape": [4, 8], "dtype": "float32"}],
+      "memory_usage": {"batch_prefill": {"n": 9}}})";
+  Json with = GoodMetadata().Set("hidden_size", 4);
+  EXPECT_EQ(ParseLibraryMetadata(with.Dump(), "l")->mtp, nullptr);
+  Result<LibraryMetadata> metadata = ParseLibraryMetadata(With(with, "mtp", mtp).Dump(), "l");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_FALSE(metadata->info.is_mtp);
+  const LibraryMetadata& layer = *metadata->mtp;
+  EXPECT_TRUE(layer.info.is_mtp);
+  EXPECT_EQ(layer.functions.at("batch_prefill").name, "mtp_batch_prefill");
+  EXPECT_EQ(layer.info.vocab_size, metadata->info.vocab_size);
+  EXPECT_EQ(layer.info.hidden_size, 4);
+  EXPECT_EQ(layer.info.page_bytes, 2 * 16 * 8 * 2);
+  EXPECT_EQ(layer.info.weight_bytes, 4 * 8 * 4);
+  EXPECT_EQ(layer.info.row_bytes, 9);
+  EXPECT_EQ(layer.params.size(), 1u);
+  Status fault = ParseLibraryMetadata(With(with, "mtp", "{}").Dump(), "l").status();
+  EXPECT_EQ(fault.code(), StatusCode::kCorrupt);
+}
+
 TEST(ParseLibraryMetadata, TemporariesOfStepsAndWhatRecordedOnesKeep) {
   auto parse = [](const char* usage) {
     return ParseLibraryMetadata(With(GoodMetadata(), "memory_usage", usage).Dump(), "l");

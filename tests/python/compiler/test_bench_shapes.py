@@ -19,7 +19,7 @@ from cpu_parts import shapes  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("tiny", "Q4_0"), ("tiny", "Q5_K"), ("tiny-MoE", "Q6_K")]
+    ("name", "kind"), [("tiny", "Q4_0"), ("tiny-MTP", "Q4_0"), ("tiny", "Q5_K"), ("tiny-MoE", "Q6_K")]
 )
 def test_a_file_is_a_model_and_always_the_same(name, kind, tmp_path):
     shape = shapes.SHAPES[name]

@@ -67,7 +67,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--speculative-mode",
-        choices=("disable", "small_draft", "prompt_lookup", "eagle", "medusa"),
+        choices=("disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"),
         help="how tokens are drafted ahead (default: disable)",
     )  # fmt: skip
     parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))

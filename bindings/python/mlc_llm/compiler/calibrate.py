@@ -165,11 +165,12 @@ def floats_of(source: ModelSource, model_type: str | None) -> dict[str, Any]:
 
 
 def weights_of(source: ModelSource, model_type: str | None) -> list[models.WeightSource]:
-    """The model's weight map, checked against its tensors."""
+    """The model's weight map, checked against its tensors; without an MTP layer."""
     config = source.hf_config()
     name = model_type or models.model_type_of(config)
     family, typed, tensors = models.get(name), models.config_from_hf(config, name), source.tensors()
-    weights = as_in_files(family.weight_map(typed, source.format), tensors)
+    needed = [one for one in family.weight_map(typed, source.format) if not one.mtp]
+    weights = as_in_files(needed, tensors)
     check_tensors(weights, tensors, quantization.get(_PLAIN))
     return weights
 

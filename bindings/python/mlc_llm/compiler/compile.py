@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -162,11 +163,14 @@ def library_spec(
     name = model_type or _text(config, "model_type")
     merged = merged_config(config, parse_overrides(overrides))
     typed = models.get(mlc_folders.text_type(name)).config_class.from_dict(merged)
+    theirs = mlc_folders.is_theirs(config)
+    if theirs and getattr(typed, "num_mtp_layers", 0):  # their converter drops the layer
+        typed = replace(typed, num_mtp_layers=0)
     read = ConfigReader(merged)
     chunk = min(2048, typed.context_window_size)
     return LibrarySpec(
         model_type=name,
-        made_by_mlc_llm=mlc_folders.is_theirs(config),
+        made_by_mlc_llm=theirs,
         config=typed,
         scheme=schemes.get(
             quantization or _text(config, "quantization"), weight_types=config.get("weight_types")

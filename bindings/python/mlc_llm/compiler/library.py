@@ -15,10 +15,10 @@ from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
-from mlc_llm.compiler.nn.decoder import Decoder
+from mlc_llm.compiler.nn.decoder import MTP, Decoder
 from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.compiler.programs import buffer_bytes, program_of
-from mlc_llm.compiler.quantization import Scheme
+from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
@@ -27,10 +27,12 @@ from mlc_llm.errors import InvalidRequestError, UnsupportedError
 SCHEMA_VERSION = 3
 _STEP = "batch_prefill"  # computes a step: logits, hidden states, or both
 _HEAD = "get_logits"  # in an encoder: what its head makes of the vectors of texts
+# Of the MTP layer: `embed`, a step and the copy of pages, for a model of its own.
+_MTP = "mtp_"
 # A decode step for a device that can record it. Nobody calls it by name.
 _DECODE = "batch_decode_tokens"
 # The functions that the core runs kernel by kernel on a CPU.
-_PROGRAMS = ("embed", _STEP, _HEAD)
+_PROGRAMS = ("embed", _STEP, _HEAD, f"{_MTP}embed", _MTP + _STEP)
 _AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
@@ -73,12 +75,13 @@ def build_module(
     if head is not None:
         _build_head(nn, model, spec)
     _build_copy(nn)
+    mtp = {} if decoder.mtp is None else {"mtp": _build_mtp(nn.apart(), decoder, spec)}
     in_programs = _build_for_device(nn, model, spec)
     if change is not None:
         nn.change(change)
     if in_programs:
         _build_programs(nn, in_programs)
-    described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head)
+    described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head) | mtp
     described |= _folder_layout(spec, family)
     nn.text_function("_metadata", json.dumps(described))
     return nn.finish()
@@ -159,30 +162,38 @@ def metadata(
         "functions": nn.functions,
         "activation_dtype": nn.row_dtype,
         "activation_bits": spec.activation_bits,
-        "kv_cache": {
-            "page_size": PAGE_SIZE,
-            "dtype": kv_cache.NAMES[nn.page_dtype],
-            "layers": [pages.describe() for pages in nn.pages],
-        },
+        "kv_cache": _described_pages(nn),
         **({"states": [state.describe() for state in nn.states]} if nn.states else {}),
-        "params": [
-            {
-                "name": param.name,
-                "shape": list(param.shape),
-                "dtype": param.dtype,
-                **({"stored_dtype": param.file_dtype} if param.file_dtype else {}),
-                **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
-                **({"strips": list(param.strips)} if param.strips else {}),
-                **({"from": parts[param.name]} if param.name in parts else {}),
-            }
-            for param in nn.params
-        ],
+        "params": _described_params(nn.own_params, parts),
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
         **({"sampling": gpu_sampling.describe()} if has_sampler else {}),
         "memory_usage": _memory_usage(nn),
     }
+
+
+def _described_pages(nn: Builder) -> dict[str, Any]:
+    return {
+        "page_size": PAGE_SIZE,
+        "dtype": kv_cache.NAMES[nn.page_dtype],
+        "layers": [pages.describe() for pages in nn.pages],
+    }
+
+
+def _described_params(params: list[StoredParam], parts: StoredParts) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": param.name,
+            "shape": list(param.shape),
+            "dtype": param.dtype,
+            **({"stored_dtype": param.file_dtype} if param.file_dtype else {}),
+            **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
+            **({"strips": list(param.strips)} if param.strips else {}),
+            **({"from": parts[param.name]} if param.name in parts else {}),
+        }
+        for param in params
+    ]
 
 
 def _folder_layout(spec: LibrarySpec, family: ModelFamily) -> dict[str, str]:
@@ -201,7 +212,7 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    names = (name for name in ("embed", _STEP) if name in functions)
+    names = (name for name in nn.functions if name.endswith(("embed", _STEP)))
     found = {name: peak_bytes(functions[name]) for name in names}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE]))
@@ -214,7 +225,7 @@ def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     constants: list[tvm.runtime.Tensor] = []
     there = [name for name in names if name in functions]
     programs = {
-        name: program_of(functions[name], constants, nn.functions[name]["results"])
+        name: program_of(functions[name], constants, nn.results_of[name])
         for name in there
     }
     for index, value in enumerate(constants):
@@ -239,6 +250,29 @@ def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
         f.results = model.results(f["embeddings"], f.batch, memory)
 
 
+def _build_mtp(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str, Any]:
+    """Builds the functions of the MTP layer. Returns what its metadata has instead of the model's:
+    its parameters stand behind the model's."""
+    layer, rows = MTP(nn, decoder), Input(("n", decoder.hidden_size))
+    bounds = dict.fromkeys(("n", "m", "h"), spec.prefill_chunk_size)
+    with nn.function(f"{_MTP}embed", {"tokens": Input(("n",), "int32")}, bounds=bounds) as f:
+        f.results = {"embeddings": layer.words.embed(f["tokens"])}
+    inputs = {"embeddings": rows, "target_states": rows}
+    inputs |= nn.step_inputs(also=set(), without=set())
+    with nn.function(_MTP + _STEP, inputs, bounds=bounds) as f:
+        memory = Memory(f.items("kv_pages"), [])
+        f.results = layer.results(f["embeddings"], f["target_states"], f.batch, memory)
+    _build_copy(nn, _MTP)
+    return {
+        "functions": {name.removeprefix(_MTP): f for name, f in nn.functions.items()},
+        "kv_cache": _described_pages(nn),
+        "params": _described_params(nn.own_params, {}),
+        "memory_usage": {
+            name.removeprefix(_MTP): size for name, size in _memory_usage(nn).items()
+        },
+    }
+
+
 def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     """Builds `embed` and the logits of a step as one function."""
     inputs = nn.step_inputs(also={"tokens"}, without={"token_trees", "hidden_states"})
@@ -254,13 +288,13 @@ def _build_head(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
         f.results = {"logits": model.logits(f["vectors"])}
 
 
-def _build_copy(nn: Builder) -> None:
+def _build_copy(nn: Builder, prefix: str = "") -> None:
     """Returns the pages, so that TVM keeps the copies. Callers ignore the results."""
     inputs: Inputs = {
         **{name: Input(("k",), "int32") for name in ("source", "destination")},
         "kv_pages": [pages.input() for pages in nn.pages],
     }
-    with nn.function("copy_kv_pages", inputs, bounds={}, params=False) as f:
+    with nn.function(f"{prefix}copy_kv_pages", inputs, bounds={}, params=False) as f:
         tensors = enumerate(zip(nn.pages, f.items("kv_pages"), strict=True))
         copy = f["source"], f["destination"]
         f.results = {f"pages_{i}": p.copy(nn, *copy, tensor) for i, (p, tensor) in tensors}

@@ -18,7 +18,7 @@ import numpy as np
 
 from mlc_llm.compiler.spec.decoder import DecoderSpec, Half, NormSpec
 from mlc_llm.compiler.spec.part import Named
-from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
+from mlc_llm.compiler.spec.tensors import LAYER_NORMS, MTP, TENSORS
 from mlc_llm.compiler.spec.transforms import Array
 
 Params = Mapping[str, Array]
@@ -33,7 +33,11 @@ def logits(
 ) -> Array:
     """(len(ids), vocabulary)."""
     at = _outside(spec, params, step)
-    x = _states(at, ids, None, off)
+    return _logits(at, _states(at, ids, None, off))
+
+
+def _logits(at: Reference, x: Array) -> Array:
+    spec = at.spec
     if spec.tied_head:
         made = x @ at.weight("embedding").T
     else:
@@ -43,8 +47,10 @@ def logits(
     return at.capped(made * spec.logit_scale, spec.logit_softcap)
 
 
-def hidden_states(spec: DecoderSpec, params: Params, ids: list[int], types: list[int]) -> Array:
-    """(len(ids), hidden), of an encoder."""
+def hidden_states(
+    spec: DecoderSpec, params: Params, ids: list[int], types: list[int] | None = None
+) -> Array:
+    """(len(ids), hidden), after the last norm."""
     return _states(_outside(spec, params), ids, types, ())
 
 
@@ -69,6 +75,24 @@ def head(spec: DecoderSpec, params: Params, vector: Array) -> Array:
         if dense.norm is not None:
             vector = at.normed(f"{role}_norm", vector, dense.norm)
     return vector
+
+
+def mtp(
+    spec: DecoderSpec, params: Params, next_ids: list[int], states: Array
+) -> tuple[Array, Array]:
+    """(rows, hidden) and (rows, vocabulary): what the MTP layer makes of the tokens that follow the
+    rows, and of the rows' hidden states."""
+    assert spec.mtp is not None
+    outside = _outside(spec, params)
+    at, norm = outside.of(MTP, index=len(spec.layers)), spec.mtp.norm
+    embedded = outside.weight("embedding")[next_ids] * spec.embedding_scale
+    pair = [
+        at.normed("mtp_embedding_norm", embedded, norm),
+        at.normed("mtp_hidden_norm", states, norm),
+    ]
+    x = _layer(at.of(LAYER_NORMS), at.linear("mtp_join", np.concatenate(pair, axis=1)), ())
+    made = at.normed("mtp_norm", x, norm)
+    return made, _logits(outside, made)
 
 
 def _outside(
@@ -99,7 +123,7 @@ def _states(at: Reference, ids: list[int], types: list[int] | None, off: Collect
 
 def _layer(at: Reference, x: Array, off: Collection[str]) -> Array:
     assert at.index is not None
-    layer = at.spec.layers[at.index]
+    layer = at.spec.layer(at.index)
     if layer.places in ("parallel", "parallel_two"):
         first, second = layer.halves
         given = at.normed(first.before, x, layer.norm)
@@ -113,7 +137,7 @@ def _layer(at: Reference, x: Array, off: Collection[str]) -> Array:
 
 def _half(at: Reference, half: Half, x: Array, off: Collection[str]) -> Array:
     assert at.index is not None
-    layer = at.spec.layers[at.index]
+    layer = at.spec.layer(at.index)
     made = at.part(half.part, x if half.before is None else at.normed(half.before, x, layer.norm))
     if layer.places == "after_add":
         return at.normed(half.behind, x + made, layer.norm)

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 1553412de9d47e21
+# Schema hash: f538c18d4d5182f0
 """The kinds of errors, each a class."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 1553412de9d47e21
+# Schema hash: f538c18d4d5182f0
 """What a helper has in common in all languages: its types, its events, its words."""
 
 from __future__ import annotations

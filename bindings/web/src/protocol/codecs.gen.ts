@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1553412de9d47e21
+// Schema hash: f538c18d4d5182f0
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -459,6 +459,7 @@ export const SpeculativeMode: Codec<types.SpeculativeMode> = words([
   "disable",
   "small_draft",
   "prompt_lookup",
+  "mtp",
   "eagle",
   "medusa",
 ]);

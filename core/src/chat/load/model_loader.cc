@@ -7,21 +7,33 @@
 namespace mlc {
 namespace {
 
-Result<std::unique_ptr<Model>> LoadFakeModel(const ChatConfig& config) {
-  FakeModel::Script script = FakeModel::Words(config.vocab_size, config.eos_token_ids);
-  return std::unique_ptr<Model>(new FakeModel(FakeModel::InfoFor(config), std::move(script)));
+ModelInfo FakeMtpInfo(const ChatConfig& config) {
+  ModelInfo info = FakeModel::InfoFor(config);
+  info.is_mtp = true;
+  return info;
 }
 
-Result<std::unique_ptr<Model>> LoadCompiled(const ByteSource& source, const ChatConfig& config,
-                                            const ModelFiles& files, const ChatProgress& progress,
-                                            const char* what) {
+void LoadFakeModel(const ModelFiles& files, ModelAndBundle* loaded) {
+  const ChatConfig& config = loaded->bundle.config;
+  FakeModel::Script script = FakeModel::Words(config.vocab_size, config.eos_token_ids);
+  loaded->model = std::make_unique<FakeModel>(FakeModel::InfoFor(config), script);
+  if (files.wants_mtp) loaded->mtp = std::make_unique<FakeModel>(FakeMtpInfo(config), script);
+}
+
+Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const ChatProgress& progress,
+                    const char* what, ModelAndBundle* loaded) {
   LoadProgress on_weights = [&progress, what](double fraction) {
     return !progress || progress(fraction, what);
   };
-  MLC_ASSIGN_OR_RETURN(
-      std::unique_ptr<DeviceRunner> model,
-      DeviceRunner::Load(source, config, files.library, files.device, on_weights, files.strips));
-  return std::unique_ptr<Model>(std::move(model));
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
+                       DeviceRunner::Load(source, loaded->bundle.config, files.library,
+                                          files.device, on_weights, files.strips));
+  if (files.wants_mtp) {
+    std::string strips = files.strips.empty() ? "" : files.strips + "mtp-";
+    MLC_ASSIGN_OR_RETURN(loaded->mtp, model->LoadMtp(source, on_weights, strips));
+  }
+  loaded->model = std::move(model);
+  return Status();
 }
 
 }  // namespace
@@ -67,9 +79,11 @@ Result<ModelAndBundle> LoadModelFrom(const ByteSource& source, const ModelFiles&
   if (files.is_fake && config.image_token_id) {
     loaded.bundle.tower = std::make_shared<FakeTower>(FakeModel::InfoFor(config).embedding_size);
   }
-  MLC_ASSIGN_OR_RETURN(loaded.model, files.is_fake
-                                         ? LoadFakeModel(config)
-                                         : LoadCompiled(source, config, files, progress, what));
+  if (files.is_fake) {
+    LoadFakeModel(files, &loaded);
+  } else {
+    MLC_RETURN_IF_ERROR(LoadCompiled(source, files, progress, what, &loaded));
+  }
   return loaded;
 }
 
@@ -83,9 +97,13 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   inspected.available_bytes = AvailableMemoryBytes(files.device);
   if (files.is_fake) {
     inspected.info = FakeModel::InfoFor(config);
+    inspected.mtp = FakeMtpInfo(config);
     return inspected;
   }
-  MLC_ASSIGN_OR_RETURN(inspected.info, DeviceRunner::Inspect(config, files.library, files.device));
+  MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
+                       DeviceRunner::Inspect(config, files.library, files.device));
+  inspected.info = metadata.info;
+  if (metadata.mtp != nullptr) inspected.mtp = metadata.mtp->info;
   return inspected;
 }
 

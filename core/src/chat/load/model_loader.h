@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -25,6 +26,7 @@ struct ModelFiles {
   std::string strips;  // see Weights::Load; "": no strips are kept
   Device device;
   bool is_fake = false;
+  bool wants_mtp = false;  // whether its MTP layer is loaded too
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }
   // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none, "strips": what the
@@ -36,6 +38,7 @@ struct ModelFiles {
 
 struct ModelAndBundle {
   std::unique_ptr<Model> model;
+  std::unique_ptr<Model> mtp;  // its MTP layer, which shares its weights; null: not wanted, or none
   ModelBundle bundle;
 };
 
@@ -48,6 +51,7 @@ Result<ModelAndBundle> LoadModelFiles(const ModelFiles& files, const ChatProgres
 // Describes the model without loading its weights, and the free memory of its device.
 struct InspectedModel {
   ModelInfo info;
+  std::optional<ModelInfo> mtp;  // of its MTP layer, if it has one
   int64_t available_bytes = 0;
 };
 Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFiles& files);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1553412de9d47e21
+// Schema hash: f538c18d4d5182f0
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1116,7 +1116,7 @@ wire::Words WireWords(PrefixCacheMode) {
 
 wire::Words WireWords(SpeculativeMode) {
   static constexpr const char* kWords[] = {
-      "disable", "small_draft", "prompt_lookup", "eagle", "medusa",
+      "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa",
   };
   return {kWords, std::size(kWords)};
 }

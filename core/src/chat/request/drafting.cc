@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/speculation/draft_model.h"
+#include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
 namespace mlc {
@@ -23,7 +24,7 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
   if (mode == SpeculativeMode::kEagle || mode == SpeculativeMode::kMedusa) {
     return Unsupported(
                "engine setting 'speculative_mode' is not supported yet with heads on the model's "
-               "hidden states (eagle, medusa); use small_draft or prompt_lookup")
+               "hidden states (eagle, medusa); use mtp, small_draft or prompt_lookup")
         .WithParam("speculative_mode");
   }
   if (mode == SpeculativeMode::kSmallDraft && !has_draft) {
@@ -35,6 +36,9 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
     return Invalid("additional_models",
                    "additional_models are draft models, which speculative_mode small_draft uses "
                    "and no other");
+  }
+  if (config.spec_tree_width.value_or(1) > 1 && mode == SpeculativeMode::kMtp) {
+    return Invalid("spec_tree_width", "spec_tree_width over 1 is not for speculative_mode mtp");
   }
   if (config.spec_draft_length && mode == SpeculativeMode::kDisable) {
     return Invalid("spec_draft_length", "spec_draft_length needs a speculative_mode");
@@ -80,6 +84,18 @@ Result<std::optional<ModelFiles>> DraftFiles(const protocol::EngineConfig& confi
   return files;
 }
 
+bool WantsMtp(const protocol::EngineConfig& config) {
+  return ModeOf(config) == SpeculativeMode::kMtp;
+}
+
+Status NoMtp() {
+  return Unsupported(
+             "engine setting 'speculative_mode' mtp needs a model with an MTP layer: this one has "
+             "none, or an older mlc_llm converted or compiled it; use prompt_lookup, or convert "
+             "and compile it again")
+      .WithParam("speculative_mode");
+}
+
 Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft) {
   auto refuse = [](const std::string& why) {
     return Invalid("additional_models",
@@ -111,6 +127,9 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   model.row_bytes += draft->row_bytes;
   model.decode_row_bytes += draft->decode_row_bytes;
   model.logit_row_bytes += width * draft->logit_row_bytes;
+  if (draft->is_mtp) {  // states that wait
+    model.step_bytes += int64_t{MTPDrafter::kMostWaitingInAll} * draft->hidden_size * 4;
+  }
   return model;
 }
 
@@ -118,7 +137,8 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                                              const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,
                                              std::unique_ptr<Model> draft) {
-  MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr));
+  bool is_mtp = draft != nullptr && draft->info().is_mtp;
+  MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr && !is_mtp));
   if (options.draft_shape.width > 1 && target.state_bytes > 0) {
     return Unsupported(
                "engine setting 'spec_tree_width' is over 1, and the model has recurrent layers, "
@@ -131,8 +151,12 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                "trees; compile the model again (mlc_llm compile)")
         .WithParam("spec_tree_width");
   }
+  if (WantsMtp(config) && !is_mtp) return NoMtp();
   std::unique_ptr<Drafter> drafter;
-  if (draft != nullptr) {
+  if (is_mtp) {
+    MLC_ASSIGN_OR_RETURN(drafter, MTPDrafter::Create(std::move(draft), tokenizer.vocab_size(),
+                                                     options.max_total_tokens));
+  } else if (draft != nullptr) {
     MLC_ASSIGN_OR_RETURN(drafter, DraftModel::Create(std::move(draft), tokenizer.vocab_size(),
                                                      options.max_total_tokens));
   } else if (ModeOf(config) == SpeculativeMode::kPromptLookup) {

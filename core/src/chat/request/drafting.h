@@ -25,8 +25,13 @@ Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft);
 ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
                        const ModelInfo* draft);
 
+// Whether the model's MTP layer drafts, and the error when it should and the model has none.
+bool WantsMtp(const protocol::EngineConfig& config);
+Status NoMtp();
+
 // The drafter for the mode of `config`; null when the mode has none. `draft`: the model of
-// small_draft. kUnsupported when drafts may branch and the `target`'s library cannot compute that.
+// small_draft, or the MTP layer. kUnsupported when drafts may branch and the `target`'s library
+// cannot compute that.
 Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& config,
                                              const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,

@@ -24,6 +24,13 @@ class Drafter {
   // The drafts of each task, 0 to max_drafts deep, in depth-first order. It leaves the sequences
   // unchanged. After an error this drafter is not used again.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
+  // Whether it wants the hidden states of a step's rows.
+  virtual bool reads_states() const { return false; }
+  // They are [count, hidden_size]: of a sequence's rows from position `first` on, without those of
+  // refused drafts. Called for each sequence of each step.
+  virtual void TakeStates(const Sequence&, int first, int count, const float* states) {
+    (void)first, (void)count, (void)states;
+  }
   // Called with each sequence that a step gave tokens.
   virtual void Learn(Sequence*) {}
   // Frees the memory that it keeps for sequences.

@@ -180,6 +180,9 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
   known_.clear();
+  if (drafter_ != nullptr && drafter_->reads_states()) {
+    for (StepItem& item : *items) item.wants_states = !item.sequence->is_pooled();
+  }
   bool is_adaptive = shape_.length == 0, is_decode = IsDecode(*items);
   // Beside chunks of prompts, the cost of a row is not known.
   bool may_guess = !is_adaptive || is_decode;
@@ -211,8 +214,27 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   LimitBranches(limits, cache, items);
 }
 
+void Speculator::TakeStates(const std::vector<StepItem>& items,
+                            const std::vector<const float*>& states,
+                            const std::vector<SequenceCommit>& commits) {
+  auto commit = commits.begin();  // in the order of the items, with new choices between them
+  for (size_t i = 0; i < items.size(); ++i) {
+    const StepItem& item = items[i];
+    int num_accepted = 0;
+    if (item.wants_logits) {
+      while (commit->sequence != item.sequence) ++commit;
+      num_accepted = commit->num_accepted;
+    }
+    if (!item.wants_states) continue;
+    int first = item.sequence->num_computed - item.num_rows;
+    drafter_->TakeStates(*item.sequence, first, item.num_rows + num_accepted, states[i]);
+  }
+}
+
 void Speculator::Observe(const std::vector<StepItem>& items,
+                         const std::vector<const float*>& states,
                          const std::vector<SequenceCommit>& commits, double seconds) {
+  if (drafter_ != nullptr) TakeStates(items, states, commits);
   int num_rows = 0, num_drafts = 0, num_tokens = 0;
   for (const StepItem& item : items) num_rows += item.num_rows;
   bool is_decode = IsDecode(items);

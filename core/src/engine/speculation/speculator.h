@@ -43,9 +43,10 @@ class Speculator {
   // Adds drafts to the items that want logits, as far as rows and pages allow. After an error the
   // drafter is not used again.
   void AddDrafts(const DraftLimits& limits, const KVCache& cache, std::vector<StepItem>* items);
-  // Learns from the step of the last AddDrafts call. `seconds` does not include drafting.
-  void Observe(const std::vector<StepItem>& items, const std::vector<SequenceCommit>& commits,
-               double seconds);
+  // Learns from the step of the last AddDrafts call. `states`: of each item, the hidden states of
+  // its rows, if it wants them. `seconds` does not include drafting.
+  void Observe(const std::vector<StepItem>& items, const std::vector<const float*>& states,
+               const std::vector<SequenceCommit>& commits, double seconds);
 
   // Frees the memory that the drafter keeps for sequences.
   void Clear() {
@@ -74,6 +75,8 @@ class Speculator {
   // Removes the branches for which there are no rows, sequences or pages.
   static void LimitBranches(const DraftLimits& limits, const KVCache& cache,
                             std::vector<StepItem>* items);
+  void TakeStates(const std::vector<StepItem>& items, const std::vector<const float*>& states,
+                  const std::vector<SequenceCommit>& commits);
   // Drafts what is known of the answers. Moves the requests that got drafts out of `requests`.
   std::vector<Request> DraftKnown(bool uses_predictions, std::vector<Request>* requests);
 

@@ -10,7 +10,9 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
                                                        const LibraryMetadata& metadata,
                                                        const TensorList& params) {
   auto load = [&](const char* function) {
-    return KernelProgram::Load(library, function, params,
+    auto found = metadata.functions.find(function);
+    std::string name = found == metadata.functions.end() ? function : found->second.name;
+    return KernelProgram::Load(library, name, params,
                                {metadata.layers.size(), metadata.states.size()}, Device{});
   };
   std::unique_ptr<CpuExecutor> executor(new CpuExecutor());
@@ -23,6 +25,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
     return Corrupt("has no programs of some functions").WithParam("model_lib");
   }
   MLC_ASSIGN_OR_RETURN(executor->inputs_, BoundInputs::Make(kStep, executor->step_->inputs()));
+  executor->hidden_size_ = metadata.info.hidden_size;
   executor->embedding_bytes_ = sizeof(float) * static_cast<size_t>(metadata.info.embedding_size);
   return executor;
 }
@@ -37,6 +40,11 @@ Result<StepTensors> CpuExecutor::Run(const Batch& batch) {
     std::memcpy(embeddings + row * embedding_bytes_, batch.embeddings[i], embedding_bytes_);
   }
   (*values)[static_cast<size_t>(inputs_.index(kEmbeddings))] = {embeddings, tokens.size};
+  std::vector<float> states;
+  if (int index = inputs_.index(kTargetStates); index >= 0) {
+    states = GatherStates(batch, hidden_size_);
+    (*values)[static_cast<size_t>(index)] = {states.data(), tokens.size};
+  }
   MLC_RETURN_IF_ERROR(step_->Run(values->data(), values->size()));
   return TensorsOf(batch, step_.get());
 }

@@ -30,6 +30,7 @@ class CpuExecutor : public StepExecutor {
   std::unique_ptr<KernelProgram> head_;  // null: the model has none
   BoundInputs inputs_;                   // of step_
   size_t embedding_bytes_ = 0;           // bytes of one row
+  int hidden_size_ = 0;
 };
 
 }  // namespace mlc

@@ -67,10 +67,10 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
 
 }  // namespace
 
-Result<ModelInfo> DeviceRunner::Inspect(const ChatConfig& config, const std::string& library_path,
-                                        Device device) {
+Result<LibraryMetadata> DeviceRunner::Inspect(const ChatConfig& config,
+                                              const std::string& library_path, Device device) {
   MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
-  return open.metadata.info;
+  return std::move(open.metadata);
 }
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
@@ -87,15 +87,35 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
   open.metadata.info.weights_id = weights->id();
   std::unique_ptr<DeviceRunner> runner(
       new DeviceRunner(std::move(open.library), std::move(open.metadata), device));
-  runner->weights_ = std::move(weights).value();
-  Result<std::unique_ptr<StepExecutor>> executor = MakeStepExecutor(
-      runner->library_.get(), runner->metadata_, TensorList(runner->weights_.tensors()), device);
-  if (!executor.ok()) return Status(executor.status()).In(library_path);
-  runner->executor_ = std::move(executor).value();
+  MLC_RETURN_IF_ERROR(runner->Start(std::move(weights).value(), {}).In(library_path));
   return runner;
 }
 
-DeviceRunner::DeviceRunner(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata,
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadMtp(
+    const ByteSource& source, const LoadProgress& progress,
+    const std::string& strips_prefix) const {
+  if (metadata_.mtp == nullptr) return std::unique_ptr<DeviceRunner>();
+  MLC_ASSIGN_OR_RETURN(Weights weights, Weights::Load(source, metadata_.mtp->params, device_,
+                                                      progress, strips_prefix));
+  LibraryMetadata metadata = *metadata_.mtp;
+  metadata.info.library_id = info().library_id;
+  metadata.info.weights_id = info().weights_id;
+  metadata.info.takes_cores = info().takes_cores;
+  metadata.info.max_pages = PagePool::MostPages(metadata, device_);
+  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(library_, std::move(metadata), device_));
+  MLC_RETURN_IF_ERROR(runner->Start(std::move(weights), weights_.tensors()));
+  return runner;
+}
+
+Status DeviceRunner::Start(Weights weights, std::vector<Tensor> shared) {
+  weights_ = std::move(weights);
+  shared.insert(shared.end(), weights_.tensors().begin(), weights_.tensors().end());
+  MLC_ASSIGN_OR_RETURN(executor_,
+                       MakeStepExecutor(library_.get(), metadata_, TensorList(shared), device_));
+  return Status();
+}
+
+DeviceRunner::DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadata metadata,
                            Device device)
     : library_(std::move(library)),
       metadata_(std::move(metadata)),
@@ -117,7 +137,9 @@ Status DeviceRunner::AllocateStates(int num_slots) {
 }
 
 Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
-  made_ = {};  // this step uses their memory again
+  // this step uses their memory again, unless it reads them
+  StepTensors last = batch.target_states.empty() ? StepTensors() : made_;
+  made_ = {};
   weights_.Restore();
   MLC_ASSIGN_OR_RETURN(StepTensors made, executor_->Run(batch));
   Outputs outputs;

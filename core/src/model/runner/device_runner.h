@@ -28,9 +28,15 @@ class DeviceRunner : public Model {
                                                     const LoadProgress& progress,
                                                     const std::string& strips_prefix = "");
 
+  // The library's MTP layer as a model of its own, which shares this one's library and weights and
+  // loads only the others. Null when the library has none.
+  Result<std::unique_ptr<DeviceRunner>> LoadMtp(const ByteSource& source,
+                                                const LoadProgress& progress,
+                                                const std::string& strips_prefix = "") const;
+
   // Reads a library's metadata without its weights, and checks it against `config`.
-  static Result<ModelInfo> Inspect(const ChatConfig& config, const std::string& library_path,
-                                   Device device);
+  static Result<LibraryMetadata> Inspect(const ChatConfig& config, const std::string& library_path,
+                                         Device device);
 
   const ModelInfo& info() const override { return metadata_.info; }
   int64_t AvailableBytes() const override { return AvailableMemoryBytes(device_); }
@@ -59,9 +65,11 @@ class DeviceRunner : public Model {
   DeviceSampler* sampler() override { return sampler_.get(); }
 
  private:
-  DeviceRunner(std::unique_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device);
+  DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device);
+  // `shared`: parameters before its own weights.
+  Status Start(Weights weights, std::vector<Tensor> shared);
 
-  std::unique_ptr<ModelLibrary> library_;
+  std::shared_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
   Device device_;
   PagePool pages_;

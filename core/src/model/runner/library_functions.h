@@ -18,6 +18,7 @@ constexpr char kPages[] = "kv_pages";
 constexpr char kStates[] = "states";
 constexpr char kParams[] = "params";
 constexpr char kVectors[] = "vectors";
+constexpr char kTargetStates[] = "target_states";
 
 constexpr char kLogits[] = "logits";
 constexpr char kHiddenStates[] = "hidden_states";

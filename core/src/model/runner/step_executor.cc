@@ -22,6 +22,13 @@ Result<StepTensors> TensorsOf(const Batch& batch, KernelProgram* program) {
   return made;
 }
 
+std::vector<float> GatherStates(const Batch& batch, int size) {
+  std::vector<float> rows;
+  rows.reserve(batch.target_states.size() * static_cast<size_t>(size));
+  for (const float* row : batch.target_states) rows.insert(rows.end(), row, row + size);
+  return rows;
+}
+
 Result<std::unique_ptr<StepExecutor>> MakeStepExecutor(ModelLibrary* library,
                                                        const LibraryMetadata& metadata,
                                                        const TensorList& params, Device device) {
@@ -31,7 +38,7 @@ Result<std::unique_ptr<StepExecutor>> MakeStepExecutor(ModelLibrary* library,
     if (executor != nullptr) return executor;
   }
   MLC_ASSIGN_OR_RETURN(executor, VmExecutor::Load(library, metadata, params, device));
-  if (device.kind() == "cpu") return executor;
+  if (device.kind() == "cpu" || metadata.functions.count(kDecodeTokens) == 0) return executor;
   return RecordedExecutor::Over(std::move(executor), *library, metadata, params, device);
 }
 

@@ -30,6 +30,9 @@ struct StepTensors {
 // The results of a program's last run, by name; those without rows are left empty.
 Result<StepTensors> TensorsOf(const Batch& batch, KernelProgram* program);
 
+// The batch's `target_states` side by side, each of `size` numbers.
+std::vector<float> GatherStates(const Batch& batch, int size);
+
 // The executor owns its results; they are valid until its next call.
 class StepExecutor {
  public:

@@ -54,6 +54,11 @@ Result<StepTensors> VmExecutor::Run(const Batch& batch) {
   MLC_ASSIGN_OR_RETURN(Tensor embeddings, Embed(batch));
   std::vector<NamedArgument> arguments = {
       {kEmbeddings, embeddings}, {kPages, pages_}, {kStates, states_}, {kParams, params_}};
+  std::vector<float> states;
+  if (int index = inputs_.index(kTargetStates); index >= 0) {
+    states = GatherStates(batch, info_.hidden_size);
+    (*values)[static_cast<size_t>(index)] = {states.data(), batch.num_rows()};
+  }
   for (size_t i = 0; i < values->size(); ++i) {
     const InputSpec& spec = inputs_.specs()[i];
     const ProgramInput& value = (*values)[i];

@@ -9,6 +9,7 @@
 
 #include "engine/engine_driver.h"
 #include "engine/speculation/draft_model.h"
+#include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
 namespace mlc {
@@ -91,7 +92,18 @@ std::unique_ptr<Drafter> MakeDraftModel(FakeModel::Script script, int max_total_
                              max_total_tokens);
 }
 
+std::unique_ptr<Drafter> MakeMtp(int max_total_tokens = 512) {
+  ModelInfo info = FakeModel::SmallInfo();
+  info.vocab_size = kByteVocab;
+  info.max_batch_size = 5;
+  info.is_mtp = true;
+  return *MTPDrafter::Create(std::make_unique<FakeModel>(info, Circle(kPeriod)), kByteVocab,
+                             max_total_tokens);
+}
+
 std::unique_ptr<Drafter> MakeDrafter(const std::string& kind) {
+  if (kind == "mtp") return MakeMtp();
+  if (kind == "mtp, tiny pool") return MakeMtp(48);
   if (kind == "lookup") return std::make_unique<PromptLookup>();
   if (kind == "random") return std::make_unique<RandomDrafter>();
   if (kind == "failing") return std::make_unique<FailingDrafter>();
@@ -184,7 +196,7 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
 
 INSTANTIATE_TEST_SUITE_P(Drafters, SpeculatorAnswers,
                          ::testing::Values("none", "lookup", "random", "failing", "same model",
-                                           "tiny pool", "other model"));
+                                           "tiny pool", "other model", "mtp", "mtp, tiny pool"));
 
 Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   Request request;
@@ -212,6 +224,7 @@ TEST(Speculator, GoodDraftsSaveSteps) {
   EXPECT_LE(StepsFor("same model", {4}, 0), 11);
   EXPECT_LE(StepsFor("lookup", {4}, 0), 14);
   EXPECT_LE(StepsFor("same model", {4}, 1.5), 11) << "both sample with the same numbers";
+  EXPECT_LE(StepsFor("mtp", {4}, 1.5), 11);
   EXPECT_LE(StepsFor("other model", {4}, 0), 26);
 }
 

@@ -48,11 +48,20 @@ def _array(raw: bytes, record: Mapping[str, Any]) -> Array:
 
 
 class Runner:
-    def __init__(self, module: Any, weights: Mapping[str, Array], *, num_pages: int = 64) -> None:
-        self.vm = tvm.relax.VirtualMachine(module, tvm.cpu())
+    def __init__(
+        self, module: Any, weights: Mapping[str, Array], *, num_pages: int = 64, part: str = ""
+    ) -> None:
+        """`module`: of the library, or the machine of another runner. `part`: "mtp" for that
+        layer."""
+        is_open = isinstance(module, tvm.relax.VirtualMachine)
+        self.vm = module if is_open else tvm.relax.VirtualMachine(module, tvm.cpu())
         self.metadata = json.loads(str(self.vm["_metadata"]()))
-        self.call = LibraryCalls(self.vm, self.metadata)
-        self._params = [self._param(spec, weights) for spec in self.metadata["params"]]
+        params = self.metadata["params"]
+        if part:
+            self.metadata = self.metadata[part]
+            params = [*params, *self.metadata["params"]]
+        self.call = LibraryCalls(self.vm, self.metadata, f"{part}_" if part else "")
+        self._params = [self._param(spec, weights) for spec in params]
         cache = self.metadata["kv_cache"]
         self.page_size = cache["page_size"]
         self.pages = [

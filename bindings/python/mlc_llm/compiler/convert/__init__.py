@@ -30,6 +30,7 @@ from mlc_llm.compiler.convert.weights import (
     convert_weights,
     count_elements,
     stored_bytes,
+    with_mtp_of_files,
 )
 from mlc_llm.errors import (
     CorruptFileError,
@@ -204,6 +205,7 @@ class _Work:
         self._model_type = model_type or models.model_type_of(self._hf_config)
         self._family = models.get(self._model_type)
         self._config = models.config_from_hf(self._hf_config, self._model_type)
+        self._config = with_mtp_of_files(self._config, self._family, source)
         self._scheme = self._scheme_of(quantization)
         self._importance: Mapping[str, Array] | None = None
         self._change_of: ChangeOf = lambda name: None

@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
 from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
+from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.quantization.gguf.types import STRIP
 from mlc_llm.compiler.quantization.rounding import is_finite, numpy_dtype
@@ -88,6 +90,20 @@ def _is_there(name: str, tensors: Mapping[str, TensorInfo]) -> bool:
         name.startswith(ours) and theirs + name.removeprefix(ours) in tensors
         for ours, theirs in (("", ""), *_PREFIXES)
     )
+
+
+def with_mtp_of_files(config: Any, family: ModelFamily, source: ModelSource) -> Any:
+    """The config without an MTP layer if the files have none: many quantized repositories leave it
+    out. Qwen 3-Next's files have one of which the config says nothing."""
+    count: int = getattr(config, "num_mtp_layers", 0)
+    if not count and not getattr(config, "mtp_unsaid", False):
+        return config
+    given = replace(config, num_mtp_layers=max(count, 1))
+    tensors = source.tensors()
+    weights = as_in_files(family.weight_map(given, source.format), tensors)
+    parts = [part for weight in weights if weight.mtp for part in weight.parts]
+    is_there = {part.tensor in tensors for part in parts} == {True}
+    return given if is_there else replace(config, num_mtp_layers=0)
 
 
 def check_tensors(

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from mlc_llm.compiler.layers import AttentionSpec, Window
 from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, MTPSpec, NormSpec, RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.rope import refuse_unknown
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
@@ -57,6 +57,7 @@ class DecoderConfig:
     attention_sink_size: int = 0
     sliding_window: int = _NO_WINDOW
     layer_types: tuple[str, ...] = ()
+    num_mtp_layers: int = 0  # that guess further tokens; the first one is used
 
     # Set by a family, the same for all its models.
     hidden_act = "silu"
@@ -71,6 +72,8 @@ class DecoderConfig:
     default_window = _NO_WINDOW  # if `sliding_window` is absent
     window_by_default = True  # if `use_sliding_window` is absent
     kinds_matter = False  # whether `layer_types` means more than a window
+    mtp_field = ""  # the name of `num_mtp_layers` in its configs; "": it has none
+    mtp_unsaid = False  # whether its files may have an MTP layer that no field tells of
 
     @classmethod
     def from_dict(cls, config: Mapping[str, Any]) -> DecoderConfig:
@@ -114,7 +117,14 @@ class DecoderConfig:
             "tie_word_embeddings": read.flag("tie_word_embeddings", default=cls.tied_by_default),
             **_rope_fields(read, cls.default_theta, cls.default_partial),
             **cls.window_fields(read, layers),
+            **cls.mtp_fields(read),
         }
+
+    @classmethod
+    def mtp_fields(cls, read: ConfigReader) -> dict[str, Any]:
+        if not cls.mtp_field:
+            return {}
+        return {"num_mtp_layers": read.integer(cls.mtp_field, default=0, minimum=0, maximum=64)}
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
@@ -170,6 +180,8 @@ class DecoderConfig:
         fields["rope_scaling"] = self.rope_scaling.to_dict()
         fields["position_embedding_base"] = fields.pop("rope_theta")
         fields["layer_types"] = list(self.layer_types)
+        if count := fields.pop("num_mtp_layers"):
+            fields[self.mtp_field] = count
         if fields["sliding_window"] == self.default_window:
             del fields["sliding_window"]
         defaults = {"layer_types": [], "partial_rotary_factor": self.default_partial}
@@ -218,13 +230,17 @@ class DecoderConfig:
             )
         return made
 
-    def decoder(self, layers: Iterable[LayerSpec], **changes: Any) -> DecoderSpec:
+    def decoder(
+        self, layers: Iterable[LayerSpec], mtp: LayerSpec | None = None, **changes: Any
+    ) -> DecoderSpec:
+        """`mtp`: the MTP layer, for models that have one."""
         fields: dict[str, Any] = {
             "vocab_size": self.vocab_size,
             "hidden_size": self.hidden_size,
             "layers": tuple(layers),
             "norm": self.rms,
             "tied_head": self.tie_word_embeddings,
+            "mtp": MTPSpec(layer=mtp, norm=self.rms) if mtp is not None and self.num_mtp_layers else None,
         }
         if self.tie_word_embeddings and changes.get("head_bias"):
             raise UnsupportedError(

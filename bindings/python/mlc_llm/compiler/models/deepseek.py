@@ -39,12 +39,13 @@ class DeepseekConfig(LatentConfig, GroupedExpertsConfig):
     rope_interleave: bool
 
     default_shared = 2
+    mtp_field = "num_nextn_predict_layers"
     aliases = {"num_experts": ("n_routed_experts", "num_local_experts")}
     default_scores, default_method = "softmax", _PLAIN
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.seen.add("num_mtp_layers")  # another name of num_nextn_predict_layers
+        read.seen.add("num_mtp_layers")  # another name of its own `mtp_field`
         if read.integer("moe_layer_freq", default=1) != 1:
             raise UnsupportedError(
                 "config: moe_layer_freq other than 1 is not supported", param="moe_layer_freq"
@@ -79,8 +80,9 @@ class DeepseekV3Config(DeepseekConfig):
 
 def decoder(c: DeepseekConfig) -> DecoderSpec:
     attention = c.latent(eps=_LATENT_EPS, pairs=c.rope_interleave)
-    layers = [LayerSpec((attention, c.mlp(i)), norm=c.rms) for i in range(c.num_hidden_layers)]
-    return c.decoder(layers, names=GLM_NAMES)
+    count = c.num_hidden_layers
+    *layers, mtp = (LayerSpec((attention, c.mlp(i)), norm=c.rms) for i in range(count + 1))
+    return c.decoder(layers, mtp, names=GLM_NAMES)
 
 
 def tensors(c: DeepseekConfig) -> TensorMap:
@@ -112,6 +114,7 @@ def gguf_config(fields: GGUFFields, *, first: int = 0) -> dict[str, Any]:
         **gguf_latent(fields),
         **_gguf_scaling(fields),
         "num_hidden_layers": fields.size("block_count") - behind,
+        "num_nextn_predict_layers": behind,
         "n_shared_experts": size_or(fields, "expert_shared_count", 0),
         "first_k_dense_replace": dense,
         "n_group": groups,

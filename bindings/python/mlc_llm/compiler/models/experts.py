@@ -73,8 +73,6 @@ class GroupedExpertsConfig(MoEConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        # the layers that predict a second token lie behind the others and are not used
-        read.seen.add("num_nextn_predict_layers")
         shared, dense = cls.default_shared, cls.default_dense
         return {
             **super().fields(read),

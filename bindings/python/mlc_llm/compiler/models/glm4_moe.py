@@ -33,6 +33,7 @@ class Glm4MoEConfig(GroupedExpertsConfig):
     use_qk_norm: bool
 
     normalized_by_default = True
+    mtp_field = "num_nextn_predict_layers"
     default_eps = 1e-5
     default_dense = 1
     default_partial = 0.5
@@ -58,13 +59,13 @@ class Glm4MoEConfig(GroupedExpertsConfig):
 
 def decoder(c: Glm4MoEConfig) -> DecoderSpec:
     norms = HeadNorms(c.rms) if c.use_qk_norm else None
-    layers = [
+    *layers, mtp = (
         LayerSpec(
             (c.attention(i, qkv_bias=c.attention_bias, head_norms=norms), c.mlp(i)), norm=c.rms
         )
-        for i in range(c.num_hidden_layers)
-    ]
-    return c.decoder(layers, names=GLM_NAMES)
+        for i in range(c.num_hidden_layers + 1)
+    )
+    return c.decoder(layers, mtp, names=GLM_NAMES)
 
 
 def tensors(c: Glm4MoEConfig) -> TensorMap:
@@ -79,6 +80,7 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
     return {
         **gguf_experts(fields, gating=SIGMOID),
         "num_hidden_layers": fields.size("block_count") - behind,
+        "num_nextn_predict_layers": behind,
         "n_shared_experts": size_or(fields, "expert_shared_count", 1),
         "first_k_dense_replace": size_or(fields, "leading_dense_block_count", 0),
         "n_group": fields.size("expert_group_count", 1),

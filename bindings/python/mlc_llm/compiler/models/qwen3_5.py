@@ -7,12 +7,13 @@ transformers' `models/qwen3_5/modeling_qwen3_5.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlc_llm.compiler.layers import DeltaRuleSpec, HeadNorms, MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
+from mlc_llm.compiler.models.experts import size_or
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import Grouped, PlusOne, Rows, Transposed
@@ -31,12 +32,16 @@ class Qwen35Config(DecoderConfig):
     tiled_heads: bool  # the order of llama.cpp's files: which heads share a key
     kinds_matter = True
     default_partial = 0.25
+    mtp_field = "mtp_num_hidden_layers"
+
+    @classmethod
+    def mtp_fields(cls, read: ConfigReader) -> dict[str, Any]:
+        found = super().mtp_fields(read)  # a layer with its own embeddings is not used
+        return {} if read.flag("mtp_use_dedicated_embeddings", default=False) else found
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.always("attn_output_gate", True)
-        # the layers that predict a second token lie behind the others and are not used
-        read.seen.update(("mtp_num_hidden_layers", "mtp_use_dedicated_embeddings"))
         read.seen.add("mamba_ssm_dtype")  # states are float32 here
         return {
             **super().fields(read),
@@ -74,22 +79,21 @@ class Qwen35Config(DecoderConfig):
 
 
 def decoder(c: Qwen35Config) -> DecoderSpec:
-    return decoder_with(c, [MLPSpec(width=c.intermediate_size)] * c.num_hidden_layers)
+    return decoder_with(c, [MLPSpec(width=c.intermediate_size)] * (c.num_hidden_layers + 1))
 
 
 def decoder_with(c: Qwen35Config, mlps: Sequence[MLPSpec | MoESpec]) -> DecoderSpec:
-    """`mlps`: of each layer."""
-    recurrent = c.recurrent()
+    """`mlps`: of each layer, and of the MTP layer."""
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
-    layers = [
-        LayerSpec((recurrent, mlp), norm=c.rms)
-        if kind == LINEAR
-        else LayerSpec(
-            (c.attention(i, head_norms=HeadNorms(c.rms), gated=True, **bias), mlp), norm=c.rms
-        )
-        for i, (kind, mlp) in enumerate(zip(c.layer_types, mlps, strict=True))
-    ]
-    return c.decoder(layers)
+    mixers = {
+        LINEAR: c.recurrent(),
+        FULL: c.attention(0, head_norms=HeadNorms(c.rms), gated=True, **bias),
+    }
+    kinds = (*c.layer_types, FULL)
+    *layers, mtp = (
+        LayerSpec((mixers[kind], mlp), norm=c.rms) for kind, mlp in zip(kinds, mlps, strict=True)
+    )
+    return c.decoder(layers, mtp)
 
 
 def _with_gates(c: Qwen35Config, table: TensorMap, q: str, k: str, v: str) -> TensorMap:
@@ -102,7 +106,14 @@ def _with_gates(c: Qwen35Config, table: TensorMap, q: str, k: str, v: str) -> Te
 
 def tensors(c: Qwen35Config) -> TensorMap:
     names = (f"self_attn.{part}_proj" for part in "qkv")
-    return _with_gates(c, HUGGING_FACE.changed(norm=(PlusOne(),)), *names)
+    table = HUGGING_FACE.renamed(
+        mtp_embedding_norm="pre_fc_norm_embedding",
+        mtp_hidden_norm="pre_fc_norm_hidden",
+        mtp_join="fc",
+        mtp_norm="norm",
+    )
+    table = replace(table, norm=(PlusOne(),), mtp=("mtp.", "mtp.layers.0."))
+    return _with_gates(c, table, *names)
 
 
 def _mlc_tensors(c: Qwen35Config) -> TensorMap:
@@ -138,8 +149,11 @@ def gguf_tensors(c: Qwen35Config) -> TensorMap:
 def gguf_config(fields: GGUFFields) -> dict[str, Any]:
     heads = fields.size("ssm.time_step_rank")
     every = fields.size("full_attention_interval", 4)
-    layers = fields.size("block_count")
+    behind = size_or(fields, "nextn_predict_layers", 0)
+    layers = fields.size("block_count") - behind
     return {
+        "num_hidden_layers": layers,
+        "mtp_num_hidden_layers": behind,
         "layer_types": [LINEAR if (i + 1) % every else FULL for i in range(layers)],
         "linear_conv_kernel_dim": fields.size("ssm.conv_kernel"),
         "linear_key_head_dim": fields.size("ssm.state_size"),

@@ -43,7 +43,8 @@ class Qwen35MoEConfig(Qwen35Config, QwenMoEConfig):
 
 def decoder(c: Qwen35MoEConfig) -> DecoderSpec:
     shared = {"shared_width": c.shared_expert_intermediate_size, "shared_gate": True}
-    return qwen3_5.decoder_with(c, [c.mlp(i, **shared) for i in range(c.num_hidden_layers)])
+    mlps = [c.mlp(i, **shared) for i in range(c.num_hidden_layers)]
+    return qwen3_5.decoder_with(c, [*mlps, c.experts(**shared)])
 
 
 def tensors(c: Qwen35MoEConfig) -> TensorMap:

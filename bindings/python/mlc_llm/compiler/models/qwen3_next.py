@@ -5,6 +5,7 @@ transformers' `models/qwen3_next/modeling_qwen3_next.py`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models import qwen3_5, qwen3_5_moe
@@ -12,6 +13,11 @@ from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen3_5_moe import Qwen35MoEConfig
 from mlc_llm.compiler.spec import Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Grouped, Members
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qwen3NextConfig(Qwen35MoEConfig):
+    mtp_unsaid = True
 
 
 def tensors(c: Qwen35MoEConfig) -> TensorMap:
@@ -50,7 +56,7 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 
 
 FAMILY = ModelFamily(
-    config_class=Qwen35MoEConfig,
+    config_class=Qwen3NextConfig,
     decoder=qwen3_5_moe.decoder,
     tensors=tensors,
     gguf=GGUFFormat("qwen3next", "Qwen3NextForCausalLM", _gguf_config, _gguf_tensors),

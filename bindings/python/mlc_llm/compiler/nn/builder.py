@@ -13,6 +13,7 @@ is a mistake in the model's file (KeyError).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, make_dataclass
@@ -113,15 +114,33 @@ class Builder:
         sizes = (self.on.reader_of, self.on.largest_weight)
         self._parts = {w.name: parts_of(w, scheme, *sizes) for w in weights if w.quantizable}
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
+        # of them, which its functions take: up to `_taken`, and from `_begin` on no others do
+        self._begin = 0
+        self._taken = sum(len(self._stored_params(w)) for w in weights if not w.mtp)
         self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
         self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
         self.states: list[State] = []  # in the order of the library's `states`
         self.token_types = 0  # how many types the rows of a step may have; 0: one
         self._needed = {"always"}  # by the layers: what a step's inputs are there for
         self.functions: dict[str, Any] = {}  # the inputs and results of each, by name
+        self.results_of: dict[str, list[str]] = {}  # of all, also of those that are built apart
         self._module = relax.BlockBuilder()
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
+
+    def apart(self) -> Builder:
+        """For other functions of the same library, with pages and inputs of their own, that take
+        the parameters of the MTP layer too."""
+        other = copy.copy(self)
+        other._begin, other._taken = self._taken, len(self.params)
+        other.on = type(self.on)(other)
+        other.pages, other.states, other._needed, other.functions = [], [], {"always"}, {}
+        return other
+
+    @property
+    def own_params(self) -> list[StoredParam]:
+        """The parameters that its functions take and that no other builder's do."""
+        return self.params[self._begin : self._taken]
 
     def _stored_params(self, weight: WeightSource) -> list[StoredParam]:
         if weight.quantizable is None:
@@ -329,7 +348,8 @@ class Builder:
         `bounds`: the largest value of each run-time size, by name."""
         sizes: dict[str, tirx.Var] = {}
         arguments = {key: _argument(key, value, sizes) for key, value in inputs.items()}
-        packed = relax.Var("params", relax.TupleType([_tensor(p, {}) for p in self.params]))
+        kinds = [_tensor(param, {}) for param in self.params[: self._taken]]
+        packed = relax.Var("params", relax.TupleType(kinds))
         everything = [*arguments.values(), *([packed] if params else [])]
         attributes = {"relax.force_pure": 1, "tir_var_upper_bound": bounds}
         with self._module.function(name, everything, attrs=attributes):
@@ -343,6 +363,7 @@ class Builder:
         self._packed = None
         taken = [_described(key, value) for key, value in inputs.items()]
         taken += [{"name": "params"}] if params else []
+        self.results_of[name] = list(function.results)
         self.functions[name] = {"inputs": taken, "results": list(function.results)}
 
     def text_function(self, name: str, text: str) -> None:

@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
+from mlc_llm.compiler.nn.layer_inputs import side_by_side
 from mlc_llm.compiler.nn.layer_states import LayerStates
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
+from mlc_llm.compiler.spec.tensors import MTP as MTP_TENSORS
 
 
 class Decoder:
@@ -21,10 +23,9 @@ class Decoder:
 
     def __init__(self, nn: Builder, spec: DecoderSpec, hidden_layers: tuple[int, ...] = ()) -> None:
         """`hidden_layers`: after which layers the residual is a result too."""
-        at, vocabulary, hidden = Place(spec, TENSORS), spec.vocab_size, spec.hidden_size
+        at, hidden = Place(spec, TENSORS), spec.hidden_size
         self.nn, self.hidden_layers = nn, hidden_layers
-        scale = spec.embedding_scale
-        self.table = nn.embedding(at.name("embedding"), vocabulary, hidden, scale=scale)
+        self.words = Vocabulary(nn, spec)
         self.is_encoder, self.hidden_size = spec.is_encoder, hidden
         self.inputs = EmbeddingSum(nn, at)
         given = spec.layer_inputs
@@ -38,18 +39,12 @@ class Decoder:
             nn.needs("logits")
             if not nn.states:  # states do not branch
                 nn.needs("token_trees")
-        self.head = self.table.logits
-        if not spec.tied_head and not spec.is_encoder:
-            self.head = nn.linear(at.name("head"), vocabulary, hidden, bias=spec.head_bias)
-        if spec.pooled_head is not None:
-            self.head = PooledHead(nn, at, spec.pooled_head)
-        changed = spec.logit_scale != 1.0 or spec.logit_softcap
-        scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
-        self.change = nn.scale_and_cap(vocabulary, **scales) if changed else lambda logits: logits
+        head = spec.pooled_head
+        self.head = self.words.logits if head is None else PooledHead(nn, at, head)
 
     def embed(self, ids: Any) -> Any:
         """(rows) -> (rows, embedding_size)."""
-        x = self.table(ids)
+        x = self.words.embed(ids)
         return x if self.layer_inputs is None else self.layer_inputs.join(x, ids)
 
     @property
@@ -91,7 +86,51 @@ class Decoder:
     def logits(self, hidden_states: Any) -> Any:
         """(rows, hidden) -> float32 logits (rows, vocabulary). In an encoder with a head: the
         vectors of texts -> what its head makes of them."""
+        return self.head(hidden_states)
+
+
+class Vocabulary:
+    """The embeddings of tokens, and the logits of all tokens."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+        at, count, hidden = Place(spec, TENSORS), spec.vocab_size, spec.hidden_size
+        self.embed = nn.embedding(at.name("embedding"), count, hidden, scale=spec.embedding_scale)
+        self.head = self.embed.logits
+        if not spec.tied_head and not spec.is_encoder:
+            self.head = nn.linear(at.name("head"), count, hidden, bias=spec.head_bias)
+        changed = spec.logit_scale != 1.0 or spec.logit_softcap
+        scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
+        self.change = nn.scale_and_cap(count, **scales) if changed else lambda logits: logits
+
+    def logits(self, hidden_states: Any) -> Any:
         return self.change(self.head(hidden_states))
+
+
+class MTP:
+    """The layer that guesses the token after the next one, with what is before and behind it
+    (`spec.MTPSpec`). `nn`: apart from the decoder's (`Builder.apart`)."""
+
+    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+        assert spec.mtp is not None
+        index, hidden, norm = len(spec.layers), spec.hidden_size, spec.mtp.norm
+        at = Place(spec, MTP_TENSORS, index)
+        self.nn, self.hidden_size, self.words = nn, hidden, Vocabulary(nn, spec)
+        self.before = [
+            nn.norm(at.name(f"mtp_{role}_norm"), hidden, norm) for role in ("embedding", "hidden")
+        ]
+        self.join = nn.linear(at.name("mtp_join"), hidden, 2 * hidden)
+        self.layer = Layer(nn, spec, index, {})
+        self.norm = nn.norm(at.name("mtp_norm"), hidden, norm)
+        nn.needs("logits")
+        nn.needs("hidden_states")
+
+    def results(self, x: Any, states: Any, batch: Batch, memory: Memory) -> dict[str, Any]:
+        """(rows, hidden) of the next tokens' embeddings and of hidden states -> the logits, and the
+        hidden states from which the next guess is made, of the wanted rows."""
+        pair = [norm(rows) for norm, rows in zip(self.before, (x, states), strict=True)]
+        x = self.layer(self.join(side_by_side(self.nn, *pair, self.hidden_size)), batch, memory)
+        logits = self.words.logits(self.norm(x, batch.logit_rows))
+        return {"logits": logits, "hidden_states": self.norm(x, batch.hidden_rows)}
 
 
 class PooledHead:
@@ -160,7 +199,7 @@ class Layer:
 
     def __init__(self, nn: Builder, spec: DecoderSpec, index: int, pages: dict[int, int]) -> None:
         """`pages`: of the layers before it; it adds its own."""
-        own = spec.layers[index]
+        own = spec.layer(index)
         around = Place(spec, LAYER_NORMS, index)
 
         def norm(role: str | None) -> Any:

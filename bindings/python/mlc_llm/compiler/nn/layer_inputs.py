@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tvm import relax
 
 from mlc_llm.compiler.kernels.cpu import layer_inputs as on_cpu
 from mlc_llm.compiler.kernels.gpu import layer_inputs as on_gpu
-from mlc_llm.compiler.nn.tensors import num_rows, tensor
+from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.layers import layer_inputs as spec
@@ -30,6 +30,12 @@ def _call(
     key = nn.of(key, (*key, *own))
     kernel = nn.kernel(name, key, partial(getattr(nn.of(on_cpu, on_gpu), name), *key))
     return nn.call(kernel, args, tensor(num_rows(args[0]), width, dtype=dtype))
+
+
+def side_by_side(nn: Builder, first: Any, second: Any, *widths: int) -> relax.Var:
+    """(rows, their widths together). `widths`: of each; one number: both have it."""
+    both = (widths[0], widths[-1])
+    return _call(nn, "join", (both,), [plain(first), plain(second)], sum(both))
 
 
 class LayerInputs:
@@ -53,8 +59,7 @@ class LayerInputs:
 
     def join(self, x: relax.Expr, ids: relax.Expr) -> relax.Var:
         """The embeddings `x` of the tokens, each with the vectors behind it."""
-        widths = (self.hidden, self.wide)
-        return _call(self.nn, "join", (widths,), [x, self.table(ids)], self.width)
+        return side_by_side(self.nn, x, self.table(ids), self.hidden, self.wide)
 
     def split(self, rows: relax.Expr, batch: Batch) -> tuple[relax.Var, Batch]:
         """The embeddings, and the batch with the vectors of all layers."""

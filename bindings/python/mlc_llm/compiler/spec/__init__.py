@@ -4,7 +4,14 @@ Model families fill in these descriptions, with parts of layers from `compiler/l
 them, and `convert` reads the weights. No module here imports TVM, a family or a kind of layer.
 """
 
-from mlc_llm.compiler.spec.decoder import DecoderSpec, DenseSpec, HeadSpec, LayerSpec, NormSpec
+from mlc_llm.compiler.spec.decoder import (
+    DecoderSpec,
+    DenseSpec,
+    HeadSpec,
+    LayerSpec,
+    MTPSpec,
+    NormSpec,
+)
 from mlc_llm.compiler.spec.part import LayerPart, Place
 from mlc_llm.compiler.spec.rope import RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.tensors import GGUF, HUGGING_FACE, TensorMap, parameters, weight_map
@@ -18,6 +25,7 @@ __all__ = [
     "HeadSpec",
     "LayerPart",
     "LayerSpec",
+    "MTPSpec",
     "NormSpec",
     "Parameter",
     "Part",

@@ -117,6 +117,16 @@ class HeadSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MTPSpec:
+    """A layer that guesses the token after the next one ("multi-token prediction"), for drafts. It
+    reads norm(embedding of the next token) and norm(hidden state) side by side, joined by a linear
+    layer; a norm and the decoder's head follow it. Its pages are its own."""
+
+    layer: LayerSpec
+    norm: NormSpec  # of all three
+
+
+@dataclass(frozen=True, kw_only=True)
 class DecoderSpec:
     """A decoder. If no attention is causal, an encoder: it has no output head."""
 
@@ -135,6 +145,7 @@ class DecoderSpec:
     logit_softcap: float = 0.0  # scaled logits become cap * tanh(logit / cap); 0: no change
     pooled_head: HeadSpec | None = None  # of an encoder; its layers' roles are dense_0, ...
     names: Mapping[str, str] = field(default_factory=dict)  # of roles, where they are not usual
+    mtp: MTPSpec | None = None  # counts as the layer behind the last one
 
     def __post_init__(self) -> None:
         assert self.pooled_head is None or self.is_encoder, self.pooled_head
@@ -145,6 +156,13 @@ class DecoderSpec:
     def is_encoder(self) -> bool:
         """Whether rows see later rows too. Then the model writes no text and has no output head."""
         return "all" in self._sights
+
+    def layer(self, index: int) -> LayerSpec:
+        """A layer, or the MTP layer behind them."""
+        if index < len(self.layers):
+            return self.layers[index]
+        assert self.mtp is not None and index == len(self.layers), index
+        return self.mtp.layer
 
     @property
     def _sights(self) -> set[str]:

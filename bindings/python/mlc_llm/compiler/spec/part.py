@@ -46,7 +46,7 @@ class Named:
     def norm_spec(self) -> NormSpec:
         """The layer's kind of norm."""
         assert self.index is not None
-        return self.spec.layers[self.index].norm
+        return self.spec.layer(self.index).norm
 
     def name(self, role: str) -> str:
         """Our full name of a role's module."""

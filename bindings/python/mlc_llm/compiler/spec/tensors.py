@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from mlc_llm.compiler.quantization import WeightUse
-from mlc_llm.compiler.spec.decoder import DecoderSpec, HeadSpec
+from mlc_llm.compiler.spec.decoder import DecoderSpec, HeadSpec, MTPSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.transforms import Squeezed, Transform, Transposed
 from mlc_llm.compiler.spec.weights import (
@@ -37,6 +37,13 @@ TENSORS = {
     "norm": Tensor("model.norm", gguf="output_norm", norm=True),
     "head": Tensor("lm_head", gguf="output"),
 }
+# What is before and behind the MTP layer.
+MTP = {
+    "mtp_embedding_norm": Tensor("enorm", gguf="nextn.enorm", norm=True),
+    "mtp_hidden_norm": Tensor("hnorm", gguf="nextn.hnorm", norm=True),
+    "mtp_join": Tensor("eh_proj", gguf="nextn.eh_proj"),
+    "mtp_norm": Tensor("shared_head.norm", gguf="nextn.shared_head_norm", norm=True),
+}
 # The norms around the parts of a layer.
 LAYER_NORMS = {
     "attention_norm": Tensor("input_layernorm", gguf="attn_norm", norm=True),
@@ -54,13 +61,15 @@ class TensorMap:
 
     The sources of a role are stacked along the outputs; those of other roles than `sources` are
     in the column `table` of the roles' names. `layer` is the prefix of the names in a layer.
-    `norm`: the transforms of the weight of every norm.
+    `norm`: the transforms of the weight of every norm. `mtp`: the prefixes of the names before and
+    behind the MTP layer, and in it, if they are not those of a layer behind the last one.
     """
 
     layer: str
     sources: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
     norm: tuple[Transform, ...] = ()
     table: FileTable | None = None  # None: the file has those tensors by our names
+    mtp: tuple[str, str] | None = None
 
     def changed(
         self,
@@ -93,7 +102,7 @@ class TensorMap:
         if len(sources) == 1:
             pieces = (sum(pieces),)
         sources = sources[: len(pieces)]  # a layer without its own keys has only queries
-        prefix = "" if parameter.layer is None else self.layer.format(parameter.layer)
+        prefix = self._prefix(parameter)
         norm = self.norm if parameter.is_norm else ()
 
         def part(source: Source, outs: int, expert: int | None) -> Part:
@@ -109,6 +118,14 @@ class TensorMap:
         return tuple(part(*pair, expert) for expert in experts for pair in pairs)
 
 
+    def _prefix(self, parameter: Parameter) -> str:
+        if parameter.layer is None:
+            return ""
+        if parameter.mtp and self.mtp is not None:
+            return self.mtp[0 if parameter.role in MTP else 1]
+        return self.layer.format(parameter.layer)
+
+
 HUGGING_FACE = TensorMap(layer="model.layers.{}.", table="huggingface")
 # (Facts: ggml-org/llama.cpp, gguf-py/gguf/tensor_mapping.py.)
 GGUF = TensorMap(layer="blk.{}.", table="gguf")
@@ -116,7 +133,9 @@ GGUF = TensorMap(layer="blk.{}.", table="gguf")
 
 def weight_map(spec: DecoderSpec, tensors: TensorMap) -> list[WeightSource]:
     """All tensors, in the order of `parameters`."""
-    return [WeightSource(p.name, tensors.parts(p), p.use, p.experts) for p in parameters(spec)]
+    return [
+        WeightSource(p.name, tensors.parts(p), p.use, p.experts, p.mtp) for p in parameters(spec)
+    ]
 
 
 def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
@@ -144,10 +163,21 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
         yield from at.linear("head", table, at.hidden, spec.head_bias, use="lm_head")
     if spec.pooled_head is not None:
         yield from _pooled_head(at, spec.pooled_head)
+    if spec.mtp is not None:
+        yield from (replace(one, mtp=True) for one in _of_mtp(spec, spec.mtp))
+
+
+def _of_mtp(spec: DecoderSpec, mtp: MTPSpec) -> Iterator[Parameter]:
+    index = len(spec.layers)
+    at = Place(spec, MTP, index)
+    for role in ("mtp_embedding_norm", "mtp_hidden_norm", "mtp_norm"):
+        yield from at.norm(role, mtp.norm)
+    yield from at.linear("mtp_join", (at.hidden,), 2 * at.hidden)
+    yield from _of_layer(spec, index)
 
 
 def _of_layer(spec: DecoderSpec, index: int) -> Iterator[Parameter]:
-    layer, around = spec.layers[index], Place(spec, LAYER_NORMS, index)
+    layer, around = spec.layer(index), Place(spec, LAYER_NORMS, index)
     for part in layer.parts:
         yield from part.parameters(Place(spec, part.tensors, index))
     for half in layer.halves:

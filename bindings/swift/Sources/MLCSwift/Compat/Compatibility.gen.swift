@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1553412de9d47e21
+// Schema hash: f538c18d4d5182f0
 //
 // Compatibility names: MLC-LLM's for types that have OpenAI's names here, or this engine's own.
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 1553412de9d47e21
+// Schema hash: f538c18d4d5182f0
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "1553412de9d47e21"
+let schemaHash = "f538c18d4d5182f0"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2620,6 +2620,8 @@ public enum SpeculativeMode: WireEnum {
     case smallDraft
     /// By what followed the last tokens when they came before.
     case promptLookup
+    /// By the layer for further tokens in the model's own checkpoint.
+    case mtp
     /// By an EAGLE head on the model's hidden states.
     case eagle
     /// By Medusa heads on the model's hidden states.
@@ -2631,6 +2633,7 @@ public enum SpeculativeMode: WireEnum {
         .disable,
         .smallDraft,
         .promptLookup,
+        .mtp,
         .eagle,
         .medusa,
     ]
@@ -2640,6 +2643,7 @@ public enum SpeculativeMode: WireEnum {
         case "disable": self = .disable
         case "small_draft": self = .smallDraft
         case "prompt_lookup": self = .promptLookup
+        case "mtp": self = .mtp
         case "eagle": self = .eagle
         case "medusa": self = .medusa
         default: self = .unknown(rawValue)
@@ -2651,6 +2655,7 @@ public enum SpeculativeMode: WireEnum {
         case .disable: "disable"
         case .smallDraft: "small_draft"
         case .promptLookup: "prompt_lookup"
+        case .mtp: "mtp"
         case .eagle: "eagle"
         case .medusa: "medusa"
         case .unknown(let word): word

@@ -1,0 +1,304 @@
+#include "engine/speculation/model_drafter.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace mlc {
+namespace {
+
+// How many unused sequences keep their state. It limits the search for a common beginning.
+constexpr size_t kMaxBranches = 256;
+// A run that lacks more rows is still reading its prompt. Its time says nothing about the cost of a
+// draft.
+constexpr int kUsualRows = 16;
+
+size_t CommonLength(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+  size_t length = std::min(a.size(), b.size());
+  return static_cast<size_t>(
+      std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(length), b.begin()).first -
+      a.begin());
+}
+
+}  // namespace
+
+Status ModelDrafter::Check(const ModelInfo& info, int vocab_size) {
+  if (info.vocab_size < vocab_size) {
+    return InvalidArgument("the draft model's vocabulary of " + std::to_string(info.vocab_size) +
+                           " tokens is smaller than the tokenizer's of " +
+                           std::to_string(vocab_size) +
+                           "; a draft model must have the vocabulary of its target")
+        .WithParam("draft");
+  }
+  if (info.sliding_window_size > 0) {
+    return Unsupported("a draft model with a sliding window is not supported").WithParam("draft");
+  }
+  if (info.state_bytes > 0) {
+    return Unsupported("a draft model with recurrent layers is not supported").WithParam("draft");
+  }
+  return Status();
+}
+
+Result<int> ModelDrafter::AllocatePages(Model* model, int max_total_tokens) {
+  int page_size = model->info().page_size;
+  int num_pages = (max_total_tokens + page_size - 1) / page_size;
+  MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
+  return num_pages;
+}
+
+ModelDrafter::ModelDrafter(std::unique_ptr<Model> model, int vocab_size, int num_pages)
+    : model_(std::move(model)),
+      logit_rows_{model_->info().vocab_size, vocab_size},
+      cache_(num_pages, model_->info().page_size) {}
+
+void ModelDrafter::Forget(const Branch* branch) {
+  cache_.Remove(branch->id);
+  branches_.erase(std::find_if(branches_.begin(), branches_.end(),
+                               [&](const auto& one) { return one.get() == branch; }));
+}
+
+// Frees pages for `num_tokens` more tokens, by removing branches that are not in use.
+bool ModelDrafter::MakeRoom(SequenceId id, int num_tokens) {
+  auto older = [](const auto& a, const auto& b) { return a->last_used < b->last_used; };
+  while (cache_.PagesNeeded(id, num_tokens) > cache_.num_free_pages()) {
+    auto oldest = std::min_element(branches_.begin(), branches_.end(), older);
+    if (oldest == branches_.end() || (*oldest)->last_used == now_) return false;
+    Forget(oldest->get());
+  }
+  return true;
+}
+
+ModelDrafter::Branch* ModelDrafter::FindBranch(SequenceId id) {
+  auto found = std::find_if(branches_.begin(), branches_.end(),
+                            [&](const auto& branch) { return branch->id == id; });
+  return found != branches_.end() ? found->get() : nullptr;
+}
+
+ModelDrafter::Branch* ModelDrafter::NewBranch(const Sequence& sequence, size_t max_tokens) {
+  size_t best_length = 0;
+  const Branch* best = nullptr;
+  for (const auto& branch : branches_) {
+    size_t length = std::min(max_tokens, CommonLength(branch->tokens, sequence.tokens()));
+    if (length <= std::max(best_length, static_cast<size_t>(branch->skipped))) continue;
+    best_length = length;
+    best = branch.get();
+  }
+  auto branch = std::make_unique<Branch>(Branch{sequence.id, {}, now_});
+  if (best == nullptr) {
+    cache_.Add(sequence.id);
+  } else {
+    cache_.Fork(best->id, sequence.id, static_cast<int>(best_length) - best->skipped);
+    branch->skipped = best->skipped;
+    branch->tokens.assign(best->tokens.begin(),
+                          best->tokens.begin() + static_cast<std::ptrdiff_t>(best_length));
+  }
+  branches_.push_back(std::move(branch));
+  return branches_.back().get();
+}
+
+void ModelDrafter::Trim(Branch* branch, const Sequence& sequence, size_t max_tokens) {
+  size_t keep = std::min(CommonLength(branch->tokens, sequence.tokens()), max_tokens);
+  int rows = static_cast<int>(branch->tokens.size()) - branch->skipped;
+  int kept = std::max(0, static_cast<int>(keep) - branch->skipped);
+  cache_.Pop(branch->id, rows - kept);
+  branch->tokens.resize(keep);
+  branch->skipped = std::min(branch->skipped, static_cast<int>(keep));
+}
+
+// A prompt may contain tokens that the draft model does not know, because the target's vocabulary
+// may have more padding. It may also contain embedding rows, which only the target knows. Then
+// nothing is drafted.
+bool ModelDrafter::CanDraft(const DraftTask& task) const {
+  const std::vector<int32_t>& tokens = task.sequence->tokens();
+  int longest = model_->info().context_window_size;
+  return static_cast<int>(tokens.size()) + task.max_drafts <= longest &&
+         !task.sequence->request->request.prompt.has_rows() &&
+         *std::max_element(tokens.begin(), tokens.end()) < model_->info().vocab_size;
+}
+
+std::vector<ModelDrafter::Run> ModelDrafter::Begin(const std::vector<DraftTask>& tasks) {
+  ++now_;
+  auto by_age = [](const auto& a, const auto& b) { return a->last_used > b->last_used; };
+  std::sort(branches_.begin(), branches_.end(), by_age);
+  while (branches_.size() > kMaxBranches) Forget(branches_.back().get());
+  int most = std::min(model_->info().max_batch_size, model_->info().prefill_chunk_size);
+  // a step of the target gives no hidden states of branches
+  int widest =
+      model_->info().is_mtp ? 1 : std::max(1, most / std::max(1, static_cast<int>(tasks.size())));
+  std::vector<Run> runs;
+  for (DraftTask task : tasks) {
+    bool can_draft = static_cast<int>(runs.size()) < most && CanDraft(task);
+    task.width = std::min(task.width, widest);
+    runs.push_back({task, can_draft ? BranchOf(*task.sequence) : nullptr});
+    if (runs.back().branch != nullptr) runs.back().branch->last_used = now_;
+  }
+  return runs;
+}
+
+void ModelDrafter::Clear() {
+  while (!branches_.empty()) Forget(branches_.back().get());
+}
+
+bool ModelDrafter::HasLogits(const Run& run) {
+  return std::any_of(run.leaves.begin(), run.leaves.end(),
+                     [](const Leaf& leaf) { return leaf.logits != nullptr; });
+}
+
+Status ModelDrafter::Compute(const Batch& batch, const std::vector<Leaf*>& leaves) {
+  if (batch.num_rows() == 0) return Status();
+  MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model_.get()));
+  const float *logits = outputs.logits, *state = outputs.hidden_states;
+  for (Leaf* leaf : leaves) {
+    leaf->logits = logits;
+    logits += logit_rows_.stride;
+    if (state == nullptr) continue;
+    leaf->state = state;
+    state += model_->info().hidden_size;
+  }
+  return Status();
+}
+
+Status ModelDrafter::CatchUp(std::vector<Run>* runs) {
+  std::vector<Run*> order;
+  for (Run& run : *runs) {
+    if (run.branch != nullptr) order.push_back(&run);
+  }
+  // Sequences with few missing tokens come first, so that a long prompt does not delay the drafts
+  // of others.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const Run* a, const Run* b) { return Missing(*a) < Missing(*b); });
+  Batch batch;
+  std::vector<Leaf*> leaves;
+  std::vector<std::pair<Branch*, int>> computed;
+  for (Run* run : order) {
+    int num_rows = std::min(Missing(*run), model_->info().prefill_chunk_size - batch.num_rows());
+    if (num_rows <= 0 || !MakeRoom(run->branch->id, num_rows)) continue;
+    bool is_complete = num_rows == Missing(*run);
+    auto first = run->task.sequence->tokens().begin() +
+                 static_cast<std::ptrdiff_t>(run->branch->tokens.size());
+    int num_results = is_complete ? 1 : 0;
+    RowSpan span{run->branch->id, {first, first + num_rows}, num_results};
+    span.num_hidden_rows = model_->info().is_mtp ? num_results : 0;
+    AddStates(*run->branch, num_rows, &batch);
+    MLC_RETURN_IF_ERROR(AddRows(span, &cache_, &batch));
+    computed.emplace_back(run->branch, num_rows);
+    run->branch->tokens.insert(run->branch->tokens.end(), first, first + num_rows);
+    if (!is_complete) continue;
+    run->leaves.push_back({Drafts::kKnown, run->branch->id});
+    leaves.push_back(&run->leaves.back());
+  }
+  MLC_RETURN_IF_ERROR(Compute(batch, leaves));
+  for (auto [branch, num_rows] : computed) Computed(branch, num_rows);
+  return Status();
+}
+
+void ModelDrafter::Sample(Run* run) {
+  Sequence* sequence = run->task.sequence;
+  std::vector<Leaf> grown;  // `draft` is still the parent's
+  std::vector<int32_t> tokens;
+  std::vector<size_t> order;
+  for (const Leaf& leaf : run->leaves) {
+    if (leaf.logits == nullptr) continue;
+    sequence->SetDrafts(run->drafts.PathTokens(leaf.draft));
+    Result<std::vector<LikelyToken>> chosen =
+        ChooseTokens(logit_rows_, sequence, leaf.logits, run->task.width, &scratch_);
+    if (!chosen.ok()) continue;  // the logits have NaN, or the grammar allows nothing: no draft
+    for (const LikelyToken& token : *chosen) {
+      order.push_back(grown.size());
+      grown.push_back({leaf.draft, leaf.id, leaf.score + token.logprob, nullptr, leaf.state});
+      tokens.push_back(token.token);
+    }
+  }
+  // The first leaf is the token that the target chooses if both models agree. The others are the
+  // likeliest ones.
+  auto likelier = [&](size_t a, size_t b) { return grown[a].score > grown[b].score; };
+  if (!order.empty()) std::stable_sort(order.begin() + 1, order.end(), likelier);
+  order.resize(std::min(order.size(), static_cast<size_t>(run->task.width)));
+  run->leaves.clear();
+  for (size_t i : order) {
+    run->drafts.Add(tokens[i], grown[i].draft);
+    run->leaves.push_back(
+        {run->drafts.size() - 1, grown[i].id, grown[i].score, nullptr, grown[i].state});
+  }
+}
+
+// Whether the leaf may get further drafts.
+bool ModelDrafter::WantsMore(const Run& run, const Leaf& leaf) {
+  if (run.drafts.depth(leaf.draft) >= run.task.max_drafts) return false;
+  run.task.sequence->SetDrafts(run.drafts.PathTokens(leaf.draft));
+  return !run.task.sequence->drafts_ended();
+}
+
+Result<bool> ModelDrafter::AddLeaf(Run* run, size_t index, Batch* batch) {
+  Leaf& leaf = run->leaves[index];
+  auto end = run->leaves.begin() + static_cast<std::ptrdiff_t>(index);
+  bool is_shared = std::any_of(run->leaves.begin(), end,
+                               [&](const Leaf& earlier) { return earlier.id == leaf.id; });
+  if (is_shared) {
+    SequenceId fork = -1 - static_cast<SequenceId>(forks_.size());
+    cache_.Fork(leaf.id, fork, cache_.Length(leaf.id));
+    forks_.push_back(fork);
+    leaf.id = fork;
+  }
+  if (!MakeRoom(leaf.id, 1)) return false;
+  int32_t token = run->drafts[leaf.draft];
+  RowSpan span{leaf.id, {token}, 1};
+  if (model_->info().is_mtp) {
+    span.num_hidden_rows = 1;
+    batch->target_states.push_back(leaf.state);
+  }
+  MLC_RETURN_IF_ERROR(AddRows(span, &cache_, batch));
+  if (leaf.id == run->branch->id) run->branch->tokens.push_back(token);
+  return true;
+}
+
+Status ModelDrafter::Continue(std::vector<Run>* runs) {
+  Batch batch;
+  std::vector<Leaf*> leaves;
+  for (Run& run : *runs) {
+    // Goes from the last leaf to the first. Of the leaves that share a sequence of the cache, the
+    // first one keeps it.
+    for (size_t i = run.leaves.size(); i-- > 0;) {
+      if (!WantsMore(run, run.leaves[i])) continue;
+      MLC_ASSIGN_OR_RETURN(bool is_added, AddLeaf(&run, i, &batch));
+      if (is_added) leaves.push_back(&run.leaves[i]);
+    }
+  }
+  return Compute(batch, leaves);
+}
+
+void ModelDrafter::RemoveForks() {
+  for (SequenceId fork : forks_) cache_.Remove(fork);
+  forks_.clear();
+}
+
+Result<std::vector<Drafts>> ModelDrafter::Draft(const std::vector<DraftTask>& tasks) {
+  Clock::time_point begin = Clock::now();
+  std::vector<Run> runs = Begin(tasks);
+  bool is_usual = std::none_of(runs.begin(), runs.end(), [this](const Run& run) {
+    return run.branch != nullptr && Missing(run) > kUsualRows;
+  });
+  Status status = CatchUp(&runs);
+  for (Run& run : runs) run.num_known = run.branch == nullptr ? 0 : run.branch->tokens.size();
+  int num_drafts = 0;
+  for (; status.ok() && std::any_of(runs.begin(), runs.end(), HasLogits); ++num_drafts) {
+    for (Run& run : runs) Sample(&run);
+    status = Continue(&runs);
+  }
+  RemoveForks();
+  std::vector<Drafts> drafts;
+  for (Run& run : runs) {
+    run.task.sequence->PopDrafts();
+    // the rows of drafts are of the layer's own states; those of the target will replace them
+    if (model_->info().is_mtp && run.branch) Trim(run.branch, *run.task.sequence, run.num_known);
+    drafts.push_back(run.drafts.DepthFirst());
+  }
+  MLC_RETURN_IF_ERROR(status);
+  if (is_usual && num_drafts > 0) {
+    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    seconds_per_token_.Add(static_cast<int>(tasks.size()), seconds / num_drafts);
+  }
+  return drafts;
+}
+
+}  // namespace mlc

@@ -1,0 +1,56 @@
+// Drafting by the MTP layer of the target's own checkpoint. A row of it is the target's hidden
+// state at a position and the next token; it guesses the token behind that one. The guesses after
+// the first are made of the layer's own states.
+//
+// The target's states wait until drafts are asked for, because they cost nothing until then. So
+// when drafts do not pay, the layer is not computed at all. There is room for the last kMostWaiting
+// of a sequence: of a longer prompt, or where a prefix comes from the target's cache and no other
+// sequence has the layer's rows of it, the layer sees the text from a later position on. That can
+// cost accepted drafts, never the text.
+#ifndef MLC_ENGINE_SPECULATION_MTP_H_
+#define MLC_ENGINE_SPECULATION_MTP_H_
+
+#include <memory>
+#include <vector>
+
+#include "engine/speculation/model_drafter.h"
+
+namespace mlc {
+
+class MTPDrafter : public ModelDrafter {
+ public:
+  static constexpr int kMostWaiting = 1024;       // states of a sequence
+  static constexpr int kMostWaitingInAll = 4096;  // of all sequences
+
+  // As DraftModel::Create. `model`: the MTP layer.
+  static Result<std::unique_ptr<MTPDrafter>> Create(std::unique_ptr<Model> model, int vocab_size,
+                                                    int max_total_tokens);
+
+  bool reads_states() const override { return true; }
+  void TakeStates(const Sequence& sequence, int first, int count, const float* states) override;
+
+ protected:
+  Branch* BranchOf(const Sequence& sequence) override;
+  int Missing(const Run& run) const override { return NumWaiting(*run.branch); }
+  void AddStates(const Branch& branch, int num_rows, Batch* batch) const override;
+  void Computed(Branch* branch, int num_rows) override;
+
+ private:
+  using ModelDrafter::ModelDrafter;
+  int hidden_size() const { return model().info().hidden_size; }
+  int NumWaiting(const Branch& branch) const {
+    return static_cast<int>(branch.waiting.size()) / hidden_size();
+  }
+  // The position of the row behind the computed and the waiting ones.
+  int NextRow(const Branch& branch) const {
+    return static_cast<int>(branch.tokens.size()) - 1 + NumWaiting(branch);
+  }
+  // The branch will begin with the row at `position`.
+  void Restart(Branch* branch, const Sequence& sequence, int position);
+  // Keeps to the limits. `branch` stays.
+  void LimitWaiting(Branch* branch, const Sequence& sequence);
+};
+
+}  // namespace mlc
+
+#endif  // MLC_ENGINE_SPECULATION_MTP_H_

@@ -1,0 +1,235 @@
+#include "engine/speculation/mtp.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/engine_driver.h"
+
+namespace mlc {
+namespace {
+
+using testing::Bytes;
+using testing::Driver;
+using testing::kByteVocab;
+using testing::TestInfo;
+
+constexpr int32_t kFirst = 'x';  // every prompt begins with it
+
+// The next token depends on the last one alone, so that a layer that lacks the beginning of a text
+// guesses right too.
+void Circle(const std::vector<int32_t>& history, float* logits) {
+  logits['a' + (history.back() + 1) % 5] = 3.0f;
+}
+
+ModelInfo LayerInfo() {
+  ModelInfo info = TestInfo();
+  info.prefill_chunk_size = 2048;
+  info.is_mtp = true;
+  return info;
+}
+
+// Counts rows by the state that they get.
+struct Seen {
+  int targets = 0;  // the target's, for exactly the tokens before the row
+  int own = 0;      // the layer's own state of the row before: of drafts
+  int gone = 0;     // zeros
+  int wrong = 0;
+};
+
+// An MTP layer that sees texts from their second token on. Its states are hashes of their tokens.
+class Layer : public FakeModel {
+ public:
+  explicit Layer(Seen* seen) : FakeModel(LayerInfo(), Circle), seen_(seen) {}
+
+  Result<Outputs> Forward(const Batch& batch) override {
+    std::vector<std::vector<float>> given;
+    for (const float* state : batch.target_states) given.push_back({state, state + 4});
+    MLC_ASSIGN_OR_RETURN(Outputs outputs, FakeModel::Forward(batch));
+    for (int row = 0; row < batch.num_rows(); ++row) {
+      std::vector<int32_t> before = Before(batch, row);
+      std::vector<int32_t> whole = before;
+      whole.insert(whole.begin(), kFirst);
+      const std::vector<float>& state = given[static_cast<size_t>(row)];
+      bool is_gone = std::all_of(state.begin(), state.end(), [](float x) { return x == 0; });
+      ++(state == HiddenState(whole, 4)    ? seen_->targets
+         : is_gone                         ? seen_->gone
+         : state == HiddenState(before, 4) ? seen_->own
+                                           : seen_->wrong);
+    }
+    return outputs;
+  }
+
+ private:
+  // The tokens of the rows before this one.
+  std::vector<int32_t> Before(const Batch& batch, int row) const {
+    int sequence = batch.row_sequence[static_cast<size_t>(row)];
+    std::vector<int32_t> tokens;
+    std::vector<char> page(static_cast<size_t>(info().page_bytes));
+    for (int at = 0; at < batch.positions[static_cast<size_t>(row)]; ++at) {
+      int index = batch.page_indptr[static_cast<size_t>(sequence)] + at / info().page_size;
+      EXPECT_TRUE(ReadPages({batch.page_indices[static_cast<size_t>(index)]}, page.data()).ok());
+      int32_t token;
+      std::copy_n(page.data() + 4 * (at % info().page_size), 4, reinterpret_cast<char*>(&token));
+      tokens.push_back(token);
+    }
+    return tokens;
+  }
+
+  Seen* seen_;
+};
+
+class World {
+ public:
+  explicit World(DraftShape shape, EngineOptions options = Driver::Options(),
+                 ModelInfo info = TestInfo()) {
+    options.draft_shape = shape;
+    auto drafter = MTPDrafter::Create(std::make_unique<Layer>(&seen), kByteVocab, 1024);
+    drafter_ = drafter->get();
+    driver = std::make_unique<Driver>(
+        testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value(), info));
+  }
+
+  void Ask(RequestId id, const std::string& text, int max_tokens, int n = 1) {
+    Request request;
+    request.id = id;
+    request.prompt = Bytes(std::string(1, kFirst) + text);
+    request.max_tokens = max_tokens;
+    request.n = n;
+    request.ignore_eos = true;
+    request.sampling.temperature = 0;
+    EXPECT_TRUE(driver->Add(request).ok());
+  }
+
+  int accepted() const {
+    const std::vector<int64_t>& counts = driver->engine().metrics().speculation.accept_count;
+    int64_t sum = 0;
+    for (size_t i = 1; i < counts.size(); ++i) sum += counts[i];
+    return static_cast<int>(sum);
+  }
+
+  Seen seen;
+  std::unique_ptr<Driver> driver;
+  MTPDrafter* drafter_;
+};
+
+TEST(MTP, EachRowGetsTheTargetsStateOfTheTokensBeforeIt) {
+  EngineOptions options = Driver::Options();
+  options.prefill_chunk_size = 16;  // prompts come in several steps
+  options.prefix_cache = false;
+  World world({3}, options);
+  world.Ask(1, "abcdeabcdeabcdeabcdeabcde", 20);
+  world.Ask(2, "bcd", 25);
+  world.Ask(3, "a", 5);
+  world.driver->Run();
+  EXPECT_EQ(world.seen.wrong, 0);
+  EXPECT_EQ(world.seen.gone, 0);
+  // each token but the first one, and the last ones of an answer, has such a row
+  EXPECT_GE(world.seen.targets, 25 + 3 + 1 + 20 + 25 + 5 - 3 * 5);
+  EXPECT_GT(world.seen.own, 15);
+  EXPECT_GT(world.accepted(), 25);
+  EXPECT_TRUE(world.driver->AllPagesFree());
+  EXPECT_EQ(world.drafter_->num_free_pages(), world.drafter_->num_pages());
+}
+
+TEST(MTP, ARowIsComputedAgainWithTheTargetsStateBehindARefusedDraft) {
+  World world({3});
+  world.Ask(1, "abc", 30);
+  world.driver->Run();
+  // one row of the target's for each token, however many drafts there were
+  EXPECT_LE(world.seen.targets, 3 + 30);
+  EXPECT_EQ(world.seen.wrong, 0);
+}
+
+TEST(MTP, WithoutDraftsNothingIsComputed) {
+  Seen seen;
+  EngineOptions options = Driver::Options();
+  auto drafter = MTPDrafter::Create(std::make_unique<Layer>(&seen), kByteVocab, 1024);
+  Driver driver(testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value()));
+  Request request;
+  request.id = 1;
+  request.prompt = Bytes("xabc");
+  request.max_tokens = 1;
+  EXPECT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_EQ(seen.targets + seen.own, 0);
+}
+
+TEST(MTP, ChoicesShareTheRowsOfTheirPrompt) {
+  World world({3});
+  world.Ask(1, "abcdeabcdeabcdeabcde", 12, 3);
+  world.driver->Run();
+  EXPECT_EQ(world.seen.wrong, 0);
+  EXPECT_LE(world.seen.targets, 20 + 3 * 12) << "the prompt's rows are computed once";
+  EXPECT_LE(world.seen.gone, 2) << "the state of the prompt's last token, for the other choices";
+}
+
+TEST(MTP, ATurnThatBeginsInTheCacheGoesOnWithItsRows) {
+  World world({3});
+  world.Ask(1, "abcdeabcdeabcde", 10);
+  world.driver->Run();
+  int before = world.seen.targets;
+  world.Ask(2, "abcdeabcdeabcdeabcdeabcdebcd", 10);
+  world.driver->Run();
+  EXPECT_EQ(world.seen.wrong, 0);
+  EXPECT_LE(world.seen.targets - before, 28 - 16 + 10);
+  EXPECT_LE(world.seen.gone, 1);
+}
+
+TEST(MTP, WithoutTheRowsOfACachedBeginningTheLayerSeesTheRest) {
+  World world({3});
+  world.Ask(1, "abcdeabcdeabcdeabcde", 1);  // ends before it drafts: nothing is computed
+  world.driver->Run();
+  EXPECT_EQ(world.seen.targets, 0);
+  world.drafter_->Clear();
+  world.Ask(2, "abcdeabcdeabcdeabcde", 20);
+  world.driver->Run();
+  EXPECT_GT(world.accepted(), 10) << "the guesses need only the last token";
+}
+
+TEST(MTP, OnlyTheLastStatesOfALongPromptWait) {
+  ModelInfo info = TestInfo();
+  info.context_window_size = 2048;
+  EngineOptions options = Driver::Options();
+  options.max_total_tokens = 4096;
+  options.context_window_size = 2048;
+  Seen seen;
+  ModelInfo layer = LayerInfo();
+  layer.context_window_size = 2048;
+  auto model = std::make_unique<FakeModel>(layer, Circle);
+  FakeModel* counted = model.get();
+  auto drafter = MTPDrafter::Create(std::move(model), kByteVocab, 4096);
+  MTPDrafter* made = drafter->get();
+  options.draft_shape = {3};
+  Driver driver(testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value(), info));
+  Request request;
+  request.id = 1;
+  request.prompt = Bytes(std::string(1500, 'a'));
+  request.max_tokens = 12;
+  request.ignore_eos = true;
+  EXPECT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  int used = (made->num_pages() - made->num_free_pages()) * info.page_size;
+  EXPECT_GE(used, MTPDrafter::kMostWaiting);
+  EXPECT_LE(used, MTPDrafter::kMostWaiting + 12 + 2 * info.page_size);
+  EXPECT_GT(counted->num_forwards(), 2);
+}
+
+TEST(MTP, RecurrentTargetsAndTightPoolsGiveTheLayerTheSameStates) {
+  ModelInfo info = TestInfo();
+  info.state_bytes = FakeModel::StateBytes(info);
+  info.token_trees = false;
+  EngineOptions options = Driver::Options();
+  options.max_total_tokens = 64;  // the engine preempts
+  options.prefix_cache = false;
+  World world({3}, options, info);
+  for (RequestId id = 1; id <= 3; ++id)
+    world.Ask(id, std::string(8, static_cast<char>('a' + id)), 40);
+  world.driver->Run();
+  EXPECT_GT(world.driver->engine().metrics().num_preemptions, 0);
+  EXPECT_EQ(world.seen.wrong, 0);
+  EXPECT_GT(world.accepted(), 20);
+}
+
+}  // namespace
+}  // namespace mlc
