@@ -193,13 +193,16 @@ int Main(int argc, char** argv) {
       for (size_t i = 1; i < counts.draft_count.size(); ++i) {
         drafted += static_cast<double>(counts.draft_count[i]);
       }
+      double draft_seconds = 0;
+      for (const auto& [size, times] : counts.draft_times) draft_seconds += times.seconds;
       Json line = Json()
                       .Set("batch", batch)
                       .Set("rate", rate)
                       .Set("plain", Median(without))
                       .Set("drafts", Median(with))
                       .Set("gain", Median(gains))
-                      .Set("length", steps > 0 ? drafted / steps : 0.0);
+                      .Set("length", steps > 0 ? drafted / steps : 0.0)
+                      .Set("draft_ms", drafted > 0 ? 1e3 * draft_seconds / drafted : 0.0);
       std::printf("%s\n", line.Dump().c_str());
       std::fflush(stdout);
     }

@@ -1,7 +1,7 @@
 """Speculative decoding on the default model: acceptance and speed beside decoding without.
 
 usage: ./dev bench speculation [--draft QUANTIZATION] [--tokens 96] [--runs 3] [--predictions]
-                              [--forms] [--synthetic [SHAPE]]
+                              [--forms] [--synthetic [SHAPE] [--options batch=1 threads=1]]
 
 Each way answers the same prompts, one at a time and in turn, so that a busy machine slows all of
 them alike; medians of the decode speed. Answers that differ from those without speculation are an
@@ -14,7 +14,7 @@ the exact answer, with one where two names of the program are others, with a tex
 `--forms` asks for the same JSON about different people, one after another: a new engine without
 drafts beside one with prompt lookup, which drafts from the answers before.
 
-`--synthetic` measures drafts by an MTP layer on a random model of a real shape (`1B-MTP`, see `./dev
+`--synthetic` measures drafts by an MTP layer on a random model of a real shape (`1B-MTP`, as `./dev
 bench shapes`), with tokens of which a known share is accepted at each place (drafts_bench.cc).
 """
 
@@ -156,20 +156,22 @@ def compare_forms(tokens: int, runs: int) -> None:
         print(f"{name:8}{first:20.1f}{others:20.1f}")
 
 
-def synthetic(shape: str, tokens: int, runs: int) -> None:
+def synthetic(shape: str, tokens: int, runs: int, options: list[str]) -> None:
     root = Path(__file__).resolve().parents[2]
     file = shapes.write(root / f"build/shapes/{shape}-Q4_0.gguf", shapes.SHAPES[shape])
     model = resolve_model(file)
     program = root / "build/dev/core/mlc_drafts_bench"
     command = [program, f"--model={model.folder}", f"--lib={model.model_lib}",
-               f"--tokens={tokens}", f"--runs={runs}"]  # fmt: skip
+               f"--tokens={tokens}", f"--runs={runs}", *options]  # fmt: skip
     print(f"decode tok/s of {shape}, {tokens} tokens, medians of {runs}")
-    print(f"{'batch':>5} {'accepted':>9} {'plain':>8} {'drafts':>8} {'gain':>6} {'length':>7}")
+    print(f"{'batch':>5} {'accepted':>9} {'plain':>8} {'drafts':>8} {'gain':>6} {'length':>7}"
+          f" {'ms/draft':>9}")  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for case in map(json.loads, process.stdout):
             print(f"{case['batch']:5d} {case['rate']:9.0%} {case['plain']:8.1f}"
-                  f" {case['drafts']:8.1f} {case['gain']:6.2f} {case['length']:7.1f}",
+                  f" {case['drafts']:8.1f} {case['gain']:6.2f} {case['length']:7.1f}"
+                  f" {case['draft_ms']:9.2f}",
                   flush=True)  # fmt: skip
     if process.returncode != 0:
         raise SystemExit(f"{program.name} ended with {process.returncode}")
@@ -183,9 +185,11 @@ def main() -> None:
     parser.add_argument("--predictions", action="store_true")
     parser.add_argument("--forms", action="store_true")
     parser.add_argument("--synthetic", nargs="?", const="1B-MTP", choices=("1B-MTP", "tiny-MTP"))
+    parser.add_argument("--options", nargs="*", default=[], help="of drafts_bench.cc: threads=1")
     args = parser.parse_args()
     if args.synthetic:
-        return synthetic(args.synthetic, args.tokens, args.runs)
+        options = [f"--{option}" for option in args.options]
+        return synthetic(args.synthetic, args.tokens, args.runs, options)
     if args.predictions:
         return compare_predictions(args.tokens, args.runs)
     if args.forms:

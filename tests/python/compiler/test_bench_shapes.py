@@ -19,7 +19,8 @@ from cpu_parts import shapes  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("tiny", "Q4_0"), ("tiny-MTP", "Q4_0"), ("tiny", "Q5_K"), ("tiny-MoE", "Q6_K")]
+    ("name", "kind"),
+    [("tiny", "Q4_0"), ("tiny-MTP", "Q4_0"), ("tiny", "Q5_K"), ("tiny-MoE", "Q6_K")],
 )
 def test_a_file_is_a_model_and_always_the_same(name, kind, tmp_path):
     shape = shapes.SHAPES[name]
@@ -28,7 +29,8 @@ def test_a_file_is_a_model_and_always_the_same(name, kind, tmp_path):
     model = GGUFModel(path)
     config = models.config_from_hf(model.hf_config())
     assert (config.hidden_size, config.vocab_size) == (shape.hidden, shape.vocabulary)
-    assert getattr(config, "num_experts", 0) == shape.experts
+    assert getattr(config, "num_experts", 0) == shape.experts + shape.mtp  # which none of it uses
+    assert config.num_mtp_layers == shape.mtp
     family = models.get(models.model_type_of(model.hf_config()))
     found = {part.tensor for w in family.weight_map(config, "gguf") for part in w.parts}
     assert found == set(dict(shapes._tensors(shape)))

@@ -85,8 +85,11 @@ def test_drafts_logits_and_states_are_those_of_the_reference(name):
     # a guess from the layer's own state, behind known rows that came in two steps
     cut = Runner(runner.vm, params, num_pages=16, part="mtp")
     cut.step([("a", ids[1:9])], target_states=states[:8])
-    one = cut.step([("b", [7]), ("a", ids[9:])], target_states=np.concatenate([states[:1], states[8:]]),
-                   hidden_rows=[len(ids) - 9])
+    one = cut.step(
+        [("b", [7]), ("a", ids[9:])],
+        target_states=np.concatenate([states[:1], states[8:]]),
+        hidden_rows=[len(ids) - 9],
+    )
     assert np.array_equal(one["logits"][1:], made["logits"][8:])
     token = int(logits[-1].argmax())
     longer = reference.mtp(

@@ -1,4 +1,4 @@
-"""Drafts by the MTP layer of tiny models: a hybrid of recurrent layers and attention (Qwen 3.5), and
+"""Drafts by the MTP layer of tiny models: recurrent layers beside attention (Qwen 3.5), and
 attention with experts in four bits (GLM-4.5). The answers are those without drafts.
 
 A bias leaves two letters, so that the guesses of random weights are often right.

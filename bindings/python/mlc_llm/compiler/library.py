@@ -224,10 +224,7 @@ def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     constants: list[tvm.runtime.Tensor] = []
     there = [name for name in names if name in functions]
-    programs = {
-        name: program_of(functions[name], constants, nn.results_of[name])
-        for name in there
-    }
+    programs = {name: program_of(functions[name], constants, nn.results_of[name]) for name in there}
     for index, value in enumerate(constants):
         nn.constant_function(f"_constant_{index}", value)
     nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))
@@ -267,9 +264,7 @@ def _build_mtp(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str
         "functions": {name.removeprefix(_MTP): f for name, f in nn.functions.items()},
         "kv_cache": _described_pages(nn),
         "params": _described_params(nn.own_params, {}),
-        "memory_usage": {
-            name.removeprefix(_MTP): size for name, size in _memory_usage(nn).items()
-        },
+        "memory_usage": {name.removeprefix(_MTP): size for name, size in _memory_usage(nn).items()},
     }
 
 

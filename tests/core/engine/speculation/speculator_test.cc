@@ -9,6 +9,7 @@
 
 #include "engine/engine_driver.h"
 #include "engine/speculation/draft_model.h"
+#include "engine/speculation/guessing_drafters.h"
 #include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
@@ -19,10 +20,12 @@ using namespace std::string_literals;
 
 using testing::Bytes;
 using testing::Driver;
+using testing::FailingDrafter;
 using testing::kByteVocab;
 using testing::kEnd;
 using testing::MakeEngine;
 using testing::Outcome;
+using testing::RandomDrafter;
 
 // A text that repeats, so that there is something to look up: the most likely token depends on the
 // last one alone, in a circle of `period`.
@@ -46,64 +49,22 @@ FakeModel::Script AlmostCircle(int period) {
   };
 }
 
-class RandomDrafter : public Drafter {
- public:
-  bool is_free() const override { return true; }
-  double seconds_per_draft(int) const override { return 0; }
-  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
-    std::vector<Drafts> drafts(tasks.size());
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      int count = static_cast<int>(random_() % static_cast<unsigned>(tasks[i].max_drafts + 1));
-      if (tasks[i].width > 1) count *= 3;
-      for (int draft = 0; draft < count; ++draft) {
-        int parent = draft - 1;
-        if (tasks[i].width > 1 && draft > 0 && random_() % 3 == 0) {
-          parent = static_cast<int>(random_() % static_cast<unsigned>(draft + 1)) - 1;
-        }
-        while (drafts[i].depth(parent) >= tasks[i].max_drafts) parent = drafts[i].parent(parent);
-        drafts[i].Add(static_cast<int32_t>('a' + random_() % 5), parent);
-      }
-    }
-    return drafts;
-  }
-
- private:
-  std::mt19937 random_{5};
-};
-
-class FailingDrafter : public RandomDrafter {
- public:
-  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
-    if (++num_calls_ > 3) return Internal("the draft's device is lost");
-    return RandomDrafter::Draft(tasks);
-  }
-
- private:
-  int num_calls_ = 0;
-};
-
 constexpr int kPeriod = 5;
 
-std::unique_ptr<Drafter> MakeDraftModel(FakeModel::Script script, int max_total_tokens = 512) {
+std::unique_ptr<Drafter> MakeDraftModel(FakeModel::Script script, int max_total_tokens = 512,
+                                        bool is_mtp = false) {
   ModelInfo info = FakeModel::SmallInfo();
   info.vocab_size = kByteVocab;
   info.max_batch_size = 5;
-  return *DraftModel::Create(std::make_unique<FakeModel>(info, std::move(script)), kByteVocab,
-                             max_total_tokens);
-}
-
-std::unique_ptr<Drafter> MakeMtp(int max_total_tokens = 512) {
-  ModelInfo info = FakeModel::SmallInfo();
-  info.vocab_size = kByteVocab;
-  info.max_batch_size = 5;
-  info.is_mtp = true;
-  return *MTPDrafter::Create(std::make_unique<FakeModel>(info, Circle(kPeriod)), kByteVocab,
-                             max_total_tokens);
+  info.is_mtp = is_mtp;
+  auto model = std::make_unique<FakeModel>(info, std::move(script));
+  if (is_mtp) return *MTPDrafter::Create(std::move(model), kByteVocab, max_total_tokens);
+  return *DraftModel::Create(std::move(model), kByteVocab, max_total_tokens);
 }
 
 std::unique_ptr<Drafter> MakeDrafter(const std::string& kind) {
-  if (kind == "mtp") return MakeMtp();
-  if (kind == "mtp, tiny pool") return MakeMtp(48);
+  if (kind == "mtp") return MakeDraftModel(Circle(kPeriod), 512, true);
+  if (kind == "mtp, tiny pool") return MakeDraftModel(Circle(kPeriod), 48, true);
   if (kind == "lookup") return std::make_unique<PromptLookup>();
   if (kind == "random") return std::make_unique<RandomDrafter>();
   if (kind == "failing") return std::make_unique<FailingDrafter>();

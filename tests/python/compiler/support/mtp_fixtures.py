@@ -1,14 +1,12 @@
-"""Fixtures of `tests/fixtures/families` with an MTP layer, whose tensors are drawn as the others."""
+"""Fixtures of `tests/fixtures/families` with an MTP layer, whose tensors are drawn too."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import family_fixtures
 
-from mlc_llm.compiler import models
 from mlc_llm.compiler.random_weights import draw
 
 FIELDS = {

@@ -240,7 +240,9 @@ class DecoderConfig:
             "layers": tuple(layers),
             "norm": self.rms,
             "tied_head": self.tie_word_embeddings,
-            "mtp": MTPSpec(layer=mtp, norm=self.rms) if mtp is not None and self.num_mtp_layers else None,
+            "mtp": MTPSpec(layer=mtp, norm=self.rms)
+            if mtp is not None and self.num_mtp_layers
+            else None,
         }
         if self.tie_word_embeddings and changes.get("head_bias"):
             raise UnsupportedError(

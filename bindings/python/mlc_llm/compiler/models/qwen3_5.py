@@ -12,8 +12,8 @@ from typing import Any
 
 from mlc_llm.compiler.layers import DeltaRuleSpec, HeadNorms, MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.experts import size_or
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import Grouped, PlusOne, Rows, Transposed

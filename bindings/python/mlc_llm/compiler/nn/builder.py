@@ -14,7 +14,7 @@ is a mistake in the model's file (KeyError).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, make_dataclass
 from functools import partial
@@ -30,6 +30,7 @@ from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.layers import MoESpec
 from mlc_llm.compiler.nn import tensors
 from mlc_llm.compiler.nn.cpu.layers import CPULayers
+from mlc_llm.compiler.nn.function_inputs import Input, Inputs, argument, described, tensor_type
 from mlc_llm.compiler.nn.gpu.layers import GPULayers
 from mlc_llm.compiler.nn.interface import DeviceLayers
 from mlc_llm.compiler.nn.pages import Pages, State
@@ -38,18 +39,6 @@ from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.spec import NormSpec, WeightSource
 from mlc_llm.compiler.step_inputs_gen import STEP_INPUTS
 from mlc_llm.compiler.targets import GPU, Device
-
-
-@dataclass(frozen=True)
-class Input:
-    """An argument of a function. A string in the shape is a run-time size."""
-
-    shape: tuple[int | str, ...]
-    dtype: str = "float32"
-
-
-Inputs = Mapping[str, Input | list[Input]]
-
 
 # The inputs of a step by name (docs/step-inputs.md), None where the function has no such input; and
 # what a model makes of them for its layers: in encoders the last position that each row sees, and
@@ -347,8 +336,8 @@ class Builder:
         a list is a tuple of tensors.
         `bounds`: the largest value of each run-time size, by name."""
         sizes: dict[str, tirx.Var] = {}
-        arguments = {key: _argument(key, value, sizes) for key, value in inputs.items()}
-        kinds = [_tensor(param, {}) for param in self.params[: self._taken]]
+        arguments = {key: argument(key, value, sizes) for key, value in inputs.items()}
+        kinds = [tensor_type(param, {}) for param in self.params[: self._taken]]
         packed = relax.Var("params", relax.TupleType(kinds))
         everything = [*arguments.values(), *([packed] if params else [])]
         attributes = {"relax.force_pure": 1, "tir_var_upper_bound": bounds}
@@ -361,7 +350,7 @@ class Builder:
                 made = self._module.emit_output(relax.Tuple(results))
             self._module.emit_func_output(made)
         self._packed = None
-        taken = [_described(key, value) for key, value in inputs.items()]
+        taken = [described(key, value) for key, value in inputs.items()]
         taken += [{"name": "params"}] if params else []
         self.results_of[name] = list(function.results)
         self.functions[name] = {"inputs": taken, "results": list(function.results)}
@@ -382,29 +371,3 @@ class Builder:
 
     def finish(self) -> tvm.IRModule:
         return self._module.finalize()
-
-
-def _argument(name: str, value: Input | list[Input], sizes: dict[str, tirx.Var]) -> relax.Var:
-    if isinstance(value, Input):
-        return relax.Var(name, _tensor(value, sizes))
-    return relax.Var(name, relax.TupleType([_tensor(item, sizes) for item in value]))
-
-
-def _described(name: str, value: Input | list[Input]) -> dict[str, Any]:
-    """An argument in the library's metadata; of a tuple only the name."""
-    if not isinstance(value, Input):
-        return {"name": name}
-    return {"name": name, "shape": list(value.shape), "dtype": value.dtype}
-
-
-def _tensor(value: Input | StoredParam, sizes: dict[str, tirx.Var]) -> relax.TensorType:
-    shape = [_size(size, sizes) for size in value.shape]
-    return relax.TensorType(shape, value.dtype)
-
-
-def _size(size: int | str, sizes: dict[str, tirx.Var]) -> Any:
-    if isinstance(size, int):
-        return size
-    if size not in sizes:
-        sizes[size] = tirx.Var(size, "int64")
-    return sizes[size]

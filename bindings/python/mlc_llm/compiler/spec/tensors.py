@@ -117,7 +117,6 @@ class TensorMap:
         pairs = list(zip(sources, pieces, strict=True))
         return tuple(part(*pair, expert) for expert in experts for pair in pairs)
 
-
     def _prefix(self, parameter: Parameter) -> str:
         if parameter.layer is None:
             return ""
