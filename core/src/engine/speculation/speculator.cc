@@ -208,7 +208,12 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   if (!may_draft || is_free) return;
   if (is_adaptive) {
     for (const Request& request : drafted) rows.drafts += request.item->drafts.size();
-    ChooseLengths(rows, drafter_->seconds_per_draft(static_cast<int>(requests.size())), &requests);
+    double seconds = drafter_->seconds_per_draft(static_cast<int>(requests.size()));
+    // until the cost of a draft is known, one is enough to measure it
+    for (Request& request : requests) {
+      if (seconds == 0) request.max_drafts = std::min(request.max_drafts, 1);
+    }
+    ChooseLengths(rows, seconds, &requests);
   }
   Draft(requests);
   LimitBranches(limits, cache, items);
