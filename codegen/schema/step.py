@@ -18,6 +18,18 @@ STEP_INPUTS = (
     Row("page_indptr", ("b_plus_1",), "Where the pages of each sequence begin in `page_indices`."),
     Row("page_indices", ("p",), "The pages of all sequences, one sequence after another."),
     Row(
+        "windowed_slots",
+        ("n",),
+        "The same as `slots`, in the pages of layers with a window, if these have their own.",
+        when="windowed_pages",
+    ),
+    Row(
+        "windowed_indices",
+        ("p",),
+        "The pages of layers with a window, as many as in `page_indices`; -1: no row reads it.",
+        when="windowed_pages",
+    ),
+    Row(
         "token_types",
         ("n",),
         "The type of each row: of a first or of a second text.",
@@ -52,6 +64,18 @@ STEP_INPUTS = (
         when="token_trees",
     ),
     Row("copy_destination", ("c",), "Where these slots are copied to.", when="token_trees"),
+    Row(
+        "windowed_copy_source",
+        ("c",),
+        "The same as `copy_source`, in the pages of layers with a window.",
+        when="windowed_trees",
+    ),
+    Row(
+        "windowed_copy_destination",
+        ("c",),
+        "The same as `copy_destination`, in the pages of layers with a window.",
+        when="windowed_trees",
+    ),
     Row(
         "state_source",
         ("b",),

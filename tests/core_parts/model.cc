@@ -31,15 +31,20 @@ class ModelRunner {
     SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
     model_ =
         Unwrap(DeviceRunner::Load(source, parsed, library, Unwrap(ParseDevice("cpu")), nullptr));
-    ThrowIfError(model_->AllocatePages(num_pages));
+    const ModelInfo& info = model_->info();
+    ThrowIfError(model_->AllocatePages(std::vector<int>(info.PageBytes().size(), num_pages)));
     if (model_->info().state_bytes > 0) ThrowIfError(model_->AllocateStates(1));
-    cache_ = std::make_unique<KVCache>(num_pages, model_->info().page_size);
+    KVCacheOptions options;  // no page is given up
+    options.num_windowed_pages = info.has_windowed_pages() ? num_pages : 0;
+    options.layer_window = info.layer_window;
+    cache_ = std::make_unique<KVCache>(num_pages, info.page_size, options);
     Reset();
   }
 
   int vocab_size() const { return model_->info().vocab_size; }
   int64_t kv_bytes_per_token() const {
-    return model_->info().page_bytes / model_->info().page_size;
+    const ModelInfo& info = model_->info();
+    return (info.page_bytes + info.windowed_page_bytes) / info.page_size;
   }
 
   // Begins sequence 0 anew; there are no others.
@@ -66,7 +71,9 @@ class ModelRunner {
     cache_->Add(child);
     sequences_.push_back(child);
     ThrowIfError(cache_->Append(child, cache_->Length(parent)));
-    ThrowIfError(model_->CopyPages(cache_->Pages(parent), cache_->Pages(child)));
+    for (size_t g = 0; g < cache_->num_groups(); ++g) {
+      ThrowIfError(model_->CopyPages(cache_->Pages(parent, g), cache_->Pages(child, g)));
+    }
   }
 
   // Sequence 0 keeps its first `length` tokens; there are no others.
@@ -142,10 +149,16 @@ class ModelRunner {
       batch->tokens.push_back(tokens[i]);
       batch->positions.push_back(begin + i);
       batch->slots.push_back(cache_->Slot(id, begin + i));
+      if (cache_->num_groups() > 1) batch->windowed_slots.push_back(cache_->Slot(id, begin + i, 1));
       batch->row_sequence.push_back(sequence);
     }
     const std::vector<int32_t>& pages = cache_->Pages(id);
     batch->page_indices.insert(batch->page_indices.end(), pages.begin(), pages.end());
+    if (cache_->num_groups() > 1) {
+      for (int32_t page : cache_->Pages(id, 1)) {
+        batch->windowed_indices.push_back(cache_->NumberInGroup(page, 1));
+      }
+    }
     batch->page_indptr.push_back(static_cast<int32_t>(batch->page_indices.size()));
   }
 

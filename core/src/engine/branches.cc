@@ -34,6 +34,9 @@ void AddCopies(const StepItem& item, int draft, int first_row, SequenceId branch
     }
     batch->copy_source.push_back(batch->slots[static_cast<size_t>(row)]);
     batch->copy_destination.push_back(cache.Slot(branch, position));
+    if (cache.num_groups() == 1) continue;
+    batch->windowed_copy_source.push_back(batch->windowed_slots[static_cast<size_t>(row)]);
+    batch->windowed_copy_destination.push_back(cache.Slot(branch, position, 1));
   }
 }
 

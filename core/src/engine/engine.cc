@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 #include "engine/branches.h"
 #include "engine/scoring.h"
@@ -22,15 +23,21 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
   // a row of an encoder depends on the whole text, so texts share nothing
   out.keep_prefixes = options.prefix_cache && !model.is_encoder;
   out.max_cached_sequences = options.max_cached_sequences;
+  if (model.has_windowed_pages()) {
+    out.num_windowed_pages = NumPages(options, model)[1];
+    out.layer_window = model.layer_window;
+    out.sink = model.attention_sink_size;
+  }
   out.num_states = NumStates(options, model);
   return out;
 }
 
 // The longest sequence, in tokens.
-int MaxLength(const EngineOptions& options, const ModelInfo& model, int num_pages) {
+int MaxLength(const EngineOptions& options, const ModelInfo& model) {
+  int num_pages = NumPages(options, model)[0];
   // If a window fits into the pool, it can slide without end.
   int window_pages =
-      KVCache(0, model.page_size, CacheOptions(options, model)).PagesToHold(kEndless);
+      KVCache(0, model.page_size, CacheOptions(options, model)).PagesToHold(kEndless).of[0];
   bool slides = model.sliding_window_size > 0 && window_pages <= num_pages;
   int longest =
       slides ? kEndless : std::min(model.context_window_size, num_pages * model.page_size);
@@ -56,21 +63,37 @@ int NumStates(const EngineOptions& options, const ModelInfo& model) {
   return 2 * sequences + (options.prefix_cache ? std::max(kLeastKept, sequences) : 1);
 }
 
+std::vector<int> NumPages(const EngineOptions& options, const ModelInfo& model) {
+  auto pages_of = [&](int tokens) { return (tokens + model.page_size - 1) / model.page_size; };
+  int all = pages_of(options.max_total_tokens);
+  if (!model.has_windowed_pages()) return {all};
+  int sequences = std::clamp(options.max_sequences, 1, model.max_batch_size);
+  int windows = options.prefix_cache ? 2 * sequences : sequences;
+  int rows = pages_of(std::clamp(options.prefill_chunk_size, 1, model.prefill_chunk_size));
+  int64_t each = pages_of(model.attention_sink_size) + pages_of(model.layer_window) + 1;
+  return {all, static_cast<int>(std::min<int64_t>(all, windows * each + rows))};
+}
+
+int64_t PoolBytes(const EngineOptions& options, const ModelInfo& model) {
+  std::vector<int> num_pages = NumPages(options, model);
+  std::vector<int64_t> bytes = model.PageBytes();
+  return std::inner_product(bytes.begin(), bytes.end(), num_pages.begin(), int64_t{0});
+}
+
 Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
                                                std::shared_ptr<const Tokenizer> tokenizer,
                                                const EngineOptions& options,
                                                std::unique_ptr<Drafter> drafter) {
   const ModelInfo& info = model->info();
-  int num_pages = (options.max_total_tokens + info.page_size - 1) / info.page_size;
-  int max_length = MaxLength(options, info, num_pages);
+  int max_length = MaxLength(options, info);
   if (max_length < 2) {
     return InvalidArgument("the context window must hold at least two tokens")
         .WithParam("context_window_size");
   }
-  MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
+  MLC_RETURN_IF_ERROR(model->AllocatePages(NumPages(options, info)));
   MLC_RETURN_IF_ERROR(model->AllocateStates(NumStates(options, info)));
   std::unique_ptr<Engine> engine(
-      new Engine(std::move(model), std::move(tokenizer), options, num_pages, max_length));
+      new Engine(std::move(model), std::move(tokenizer), options, max_length));
   const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
   engine->speculator_ =
       std::make_unique<Speculator>(std::move(drafter), options.draft_shape, jumps);
@@ -78,14 +101,15 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
 }
 
 Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
-               const EngineOptions& options, int num_pages, int max_length)
+               const EngineOptions& options, int max_length)
     : model_(std::move(model)),
       tokenizer_(std::move(tokenizer)),
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
+      pool_bytes_(PoolBytes(options, info())),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
       device_choice_(model_->sampler(), logit_rows_),
-      cache_(num_pages, info().page_size, CacheOptions(options, info())),
+      cache_(NumPages(options, info())[0], info().page_size, CacheOptions(options, info())),
       mask_filler_(MasksAheadFrom(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
@@ -100,8 +124,8 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
 
 Metrics Engine::metrics() const {
   Metrics metrics = metrics_;
-  metrics.num_pages = cache_.num_pages();
-  metrics.num_free_pages = cache_.num_available_pages();
+  metrics.num_pages = cache_.num_pages(0);
+  metrics.num_free_pages = cache_.available_pages().of[0];
   metrics.num_running = static_cast<int>(running_.size());
   metrics.num_waiting = static_cast<int>(waiting_.size() + paused_.size());
   metrics.num_queued = num_queued_;
@@ -233,8 +257,9 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     item.sequence->num_computed += item.num_rows;
     if (request.request.reports_progress && !request.first_token) EmitProgress(*item.sequence);
     cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
-    bool pins = request.request.pin_prompt && item.sequence->num_generated() == 0;
-    if (pins) cache_.Pin(item.sequence->id, item.sequence->num_computed);
+    int num_computed = item.sequence->num_computed;
+    bool is_read = num_computed == item.sequence->num_prompt_tokens();
+    if (request.request.pin_prompt && is_read) cache_.Pin(item.sequence->id, num_computed);
     cache_.Slide(item.sequence->id, item.sequence->num_computed);
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;

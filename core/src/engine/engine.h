@@ -59,6 +59,13 @@ struct EngineOptions {
 // requests with the same beginning.
 int NumStates(const EngineOptions& options, const ModelInfo& model);
 
+// The number of pages of each group (kv/page_groups.h) that the engine allocates. For layers with a
+// window these are the windows of all sequences, as many kept ones for later requests with the same
+// beginning, and the rows of a step; but no more than for layers that read all positions.
+std::vector<int> NumPages(const EngineOptions& options, const ModelInfo& model);
+// Their bytes.
+int64_t PoolBytes(const EngineOptions& options, const ModelInfo& model);
+
 class Engine {
  public:
   // Allocates the page pool. With a `drafter`, decoding is speculative.
@@ -143,11 +150,12 @@ class Engine {
   const Trace* trace() const { return trace_.get(); }  // nullptr unless it is enabled
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
+  int64_t pool_bytes() const { return pool_bytes_; }
   int num_queued() const { return num_queued_; }  // requests that were never admitted
 
  private:
   Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
-         const EngineOptions& options, int num_pages, int max_length);
+         const EngineOptions& options, int max_length);
 
   Status CheckSpan(const Prompt::Span& span) const;
   Status CheckCanPin(const Request& request) const;
@@ -187,6 +195,7 @@ class Engine {
   std::shared_ptr<const Tokenizer> tokenizer_;
   SchedulerLimits limits_, full_limits_;  // now, and when the device is cool
   int max_length_, max_queued_requests_;
+  int64_t pool_bytes_;
   int num_queued_ = 0;
   int prefill_streak_ = 0;  // consecutive plans that delayed decodes
   LogitRows logit_rows_;

@@ -106,8 +106,7 @@ Status Engine::CheckCanPin(const Request& request) const {
 
 Status Engine::CheckRoomToPin(const Request& request, const std::vector<int32_t>& ids) const {
   if (!request.pin_prompt) return Status();
-  int pages = request.prompt.size() / cache_.page_size() - cache_.NumPinned(request.adapter, ids);
-  if (cache_.num_pinned_pages() + pages <= cache_.max_pinned_pages()) return Status();
+  if (cache_.HasRoomToPin(request.adapter, ids)) return Status();
   return ResourceExhausted("pinned prompts may take half of the KV cache, " +
                            std::to_string(cache_.max_pinned_pages() * cache_.page_size()) +
                            " tokens, and this one does not fit in what is left; raise "

@@ -26,7 +26,7 @@ TrimmedMemory Engine::TrimMemory(TrimLevel level) {
   ClearPrefixCache();
   TrimmedMemory trimmed;
   if (level == TrimLevel::kCaches) return trimmed;
-  const std::vector<int32_t>& pages = cache_.free_pages();
+  std::vector<int32_t> pages = cache_.free_pages();
   trimmed.num_pages = static_cast<int>(pages.size());
   trimmed.page_bytes = model_->DiscardPages(pages);
   if (level == TrimLevel::kAll) trimmed.weight_bytes = model_->DropWeights();

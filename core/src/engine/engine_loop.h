@@ -33,7 +33,7 @@ class EngineLoop {
 
   const ModelInfo& info() const { return engine_->info(); }
   int max_length() const { return engine_->max_length(); }
-  int num_pages() const { return engine_->num_pages(); }
+  int64_t pool_bytes() const { return engine_->pool_bytes(); }
   Status Check(const Request& request) const { return engine_->Check(request); }
 
   // The request's id must be new. A request that cannot be queued also ends with an event. Returns

@@ -31,8 +31,10 @@ Status CheckFits(const KVFileHead& head, const ModelInfo& model) {
   bool slides = model.sliding_window_size > 0;
   bool same = head.page_size == model.page_size && head.page_bytes == model.page_bytes &&
               head.state_bytes == model.state_bytes &&
+              head.windowed.page_bytes == model.windowed_page_bytes &&
+              head.windowed.window == model.layer_window &&
               head.window == (slides ? model.sliding_window_size : 0) &&
-              head.sink == (slides ? model.attention_sink_size : 0);
+              head.sink == (slides || model.has_windowed_pages() ? model.attention_sink_size : 0);
   if (!same) return Corrupt("the saved pages are not the model's").WithParam("path");
   auto num_contents = static_cast<int32_t>(head.contents.size());
   for (int32_t token : head.tokens) {
@@ -86,8 +88,8 @@ Result<std::vector<int32_t>> IdsOf(const KVFileHead& head, ContentNames* names) 
 // The size of the largest file whose pages fit into the cache.
 int64_t MaxFileBytes(const EngineLoop& loop) {
   constexpr int64_t kHeadBytes = 1 << 21;
-  int64_t pages = loop.num_pages() * loop.info().page_bytes;
-  return pages + loop.info().state_bytes + kHeadBytes + 4 * static_cast<int64_t>(loop.max_length());
+  return loop.pool_bytes() + loop.info().state_bytes + kHeadBytes +
+         4 * static_cast<int64_t>(loop.max_length());
 }
 
 // A file in memory, and its bytes.
@@ -127,7 +129,8 @@ Result<std::shared_ptr<KVState>> Engine::CopyState(uint64_t adapter, const Promp
   head.page_bytes = info().page_bytes;
   head.window = cache_.options().window;
   head.sink = cache_.options().sink;
-  head.num_slid = held.num_slid;
+  head.num_slid = held.num_slid.of[0];
+  head.windowed = {info().windowed_page_bytes, info().layer_window, held.num_slid.of[1]};
   PutPrompt(prompt, held.length, &head);
   head.state_bytes = info().state_bytes;
   size_t bytes = static_cast<size_t>(head.num_body_bytes());
@@ -136,12 +139,17 @@ Result<std::shared_ptr<KVState>> Engine::CopyState(uint64_t adapter, const Promp
     return ResourceExhausted("out of memory: " + std::to_string(bytes) +
                              " bytes to copy the conversation's pages");
   }
-  char* end_of_pages = state->bytes.get() + bytes - head.state_bytes;
-  MLC_RETURN_IF_ERROR(model_->ReadPages(WithoutHoles(held.pages), state->bytes.get()));
-  if (int rest = held.length % head.page_size) {
-    MLC_RETURN_IF_ERROR(model_->ClearSlots(rest, end_of_pages - head.page_bytes));
+  char* end = state->bytes.get();
+  for (size_t g = 0; g < cache_.num_groups(); ++g) {
+    std::vector<int32_t> pages = WithoutHoles(held.pages[g]);
+    MLC_RETURN_IF_ERROR(model_->ReadPages(pages, end));
+    int64_t page_bytes = info().PageBytes()[g];
+    end += static_cast<int64_t>(pages.size()) * page_bytes;
+    if (int rest = held.length % head.page_size) {
+      MLC_RETURN_IF_ERROR(model_->ClearSlots(rest, g, end - page_bytes));
+    }
   }
-  if (head.state_bytes > 0) MLC_RETURN_IF_ERROR(model_->ReadState(held.state, end_of_pages));
+  if (head.state_bytes > 0) MLC_RETURN_IF_ERROR(model_->ReadState(held.state, end));
   return state;
 }
 
@@ -150,8 +158,14 @@ Result<int> Engine::AdoptState(const KVFile& file) {
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, IdsOf(file.head, &names_));
   SequenceId id = next_sequence_++;
   int length = static_cast<int>(ids.size());
-  MLC_RETURN_IF_ERROR(cache_.AddFilled(id, file.head.adapter, length, file.head.num_slid));
-  Status status = model_->WritePages(WithoutHoles(cache_.Pages(id)), file.pages.data());
+  PageCounts num_slid{{file.head.num_slid, file.head.windowed.num_slid}};
+  MLC_RETURN_IF_ERROR(cache_.AddFilled(id, file.head.adapter, length, num_slid));
+  std::vector<int32_t> pages;
+  for (size_t g = 0; g < cache_.num_groups(); ++g) {
+    std::vector<int32_t> own = WithoutHoles(cache_.Pages(id, g));
+    pages.insert(pages.end(), own.begin(), own.end());
+  }
+  Status status = model_->WritePages(pages, file.pages.data());
   if (status.ok() && info().state_bytes > 0) {
     status = model_->WriteState(cache_.StateOf(id), file.state.data());
   }

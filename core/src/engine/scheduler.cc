@@ -19,7 +19,7 @@ class Planner {
         waiting_(waiting),
         cache_(cache),
         num_kept_(running.size()),
-        free_pages_(cache.num_available_pages()),
+        free_pages_(cache.available_pages()),
         rows_left_(limits.max_rows),
         max_sequences_(static_cast<size_t>(limits.max_sequences)),
         whole_texts_(limits.whole_texts) {}
@@ -61,7 +61,7 @@ class Planner {
     }
   }
 
-  void AddItem(const Sequence& sequence, int num_rows, int pages) {
+  void AddItem(const Sequence& sequence, int num_rows, const PageCounts& pages) {
     plan_.items.push_back({sequence.id, num_rows});
     item_pages_.push_back(pages);
     rows_left_ -= num_rows;
@@ -76,7 +76,7 @@ class Planner {
 
   // The number of rows, at most `num_rows`, for which there are free pages.
   int RowsThatFit(const Sequence& sequence, int num_rows) const {
-    while (num_rows > 0 && cache_.PagesNeeded(sequence.id, num_rows) > free_pages_) {
+    while (num_rows > 0 && !cache_.PagesNeeded(sequence.id, num_rows).FitIn(free_pages_)) {
       num_rows -= StepDown(num_rows);
     }
     return num_rows;
@@ -101,13 +101,14 @@ class Planner {
   // The pages and rows that the plan gives to one sequence.
   struct Share {
     size_t item;  // index of its item; the number of items if it has none
-    int rows, pages;
+    int rows;
+    PageCounts pages;
   };
   Share ShareOf(SequenceId id) const {
     for (size_t i = 0; i < plan_.items.size(); ++i) {
       if (plan_.items[i].sequence == id) return {i, plan_.items[i].num_rows, item_pages_[i]};
     }
-    return {plan_.items.size(), 0, 0};
+    return {plan_.items.size(), 0, {}};
   }
 
   void PreemptLast() {
@@ -127,26 +128,28 @@ class Planner {
   // not immediately push out sequences that came before it. Pages that it will share count as its
   // own, even if they are in use already. So a plan never asks for more pages than there are.
   bool Admit(const Sequence& sequence) {
-    int pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
+    PageCounts pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
     int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
     int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
     // a sliding window may need more pages
-    while (rows > 0 && cache_.PagesToStart(cached, rows) > free_pages_) {
+    while (rows > 0 && !cache_.PagesToStart(cached, rows).FitIn(free_pages_)) {
       rows -= StepDown(rows);
     }
     if (rows == 0 || (whole_texts_ && rows < wanted)) return false;
     ++plan_.num_admitted;
-    AddItem(sequence, rows, std::max(pages, cache_.PagesToStart(cached, rows)));
+    AddItem(sequence, rows, Larger(pages, cache_.PagesToStart(cached, rows)));
     return true;
   }
 
   // Preempts running sequences that give way to this one, if that makes enough room for it.
-  bool MakeRoom(const Sequence& sequence, int pages) {
+  bool MakeRoom(const Sequence& sequence, const PageCounts& pages) {
     size_t num_victims = 0;
-    int free_pages = free_pages_, rows_left = rows_left_;
-    while (NumRunning() - num_victims >= max_sequences_ || pages > free_pages || rows_left <= 0) {
+    PageCounts free_pages = free_pages_;
+    int rows_left = rows_left_;
+    while (NumRunning() - num_victims >= max_sequences_ || !pages.FitIn(free_pages) ||
+           rows_left <= 0) {
       if (num_victims == num_kept_) return false;
       const Sequence& victim = *running_[num_kept_ - 1 - num_victims];
       if (!GivesWay(victim, sequence)) return false;
@@ -168,12 +171,12 @@ class Planner {
   const SequenceList &running_, &waiting_;
   const KVCache& cache_;
   size_t num_kept_;  // running_[0 .. num_kept_) are not preempted
-  int free_pages_;
+  PageCounts free_pages_;
   int rows_left_;
   size_t max_sequences_;
   bool whole_texts_;
   Plan plan_;
-  std::vector<int> item_pages_;  // the pages that each item of the plan takes
+  std::vector<PageCounts> item_pages_;  // the pages that each item of the plan takes
 };
 
 }  // namespace

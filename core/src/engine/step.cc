@@ -139,11 +139,18 @@ Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
     if (to_end <= span.num_hidden_rows) batch->hidden_rows.push_back(batch->num_rows());
     AddInput(span.prompt, span.tokens[static_cast<size_t>(row)], first + row, batch);
     AddType(span.types, first + row, batch);
-    batch->slots.push_back(cache->Slot(span.sequence, first + row));
     batch->row_sequence.push_back(sequence_in_batch);
   }
-  const std::vector<int32_t>& pages = cache->Pages(span.sequence);
-  batch->page_indices.insert(batch->page_indices.end(), pages.begin(), pages.end());
+  std::vector<int32_t>* const slots[] = {&batch->slots, &batch->windowed_slots};
+  std::vector<int32_t>* const indices[] = {&batch->page_indices, &batch->windowed_indices};
+  for (size_t g = 0; g < cache->num_groups(); ++g) {
+    for (int row = 0; row < num_rows; ++row) {
+      slots[g]->push_back(cache->Slot(span.sequence, first + row, g));
+    }
+    for (int32_t page : cache->Pages(span.sequence, g)) {
+      indices[g]->push_back(page == kNoPage ? kNoPage : cache->NumberInGroup(page, g));
+    }
+  }
   batch->page_indptr.push_back(static_cast<int32_t>(batch->page_indices.size()));
   return Status();
 }

@@ -1,11 +1,16 @@
 // The pages of the KV cache: which sequence owns which pages. It has no tensors.
 //
-// A sequence is a block table: the pages that hold its first `length` tokens. Sequences share
-// pages. A shared page that is partly filled is copied before a sequence writes to it. With the
-// prefix cache, the full pages of running sequences and all pages of retired sequences can be found
-// by their tokens. Pages that no sequence uses count as available; the one that was unused for the
-// longest time is taken first. With a sliding window, pages that no later row can read are given
-// up. They leave holes in the block table.
+// A sequence has a block table for each group of pages (page_groups.h): the pages that hold its
+// first `length` tokens. Sequences share pages. A shared page that is partly filled is copied
+// before a sequence writes to it. With the prefix cache, the full pages of running sequences and
+// all pages of retired sequences can be found by their tokens. Pages that no sequence uses count as
+// available; the one that was unused for the longest time is taken first.
+//
+// In a group with a window, pages that no later row can read are given up. They leave holes in the
+// block table. A prefix can be found again where all pages of the first group are there, and those
+// of the window before its end. Of the pages that were given up, the prefix cache keeps best those
+// in a window before the end of a prompt, and before the place where a prompt has left another one.
+// The others are evicted before all other pages.
 //
 // With recurrent layers a sequence also has states (state_slots.h), each behind one of its tokens.
 // It can be cut, forked or shared only at these tokens.
@@ -18,6 +23,7 @@
 #ifndef MLC_KV_KV_CACHE_H_
 #define MLC_KV_KV_CACHE_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -38,6 +44,8 @@ struct KVCacheOptions {
   int window = 0;                 // how many tokens a row can read, itself included; 0: all
   int sink = 0;                   // how many first tokens every row can read
   int num_states = 0;             // slots of recurrent state; 0: the model has none
+  // The second group: its pages (0: there is no such group), and how many tokens a row can read.
+  int num_windowed_pages = 0, layer_window = 0;
 };
 
 class KVCache {
@@ -45,14 +53,18 @@ class KVCache {
   KVCache(int num_pages, int page_size, const KVCacheOptions& options = {});
   KVCache(const KVCache&) = delete;  // the tree has a pointer to the slots
 
+  size_t num_groups() const { return groups_.size(); }
+  // The pages of all groups, and of one.
   int num_pages() const { return static_cast<int>(owners_.size()); }
+  int num_pages(size_t group) const { return groups_[group].num_pages; }
   int page_size() const { return page_size_; }
   const KVCacheOptions& options() const { return options_; }
-  // The pages that hold nothing.
-  int num_free_pages() const { return static_cast<int>(free_pages_.size()); }
-  const std::vector<int32_t>& free_pages() const { return free_pages_; }
+  // The pages that hold nothing, of all groups.
+  std::vector<int32_t> free_pages() const;
+  int num_free_pages() const { return static_cast<int>(free_pages().size()); }
   // The pages that Append can take: free pages, and pages that only the prefix cache holds.
-  int num_available_pages() const { return num_free_pages() + tree_.num_idle_pages(); }
+  PageCounts available_pages() const;
+  int num_available_pages() const;  // of all groups
   bool has_states() const { return options_.num_states > 0; }
   const StateSlots& states() const { return states_; }
 
@@ -64,17 +76,19 @@ class KVCache {
   // The length that AddWithPrefix would return.
   int CachedLength(uint64_t key, const std::vector<int32_t>& tokens) const;
   // The pages of the longest cached beginning of `tokens`, which may include the last token. Read
-  // them before the next call. The pages between the sinks and page `num_slid` are kNoPage.
+  // them before the next call. In each group the pages between the sinks and page `num_slid` are
+  // kNoPage.
   struct HeldPages {
-    int length = 0, num_slid = 0;
-    std::vector<int32_t> pages;
+    int length = 0;
+    PageCounts num_slid;
+    std::array<std::vector<int32_t>, kMaxPageGroups> pages;
     int32_t state = kNoState;  // the state behind the last token
   };
   HeldPages FindPages(uint64_t key, const std::vector<int32_t>& tokens) const;
   // Adds a sequence of `length` tokens. The caller fills its pages and its state. `num_slid` has
   // the meaning of FindPages. Returns kResourceExhausted when there are too few pages, and kCorrupt
   // when a page is missing that later rows read.
-  Status AddFilled(SequenceId id, uint64_t key, int length, int num_slid);
+  Status AddFilled(SequenceId id, uint64_t key, int length, const PageCounts& num_slid);
   // Adds a sequence with the first `length` tokens of `parent`; they share pages. With recurrent
   // layers `parent` must have a state at `length`.
   void Fork(SequenceId parent, SequenceId child, int length);
@@ -84,14 +98,14 @@ class KVCache {
   bool Has(SequenceId id) const { return sequences_.count(id) > 0; }
 
   // The number of available pages that Append would take.
-  int PagesNeeded(SequenceId id, int num_tokens) const;
+  PageCounts PagesNeeded(SequenceId id, int num_tokens) const;
   // The number of pages for a sequence of that length.
-  int PagesToHold(int num_tokens) const;
+  PageCounts PagesToHold(int num_tokens) const;
   // The number of pages for a new sequence that takes `cached` tokens and appends others.
-  int PagesToStart(int cached, int num_tokens) const;
+  PageCounts PagesToStart(int cached, int num_tokens) const;
   // The number of pages that removing the sequence makes available: pages that no other sequence
   // holds.
-  int PagesFreedBy(SequenceId id) const;
+  PageCounts PagesFreedBy(SequenceId id) const;
   // Makes room for more tokens. Returns kResourceExhausted, and changes nothing, when there are too
   // few pages.
   Status Append(SequenceId id, int num_tokens);
@@ -128,24 +142,28 @@ class KVCache {
   // Frees the pages that only the prefix cache holds.
   void ClearPrefixes();
 
-  // Keeps the full pages of the sequence's first `num_tokens` that others can find from being
-  // evicted, until UnpinAll: half of all pages at most, those in front first.
+  // Keeps what others need to find the full pages of the sequence's first `num_tokens` from being
+  // evicted, until UnpinAll: half of each group's pages at most, those in front first.
   void Pin(SequenceId id, int num_tokens);
   void UnpinAll();
-  int num_pinned_pages() const { return num_pinned_; }
-  int max_pinned_pages() const { return num_pages() / 2; }
-  // How many pages of the longest cached beginning of `tokens` are pinned.
-  int NumPinned(uint64_t key, const std::vector<int32_t>& tokens) const;
+  // Whether Pin would keep all pages of a prompt of these tokens.
+  bool HasRoomToPin(uint64_t key, const std::vector<int32_t>& tokens) const;
+  int num_pinned_pages(size_t group = 0) const { return groups_[group].num_pinned; }
+  int max_pinned_pages(size_t group = 0) const { return num_pages(group) / 2; }
 
   int Length(SequenceId id) const { return Get(id).length; }
   // The slot of the state behind its last token; kNoState if there is none.
   int32_t StateOf(SequenceId id) const {
     return Get(id).states.empty() ? kNoState : Get(id).states.back().slot;
   }
-  // The block table. kNoPage where a page was given up.
-  const std::vector<int32_t>& Pages(SequenceId id) const { return Get(id).pages; }
-  // page * page_size + offset, for a position below Length.
-  int32_t Slot(SequenceId id, int position) const;
+  // The block table of a group. kNoPage where a page was given up.
+  const std::vector<int32_t>& Pages(SequenceId id, size_t group = 0) const {
+    return Get(id).tables[group].pages;
+  }
+  // The number of a page in its group.
+  int32_t NumberInGroup(int32_t page, size_t group) const { return page - groups_[group].first; }
+  // NumberInGroup * page_size + offset, for a position below Length.
+  int32_t Slot(SequenceId id, int position, size_t group = 0) const;
 
   // The pages that must be copied (source, destination), in this order, before the next step
   // writes. The caller copies them; the list is then empty.
@@ -158,27 +176,42 @@ class KVCache {
     int32_t slot;
     bool kept;  // other sequences should find it
   };
+  struct Group {
+    int32_t first;  // its first page
+    int num_pages, window;
+    std::vector<int32_t> free_pages = {};
+    int num_pinned = 0;
+  };
+  struct Table {
+    std::vector<int32_t> pages;
+    int num_slid = 0;  // the pages before it are holes, except sinks
+  };
   struct Sequence {
     // in ascending order; the last one is behind all tokens, except during a step
     std::vector<State> states;
-    std::vector<int32_t> pages;
+    std::array<Table, kMaxPageGroups> tables;
     int length = 0;
     uint64_t key = 0;
-    int num_slid = 0;       // the pages before it are holes, except sinks
-    int num_published = 0;  // how many pages the tree has too
+    std::vector<int> kept_ends;  // where others may begin: the windows before them are kept
+    int num_published = 0;       // how many pages the tree has too
     PrefixTree::NodeId last_published = PrefixTree::kNone;
   };
   const Sequence& Get(SequenceId id) const;
   Sequence& Get(SequenceId id);
-  int32_t TakePage();
+  size_t GroupOf(int32_t page) const { return page < groups_[0].num_pages ? 0 : 1; }
+  void PutFree(const std::vector<int32_t>& pages);
+  int32_t TakePage(size_t group);
   void Hold(int32_t page);
-  void Release(int32_t page);
+  // `first`: if the tree has the page, it is to be evicted before others.
+  void Release(int32_t page, bool first = false);
   // Whether Append writes to a page that another sequence reads too.
-  bool MustCopyLastPage(const Sequence& sequence) const;
+  bool MustCopyLastPage(const Sequence& sequence, size_t group) const;
   int PagesOf(int num_tokens) const { return (num_tokens + page_size_ - 1) / page_size_; }
   // The first page, not counting sinks, that a row at `position` reads.
-  int FirstInWindow(int position) const;
-  bool InReach(int page_index, int position) const;
+  int FirstInWindow(int position, size_t group) const;
+  bool InReach(int page_index, int position, size_t group) const;
+  // Whether other sequences that begin at one of `kept_ends` read the page.
+  bool IsKept(const Sequence& sequence, int page_index, size_t group) const;
   // How many tokens of a match can be used, and the state behind them.
   struct Found {
     int length = 0;
@@ -191,7 +224,9 @@ class KVCache {
     bool is_full = page < static_cast<int>(match.nodes.size());
     return is_full ? match.nodes[static_cast<size_t>(page)] : match.partial;
   }
-  // Whether the first `pages` pages have a hole that rows from `position` on would read.
+  // Whether a page is missing that rows from `position` on would read.
+  bool IsHole(const PrefixTree::Match& match, int page_index, int position) const;
+  // Whether there is such a hole among the first `pages` pages.
   bool HasHole(const PrefixTree::Match& match, int pages, int position) const;
   // Shortens what was found to the last place that has a state.
   void LimitToState(const PrefixTree::Match& match, Found* found) const;
@@ -202,9 +237,9 @@ class KVCache {
   void DropStatesBefore(Sequence* sequence, int length);
   void PublishStates(const Sequence& sequence, const std::vector<PrefixTree::NodeId>& nodes,
                      int first_page);
-  Status ShortOfPages(int needed) const;
-  // Puts page `index` of the sequence into the tree and returns its node. The sequence may get
-  // another page with the same content.
+  Status ShortOfPages(const PageCounts& needed) const;
+  // Puts the pages `index` of the sequence into the tree and returns their node. The sequence may
+  // get other pages with the same content.
   PrefixTree::NodeId PutPage(Sequence* sequence, PrefixTree::NodeId parent, int index,
                              const std::vector<int32_t>& tokens, int count);
   void PublishPages(Sequence* sequence, const std::vector<int32_t>& tokens, int num_computed);
@@ -214,8 +249,7 @@ class KVCache {
   KVCacheOptions options_;
   std::vector<int> owners_;  // sequences that hold each page; a pin counts as one
   std::vector<bool> pinned_;
-  int num_pinned_ = 0;
-  std::vector<int32_t> free_pages_;
+  std::vector<Group> groups_;
   StateSlots states_;
   PrefixTree tree_;
   std::unordered_map<SequenceId, Sequence> sequences_;

@@ -15,6 +15,7 @@ constexpr size_t kFixedBytes = 24, kHashBytes = 8;
 constexpr size_t kMaxTextBytes = 1 << 20;
 constexpr size_t kMaxTokens = 1 << 24;  // the largest position
 constexpr int64_t kMaxStateBytes = int64_t{1} << 40;
+constexpr int64_t kMaxWindowedBytes = int64_t{1} << 36;  // of a page: all pages fit in 64 bits
 
 void AppendNumber(uint64_t value, std::string* out) {
   for (int i = 0; i < 8; ++i) out->push_back(static_cast<char>(value >> (8 * i)));
@@ -42,6 +43,13 @@ Json TextOf(const KVFileHead& head) {
       .Set("sink", head.sink)
       .Set("num_slid", head.num_slid);
   if (head.state_bytes > 0) text.Set("state_bytes", head.state_bytes);
+  if (head.windowed.page_bytes > 0) {
+    Json windowed;
+    windowed.Set("page_bytes", head.windowed.page_bytes)
+        .Set("window", head.windowed.window)
+        .Set("num_slid", head.windowed.num_slid);
+    text.Set("windowed", std::move(windowed));
+  }
   if (!head.block.empty()) text.Set("block", head.block);
   if (head.contents.empty()) return text;
   Json contents = Json::MakeArray();
@@ -72,6 +80,19 @@ Result<int> GetCount(const Json& text, const char* key, int64_t min) {
   return static_cast<int>(value);
 }
 
+Result<KVFileHead::Windowed> GetWindowed(const Json& text) {
+  KVFileHead::Windowed windowed;
+  const Json* given = text.Find("windowed");
+  if (given == nullptr) return windowed;  // all pages are of one kind
+  MLC_ASSIGN_OR_RETURN(windowed.page_bytes, GetInt(*given, "page_bytes"));
+  if (windowed.page_bytes < 1 || windowed.page_bytes > kMaxWindowedBytes) {
+    return InvalidArgument("page_bytes is out of bounds");
+  }
+  MLC_ASSIGN_OR_RETURN(windowed.window, GetCount(*given, "window", 1));
+  MLC_ASSIGN_OR_RETURN(windowed.num_slid, GetCount(*given, "num_slid", 0));
+  return windowed;
+}
+
 Result<KVFileHead> ParseText(std::string_view bytes) {
   KVFileHead head;
   MLC_ASSIGN_OR_RETURN(Json text, Json::Parse(bytes));
@@ -92,6 +113,7 @@ Result<KVFileHead> ParseText(std::string_view bytes) {
   MLC_ASSIGN_OR_RETURN(head.window, GetCount(text, "window", 0));
   MLC_ASSIGN_OR_RETURN(head.sink, GetCount(text, "sink", 0));
   MLC_ASSIGN_OR_RETURN(head.num_slid, GetCount(text, "num_slid", 0));
+  MLC_ASSIGN_OR_RETURN(head.windowed, GetWindowed(text));
   MLC_ASSIGN_OR_RETURN(head.contents, GetContents(text));
   return head;
 }
@@ -125,10 +147,10 @@ Result<KVFileHead> DecodeHead(std::string_view bytes, size_t* end) {
 
 }  // namespace
 
-int64_t KVFileHead::num_pages() const {
+int64_t KVFileHead::NumPages(int slid) const {
   auto pages_of = [this](int64_t num_tokens) { return (num_tokens + page_size - 1) / page_size; };
   int64_t all = pages_of(static_cast<int64_t>(tokens.size()));
-  return all - std::min(all, std::max<int64_t>(0, num_slid - pages_of(sink)));
+  return all - std::min(all, std::max<int64_t>(0, slid - pages_of(sink)));
 }
 
 std::string EncodeKVHead(const KVFileHead& head) {
@@ -154,6 +176,8 @@ Result<KVFile> DecodeKVFile(std::string_view bytes) {
   if (bytes.size() - begin < kHashBytes) return Damaged("it was cut off");
   std::string_view body = bytes.substr(begin, bytes.size() - begin - kHashBytes);
   int64_t size = static_cast<int64_t>(body.size()) - file.head.state_bytes;
+  int64_t windowed = file.head.num_windowed_bytes();
+  size -= windowed;
   int64_t page = file.head.page_bytes;  // 0: all layers have states instead
   bool fits = page == 0 ? size == 0 : size % page == 0 && size / page == file.head.num_pages();
   if (size < 0 || !fits) {
@@ -162,8 +186,9 @@ Result<KVFile> DecodeKVFile(std::string_view bytes) {
   if (NumberAt(bytes, bytes.size() - kHashBytes) != HashWords(body)) {
     return Damaged("its pages do not match their hash");
   }
-  file.pages = body.substr(0, static_cast<size_t>(size));
-  file.state = body.substr(static_cast<size_t>(size));
+  size_t num_page_bytes = static_cast<size_t>(size + windowed);
+  file.pages = body.substr(0, num_page_bytes);
+  file.state = body.substr(num_page_bytes);
   return file;
 }
 

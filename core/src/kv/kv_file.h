@@ -2,8 +2,8 @@
 //
 //   "MLCKV001"; the length of the text and the number of tokens (64 bits each); the text (JSON: the
 //   model of the pages, and their layout); the tokens (32 bits each); the hash of all that;
-//   the pages, one after another; the recurrent state, if the model has one; the hash of pages and
-//   state.
+//   the pages, one after another; those of layers with a window, if they have their own; the
+//   recurrent state, if the model has one; the hash of pages and state.
 //
 // Numbers are little-endian. Hashes are those of HashWords. The model defines the content of a
 // page.
@@ -26,15 +26,26 @@ struct KVFileHead {
   std::string block;  // of a part of a kept prefix: its key (engine/kept); empty: a conversation
   int page_size = 0;  // tokens
   int64_t page_bytes = 0;
-  int64_t state_bytes = 0;            // of the recurrent state behind the last token; 0: none
-  int window = 0, sink = 0;           // the same as in KVCacheOptions
-  int num_slid = 0;                   // the pages before it are missing, except sinks
+  int64_t state_bytes = 0;   // of the recurrent state behind the last token; 0: none
+  int window = 0, sink = 0;  // the same as in KVCacheOptions
+  int num_slid = 0;          // the pages before it are missing, except sinks
+  // Of the pages that layers with a window have for themselves; without bytes there are none.
+  struct Windowed {
+    int64_t page_bytes = 0;
+    int window = 0, num_slid = 0;
+  } windowed;
   std::vector<int32_t> tokens;        // -1 - i means a row of contents[i]
   std::vector<ContentHash> contents;  // in order of their first row in `tokens`
 
   // The number of pages in the file, and the number of bytes of pages and state.
-  int64_t num_pages() const;
-  int64_t num_body_bytes() const { return num_pages() * page_bytes + state_bytes; }
+  int64_t num_pages() const { return NumPages(num_slid); }
+  int64_t num_windowed_bytes() const { return NumPages(windowed.num_slid) * windowed.page_bytes; }
+  int64_t num_body_bytes() const {
+    return num_pages() * page_bytes + num_windowed_bytes() + state_bytes;
+  }
+
+ private:
+  int64_t NumPages(int slid) const;
 };
 
 // A decoded file. `pages` and `state` point into the decoded bytes.

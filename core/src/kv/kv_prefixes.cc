@@ -12,41 +12,60 @@ constexpr int kMaxNodesPerPage = 32;
 
 }  // namespace
 
-int KVCache::FirstInWindow(int position) const {
-  int sinks = PagesOf(options_.sink);
-  if (options_.window == 0) return 0;
-  return std::max(sinks, (position - options_.window + 1) / page_size_);
+int KVCache::FirstInWindow(int position, size_t group) const {
+  int sinks = PagesOf(options_.sink), window = groups_[group].window;
+  if (window == 0) return 0;
+  return std::max(sinks, (position - window + 1) / page_size_);
 }
 
-bool KVCache::InReach(int page_index, int position) const {
-  return page_index < PagesOf(options_.sink) || page_index >= FirstInWindow(position);
+bool KVCache::InReach(int page_index, int position, size_t group) const {
+  return page_index < PagesOf(options_.sink) || page_index >= FirstInWindow(position, group);
 }
 
-int KVCache::PagesToHold(int num_tokens) const {
-  int all = PagesOf(num_tokens);
-  if (options_.window == 0) return all;
-  return std::min(all, PagesOf(options_.sink) + PagesOf(options_.window) + 1);
+bool KVCache::IsKept(const Sequence& sequence, int page_index, size_t group) const {
+  auto reads = [&](int end) {
+    int whole = end / page_size_ * page_size_;
+    return page_index >= FirstInWindow(whole, group) && page_index < PagesOf(end);
+  };
+  return std::any_of(sequence.kept_ends.begin(), sequence.kept_ends.end(), reads);
 }
 
-int KVCache::PagesToStart(int cached, int num_tokens) const {
+PageCounts KVCache::PagesToHold(int num_tokens) const {
+  PageCounts held = PageCounts::Each(PagesOf(num_tokens));
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int window = groups_[g].window, most = PagesOf(options_.sink) + PagesOf(window) + 1;
+    if (window > 0) held.of[g] = std::min(held.of[g], most);
+  }
+  return held;
+}
+
+PageCounts KVCache::PagesToStart(int cached, int num_tokens) const {
   int shared = cached / page_size_;
-  int sinks = options_.window == 0 ? 0 : std::min(shared, PagesOf(options_.sink));
-  int held = sinks + std::max(0, shared - FirstInWindow(cached));
-  return held + PagesOf(cached + num_tokens) - shared;
+  PageCounts counts;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int sinks = groups_[g].window == 0 ? 0 : std::min(shared, PagesOf(options_.sink));
+    int held = sinks + std::max(0, shared - FirstInWindow(cached, g));
+    counts.of[g] = held + PagesOf(cached + num_tokens) - shared;
+  }
+  return counts;
 }
 
 void KVCache::Slide(SequenceId id, int position) {
-  if (options_.window == 0) return;
   Sequence& sequence = Get(id);
   if (!sequence.states.empty()) position = std::min(position, sequence.states.front().length);
-  int end = FirstInWindow(position);
-  int begin = std::max(sequence.num_slid, PagesOf(options_.sink));
-  for (int i = end - 1; i >= begin; --i) {
-    if (sequence.pages[i] == kNoPage) continue;
-    Release(sequence.pages[i]);
-    sequence.pages[i] = kNoPage;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    if (groups_[g].window == 0) continue;
+    Table& table = sequence.tables[g];
+    int end = FirstInWindow(position, g);
+    int begin = std::max(table.num_slid, PagesOf(options_.sink));
+    for (int i = end - 1; i >= begin; --i) {
+      int32_t& page = table.pages[static_cast<size_t>(i)];
+      if (page == kNoPage) continue;
+      Release(page, /*first=*/!IsKept(sequence, i, g));
+      page = kNoPage;
+    }
+    table.num_slid = std::max(table.num_slid, end > begin ? end : 0);
   }
-  if (end > begin) sequence.num_slid = end;
 }
 
 PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens, size_t limit,
@@ -58,15 +77,23 @@ PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens
   length = full * page_size_ + match.num_partial_tokens;
   // A hole ends the usable part, unless the window of the next rows is already behind it.
   for (int i = full - 1; i >= 0; --i) {
-    if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, length)) length = i * page_size_;
+    if (IsHole(match, i, length)) length = i * page_size_;
   }
   if (has_states()) LimitToState(match, found);
   return match;
 }
 
+bool KVCache::IsHole(const PrefixTree::Match& match, int page_index, int position) const {
+  PrefixTree::NodeId node = match.nodes[static_cast<size_t>(page_index)];
+  for (size_t g = 0; g < num_groups(); ++g) {
+    if (tree_.page(node, g) == kNoPage && InReach(page_index, position, g)) return true;
+  }
+  return false;
+}
+
 bool KVCache::HasHole(const PrefixTree::Match& match, int pages, int position) const {
   for (int i = 0; i < pages; ++i) {
-    if (tree_.page(match.nodes[i]) == kNoPage && InReach(i, position)) return true;
+    if (IsHole(match, i, position)) return true;
   }
   return false;
 }
@@ -83,30 +110,35 @@ KVCache::HeldPages KVCache::FindPages(uint64_t key, const std::vector<int32_t>& 
   PrefixTree::Match match = Find(key, tokens, tokens.size(), &found);
   held.length = found.length;
   held.state = found.state;
-  for (int i = 0; i < held.length / page_size_; ++i) {
-    held.pages.push_back(tree_.page(match.nodes[i]));
-  }
-  if (held.length % page_size_ != 0) {
-    held.pages.push_back(tree_.page(NodeOf(match, held.length / page_size_)));
-  }
   int sinks = PagesOf(options_.sink);
-  if (FirstInWindow(held.length) <= sinks) return held;
-  held.num_slid = FirstInWindow(held.length);
-  // When the same prompt comes again, its last token is computed again. That row may read one page
-  // more.
-  int first = FirstInWindow(held.length - 1);
-  while (held.num_slid > first && held.pages[held.num_slid - 1] != kNoPage) --held.num_slid;
-  for (int i = sinks; i < held.num_slid; ++i) held.pages[i] = kNoPage;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    std::vector<int32_t>& pages = held.pages[g];
+    for (int i = 0; i < PagesOf(held.length); ++i) {
+      pages.push_back(tree_.page(NodeOf(match, i), g));
+    }
+    int& num_slid = held.num_slid.of[g];
+    if (FirstInWindow(held.length, g) <= sinks) continue;
+    num_slid = FirstInWindow(held.length, g);
+    // When the same prompt comes again, its last token is computed again. That row may read one
+    // page more.
+    int first = FirstInWindow(held.length - 1, g);
+    while (num_slid > first && pages[static_cast<size_t>(num_slid - 1)] != kNoPage) --num_slid;
+    std::fill(pages.begin() + sinks, pages.begin() + std::max(sinks, num_slid), kNoPage);
+  }
   return held;
 }
 
-Status KVCache::AddFilled(SequenceId id, uint64_t key, int length, int num_slid) {
+Status KVCache::AddFilled(SequenceId id, uint64_t key, int length, const PageCounts& num_slid) {
   int sinks = PagesOf(options_.sink);
-  if (num_slid > 0 && (options_.window == 0 || num_slid > FirstInWindow(length))) {
-    return Corrupt("pages are missing that the window still reads");
+  PageCounts needed;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int slid = num_slid.of[g];
+    if (slid > 0 && (groups_[g].window == 0 || slid > FirstInWindow(length, g))) {
+      return Corrupt("pages are missing that the window still reads");
+    }
+    needed.of[g] = PagesOf(length) - std::max(0, slid - sinks);
   }
-  int needed = PagesOf(length) - std::max(0, num_slid - sinks);
-  if (needed > num_available_pages()) return ShortOfPages(needed);
+  if (!needed.FitIn(available_pages())) return ShortOfPages(needed);
   if (has_states() && states_.num_available() <= static_cast<int>(sequences_.size())) {
     return ResourceExhausted("every slot for recurrent state is in use");
   }
@@ -114,11 +146,14 @@ Status KVCache::AddFilled(SequenceId id, uint64_t key, int length, int num_slid)
   Sequence& sequence = Get(id);
   sequence.key = key;
   sequence.length = length;
-  sequence.num_slid = num_slid;
   if (has_states()) sequence.states.push_back({length, TakeState(), true});
-  for (int i = 0; i < PagesOf(length); ++i) {
-    bool slid = i >= sinks && i < num_slid;
-    sequence.pages.push_back(slid ? kNoPage : TakePage());
+  for (size_t g = 0; g < num_groups(); ++g) {
+    Table& table = sequence.tables[g];
+    table.num_slid = num_slid.of[g];
+    for (int i = 0; i < PagesOf(length); ++i) {
+      bool slid = i >= sinks && i < table.num_slid;
+      table.pages.push_back(slid ? kNoPage : TakePage(g));
+    }
   }
   return Status();
 }
@@ -135,43 +170,57 @@ int KVCache::AddWithPrefix(SequenceId id, uint64_t key, const std::vector<int32_
     states_.Hold(found.state);
     sequence.states.push_back({found.length, found.state, false});
   }
-  int full = sequence.length / page_size_;
-  for (int i = 0; i < full; ++i) {
-    bool holds = InReach(i, sequence.length);
-    sequence.pages.push_back(holds ? tree_.page(match.nodes[i]) : kNoPage);
-    if (holds) Hold(sequence.pages.back());
-    if (!holds) sequence.num_slid = i + 1;
+  // the end of the prompt, and the place where it leaves what is there
+  int matched = static_cast<int>(match.nodes.size()) * page_size_ + match.num_partial_tokens;
+  sequence.kept_ends = {static_cast<int>(limit), matched};
+  int full = sequence.length / page_size_, rest = sequence.length % page_size_;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    Table& table = sequence.tables[g];
+    for (int i = 0; i < full; ++i) {
+      bool holds = InReach(i, sequence.length, g);
+      table.pages.push_back(holds ? tree_.page(match.nodes[static_cast<size_t>(i)], g) : kNoPage);
+      if (holds) Hold(table.pages.back());
+      if (!holds) table.num_slid = i + 1;
+    }
   }
   sequence.num_published = full;
   sequence.last_published = full > 0 ? match.nodes[full - 1] : PrefixTree::kNone;
-  int rest = sequence.length % page_size_;
   if (rest == 0) return sequence.length;
-  if (num_available_pages() == 0) {  // the plan should have prevented it
+  if (!PageCounts::Each(1).FitIn(available_pages())) {  // the plan should have prevented it
     Remove(id);
     Add(id);
     Get(id).key = key;
     return 0;
   }
-  // The copy is recorded now, so a plan need not count both pages. The source may be evicted for
-  // the copy, because all copies happen before a step writes.
-  int32_t source = tree_.page(NodeOf(match, full)), copy = TakePage();
-  if (copy != source) pending_copies_.emplace_back(source, copy);
-  sequence.pages.push_back(copy);
+  // The copies are recorded now, so a plan need not count the sources. These may be evicted for the
+  // copies, because all copies happen before a step writes.
+  PageSet sources;
+  for (size_t g = 0; g < num_groups(); ++g) sources.of[g] = tree_.page(NodeOf(match, full), g);
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int32_t copy = TakePage(g);
+    if (copy != sources.of[g]) pending_copies_.emplace_back(sources.of[g], copy);
+    sequence.tables[g].pages.push_back(copy);
+  }
   return sequence.length;
 }
 
 PrefixTree::NodeId KVCache::PutPage(Sequence* sequence, PrefixTree::NodeId parent, int index,
                                     const std::vector<int32_t>& tokens, int count) {
-  int32_t& own = sequence->pages[index];
+  PageSet own;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    own.of[g] = sequence->tables[g].pages[static_cast<size_t>(index)];
+  }
   PrefixTree::Placed placed = tree_.Put(parent, tokens.data() + index * page_size_, count, own);
-  int32_t released = placed.released;
-  if (released != kNoPage && owners_[released] == 0) free_pages_.push_back(released);
-  int32_t kept = tree_.page(placed.node);
+  for (int32_t released : placed.released) {
+    if (owners_[released] == 0) PutFree({released});
+  }
   bool is_full = count == page_size_;
-  if (own != kNoPage && kept != own && is_full) {  // the same content was computed twice
-    Hold(kept);
-    Release(own);
-    own = kept;
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int32_t kept = tree_.page(placed.node, g);
+    if (own.of[g] == kNoPage || kept == own.of[g] || !is_full) continue;
+    Hold(kept);  // the same content was computed twice
+    Release(own.of[g]);
+    sequence->tables[g].pages[static_cast<size_t>(index)] = kept;
   }
   return placed.node;
 }
@@ -184,7 +233,7 @@ void KVCache::Publish(SequenceId id, const std::vector<int32_t>& tokens, int num
 
 void KVCache::PublishPages(Sequence* sequence, const std::vector<int32_t>& tokens,
                            int num_computed) {
-  if (!options_.keep_prefixes || sequence->num_slid > 0) return;
+  if (!options_.keep_prefixes || sequence->tables[0].num_slid > 0) return;
   int first = sequence->num_published;
   if (first >= num_computed / page_size_) return;
   PrefixTree::NodeId node = first > 0 ? sequence->last_published : tree_.Root(sequence->key);
@@ -201,9 +250,9 @@ void KVCache::Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_
   Pop(id, Length(id) - num_computed);
   Sequence& sequence = Get(id);
   num_computed = sequence.length;
-  if (options_.keep_prefixes && num_computed > 0 && sequence.pages.back() != kNoPage) {
+  if (options_.keep_prefixes && num_computed > 0 && sequence.tables[0].pages.back() != kNoPage) {
     // start at the root: its last published node may have been evicted
-    if (sequence.num_slid > 0) {
+    if (sequence.tables[0].num_slid > 0) {
       PrefixTree::NodeId node = tree_.Root(sequence.key);
       for (int i = 0; i < num_computed / page_size_; ++i) {
         node = PutPage(&sequence, node, i, tokens, page_size_);
@@ -228,22 +277,28 @@ void KVCache::LimitCached() {
             tree_.num_idle_leaves() > options_.max_cached_sequences) ||
            tree_.num_nodes() > kMaxNodesPerPage * num_pages();
   };
-  while (too_many() && tree_.num_idle_pages() > 0) free_pages_.push_back(tree_.Evict());
+  while (too_many() && tree_.num_idle_pages() > 0) PutFree(tree_.Evict(0));
 }
 
 void KVCache::ClearPrefixes() {
-  while (tree_.num_idle_pages() > 0) free_pages_.push_back(tree_.Evict());
+  for (size_t g = 0; g < num_groups(); ++g) {
+    while (tree_.num_idle_pages(g) > 0) PutFree(tree_.Evict(g));
+  }
 }
 
 void KVCache::Pin(SequenceId id, int num_tokens) {
   const Sequence& sequence = Get(id);
-  for (int i = 0; i < std::min(num_tokens, sequence.length) / page_size_; ++i) {
-    int32_t page = sequence.pages[i];
-    if (page == kNoPage || !tree_.Holds(page) || pinned_[page]) continue;
-    if (num_pinned_ >= max_pinned_pages()) return;
-    pinned_[page] = true;
-    ++num_pinned_;
-    Hold(page);
+  num_tokens = std::min(num_tokens, sequence.length);
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int& num_pinned = groups_[g].num_pinned;
+    for (int i = 0; i < num_tokens / page_size_; ++i) {
+      int32_t page = sequence.tables[g].pages[static_cast<size_t>(i)];
+      bool is_needed = page != kNoPage && tree_.Holds(page) && InReach(i, num_tokens - 1, g);
+      if (!is_needed || pinned_[page] || num_pinned >= max_pinned_pages(g)) continue;
+      pinned_[page] = true;
+      ++num_pinned;
+      Hold(page);
+    }
   }
 }
 
@@ -253,16 +308,23 @@ void KVCache::UnpinAll() {
     pinned_[page] = false;
     Release(page);
   }
-  num_pinned_ = 0;
+  for (Group& group : groups_) group.num_pinned = 0;
 }
 
-int KVCache::NumPinned(uint64_t key, const std::vector<int32_t>& tokens) const {
-  PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(tokens.size()));
-  return static_cast<int>(
-      std::count_if(match.nodes.begin(), match.nodes.end(), [this](PrefixTree::NodeId node) {
-        int32_t page = tree_.page(node);
-        return page != kNoPage && pinned_[page];
-      }));
+bool KVCache::HasRoomToPin(uint64_t key, const std::vector<int32_t>& tokens) const {
+  int num_tokens = static_cast<int>(tokens.size());
+  PrefixTree::Match match = tree_.Find(key, tokens.data(), num_tokens);
+  for (size_t g = 0; g < num_groups(); ++g) {
+    int more = 0;
+    for (int i = 0; i < num_tokens / page_size_; ++i) {
+      size_t at = static_cast<size_t>(i);
+      int32_t page = at < match.nodes.size() ? tree_.page(match.nodes[at], g) : kNoPage;
+      bool is_pinned = page != kNoPage && pinned_[page];
+      more += InReach(i, num_tokens - 1, g) && !is_pinned ? 1 : 0;
+    }
+    if (groups_[g].num_pinned + more > max_pinned_pages(g)) return false;
+  }
+  return true;
 }
 
 }  // namespace mlc

@@ -81,9 +81,10 @@ void KVCache::LimitToState(const PrefixTree::Match& match, Found* found) const {
   for (int page = length / page_size_; page >= 0; --page) {
     int within = std::min(page_size_, length - page * page_size_);
     if (within == 0) continue;
-    PrefixTree::State state = tree_.BestState(NodeOf(match, page), within);
+    PrefixTree::NodeId node = NodeOf(match, page);
+    PrefixTree::State state = tree_.BestState(node, within);
     int end = page * page_size_ + state.count;
-    if (state.slot == kNoState || HasHole(match, page, end)) continue;
+    if (state.slot == kNoState || !tree_.HasAllPages(node) || HasHole(match, page, end)) continue;
     *found = {end, state.slot};
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/status.h"
@@ -24,11 +25,20 @@ bool PrefixTree::Order::operator()(const View& a, const Tokens& b) const {
   return std::lexicographical_compare(a.tokens, a.tokens + a.count, b.begin(), b.end());
 }
 
-PrefixTree::PrefixTree(int num_pages, int page_size, StateSlots* states)
-    : page_size_(page_size),
+PrefixTree::PrefixTree(std::vector<int> num_pages, int page_size, StateSlots* states)
+    : num_pages_(std::move(num_pages)),
+      page_size_(page_size),
       states_(states),
       node_of_state_(states == nullptr ? 0 : static_cast<size_t>(states->num_slots()), kNone),
-      node_of_page_(static_cast<size_t>(num_pages), kNone) {}
+      node_of_page_(static_cast<size_t>(std::accumulate(num_pages_.begin(), num_pages_.end(), 0)),
+                    kNone) {}
+
+bool PrefixTree::HasAllPages(NodeId node) const {
+  for (size_t g = 0; g < num_pages_.size(); ++g) {
+    if (page(node, g) == kNoPage) return false;
+  }
+  return true;
+}
 
 PrefixTree::State PrefixTree::BestState(NodeId node, int most) const {
   State best;
@@ -96,7 +106,7 @@ PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int coun
     // tokens.
     auto consider = [&](Children::const_iterator child) {
       int common = CommonLength(child->first, tokens, count);
-      if (common <= match.num_partial_tokens || nodes_[child->second].page == kNoPage) return;
+      if (common <= match.num_partial_tokens || !HasAllPages(child->second)) return;
       match.partial = child->second;
       match.num_partial_tokens = common;
     };
@@ -109,17 +119,17 @@ PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int coun
 
 void PrefixTree::SetPage(NodeId node, int32_t page) {
   MLC_ICHECK(!Holds(page));
-  nodes_[node].page = page;
+  nodes_[node].pages.of[GroupOf(page)] = page;
   node_of_page_[page] = node;
 }
 
-// Takes the page and the states from the node. The node is not idle then.
-int32_t PrefixTree::TakePage(NodeId id) {
+// Takes a page from the node, which may have none, and its states with that of the first group.
+int32_t PrefixTree::TakePage(NodeId id, size_t group) {
   Node& node = nodes_[id];
-  while (!node.states.empty()) DropState(node.states.back().slot);
-  if (node.idle) SetBusy(node.page);
-  int32_t page = std::exchange(node.page, kNoPage);
-  node_of_page_[page] = kNone;
+  while (group == 0 && !node.states.empty()) DropState(node.states.back().slot);
+  if (node.idle[group]) SetBusy(node.pages.of[group]);
+  int32_t page = std::exchange(node.pages.of[group], kNoPage);
+  if (page != kNoPage) node_of_page_[page] = kNone;
   return page;
 }
 
@@ -145,10 +155,11 @@ void PrefixTree::Detach(NodeId leaf) {
     --num_nodes_;
     leaf = node.parent;
     if (IsIdleLeaf(parent)) ++num_idle_leaves_;
-  } while (!IsRoot(leaf) && nodes_[leaf].page == kNoPage && nodes_[leaf].children.empty());
+  } while (!IsRoot(leaf) && page(leaf) == kNoPage && nodes_[leaf].children.empty());
 }
 
-PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int count, int32_t page) {
+PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int count,
+                                   const PageSet& pages) {
   MLC_ICHECK(count >= 1 && count <= page_size_);
   Placed placed{kNone};
   Children& children = nodes_[parent].children;
@@ -156,7 +167,10 @@ PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int cou
   if (next != children.end() && CommonLength(next->first, tokens, count) == count) {
     placed.node = next->second;
     bool same = static_cast<int>(next->first.size()) == count;
-    if (same && nodes_[placed.node].page == kNoPage && page != kNoPage) SetPage(placed.node, page);
+    for (int32_t page : pages.of) {
+      bool lacks = same && page != kNoPage && this->page(placed.node, GroupOf(page)) == kNoPage;
+      if (lacks) SetPage(placed.node, page);
+    }
     return placed;
   }
   // No child is the beginning of another child. So a child that is a beginning of these tokens is
@@ -168,44 +182,57 @@ PrefixTree::Placed PrefixTree::Put(NodeId parent, const int32_t* tokens, int cou
       NodeId shorter = before->second;
       // before the old leaf is removed, so that the parent always has a child
       placed.node = Attach(parent, View{tokens, count});
-      if (page != kNoPage) MoveStates(shorter, placed.node);
-      placed.released = TakePage(shorter);
+      if (pages.of[0] != kNoPage) MoveStates(shorter, placed.node);
+      for (size_t g = 0; g < num_pages_.size(); ++g) {
+        int32_t released = TakePage(shorter, g);
+        if (released != kNoPage) placed.released.push_back(released);
+      }
       Detach(shorter);
     }
   }
   if (placed.node == kNone) placed.node = Attach(parent, View{tokens, count});
-  if (page != kNoPage) SetPage(placed.node, page);
+  for (int32_t page : pages.of) {
+    if (page != kNoPage) SetPage(placed.node, page);
+  }
   return placed;
 }
 
-void PrefixTree::SetIdle(int32_t page) {
+void PrefixTree::SetIdle(int32_t page, bool first) {
+  size_t group = GroupOf(page);
   NodeId id = node_of_page_[page];
   Node& node = nodes_[id];
-  MLC_ICHECK(!node.idle);
-  node.idle = true;
-  node.in_idle = idle_.insert(idle_.end(), id);
-  if (node.children.empty()) ++num_idle_leaves_;
+  std::list<NodeId>& idle = idle_[group];
+  MLC_ICHECK(!node.idle[group]);
+  node.idle[group] = true;
+  node.in_idle[group] = idle.insert(first ? idle.begin() : idle.end(), id);
+  if (group == 0 && node.children.empty()) ++num_idle_leaves_;
 }
 
 void PrefixTree::SetBusy(int32_t page) {
+  size_t group = GroupOf(page);
   Node& node = nodes_[node_of_page_[page]];
-  MLC_ICHECK(node.idle);
-  node.idle = false;
-  idle_.erase(node.in_idle);
-  if (node.children.empty()) --num_idle_leaves_;
+  MLC_ICHECK(node.idle[group]);
+  node.idle[group] = false;
+  idle_[group].erase(node.in_idle[group]);
+  if (group == 0 && node.children.empty()) --num_idle_leaves_;
 }
 
-void PrefixTree::Drop(int32_t page) {
+std::vector<int32_t> PrefixTree::Drop(int32_t page) {
   NodeId node = node_of_page_[page];
-  TakePage(node);
-  if (nodes_[node].children.empty()) Detach(node);
+  size_t first = GroupOf(page), last = first == 0 ? num_pages_.size() - 1 : first;
+  std::vector<int32_t> dropped;
+  for (size_t g = first; g <= last; ++g) {
+    bool was_idle = nodes_[node].idle[g];
+    int32_t taken = TakePage(node, g);
+    if (was_idle) dropped.push_back(taken);
+  }
+  if (first == 0 && nodes_[node].children.empty()) Detach(node);
+  return dropped;
 }
 
-int32_t PrefixTree::Evict() {
-  MLC_ICHECK(!idle_.empty());
-  int32_t page = nodes_[idle_.front()].page;
-  Drop(page);
-  return page;
+std::vector<int32_t> PrefixTree::Evict(size_t group) {
+  MLC_ICHECK(!idle_[group].empty());
+  return Drop(page(idle_[group].front(), group));
 }
 
 }  // namespace mlc

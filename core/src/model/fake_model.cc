@@ -38,16 +38,17 @@ void AddHiddenState(uint32_t hash, int size, std::vector<float>* out) {
 FakeModel::FakeModel(ModelInfo info, Script script)
     : info_(std::move(info)), script_(std::move(script)) {}
 
-Status FakeModel::AllocatePages(int num_pages) {
-  slots_.assign(static_cast<size_t>(num_pages) * info_.page_size, kNeverWritten);
+Status FakeModel::AllocatePages(const std::vector<int>& num_pages) {
+  first_slots_ = {0};
+  for (int pages : num_pages) first_slots_.push_back(first_slots_.back() + pages * info_.page_size);
+  slots_.assign(static_cast<size_t>(first_slots_.back()), kNeverWritten);
   return Status();
 }
 
 Status FakeModel::CopyPages(const std::vector<int32_t>& source,
                             const std::vector<int32_t>& destination) {
   for (size_t i = 0; i < source.size(); ++i) {
-    std::copy_n(slots_.begin() + source[i] * info_.page_size, info_.page_size,
-                slots_.begin() + destination[i] * info_.page_size);
+    std::copy_n(SlotsOf(source[i]), info_.page_size, SlotsOf(destination[i]));
   }
   return Status();
 }
@@ -55,7 +56,7 @@ Status FakeModel::CopyPages(const std::vector<int32_t>& source,
 Status FakeModel::ReadPages(const std::vector<int32_t>& pages, char* out) const {
   size_t page_bytes = static_cast<size_t>(info_.page_bytes);
   for (int32_t page : pages) {
-    std::memcpy(out, &slots_[static_cast<size_t>(page) * info_.page_size], page_bytes);
+    std::memcpy(out, SlotsOf(page), page_bytes);
     out += page_bytes;
   }
   return Status();
@@ -64,13 +65,13 @@ Status FakeModel::ReadPages(const std::vector<int32_t>& pages, char* out) const 
 Status FakeModel::WritePages(const std::vector<int32_t>& pages, const char* data) {
   size_t page_bytes = static_cast<size_t>(info_.page_bytes);
   for (int32_t page : pages) {
-    std::memcpy(&slots_[static_cast<size_t>(page) * info_.page_size], data, page_bytes);
+    std::memcpy(SlotsOf(page), data, page_bytes);
     data += page_bytes;
   }
   return Status();
 }
 
-Status FakeModel::ClearSlots(int num_slots, char* page) const {
+Status FakeModel::ClearSlots(int num_slots, size_t, char* page) const {
   constexpr int kNegative = 0xff;  // kNeverWritten in each slot
   size_t kept = 4 * static_cast<size_t>(num_slots);
   std::memset(page + kept, kNegative, static_cast<size_t>(info_.page_bytes) - kept);
@@ -78,9 +79,7 @@ Status FakeModel::ClearSlots(int num_slots, char* page) const {
 }
 
 int64_t FakeModel::DiscardPages(const std::vector<int32_t>& pages) {
-  for (int32_t page : pages) {
-    std::fill_n(slots_.begin() + page * info_.page_size, info_.page_size, kNeverWritten);
-  }
+  for (int32_t page : pages) std::fill_n(SlotsOf(page), info_.page_size, kNeverWritten);
   return static_cast<int64_t>(pages.size()) * info_.page_bytes;
 }
 
@@ -99,8 +98,12 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
   if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
   if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
   if (batch.has_copies() && !info_.token_trees) return Unsupported("no token trees");
-  for (int32_t slot : batch.slots) {
-    if (slot < 0 || slot >= static_cast<int32_t>(slots_.size())) return Internal("bad slot");
+  size_t num_windowed = info_.has_windowed_pages() ? batch.tokens.size() : 0;
+  if (batch.windowed_slots.size() != num_windowed) return Internal("bad windowed slots");
+  for (size_t g = 0; g < info_.PageBytes().size(); ++g) {
+    for (int32_t slot : g == 0 ? batch.slots : batch.windowed_slots) {
+      if (slot < 0 || slot >= first_slots_[g + 1] - first_slots_[g]) return Internal("bad slot");
+    }
   }
   MLC_RETURN_IF_ERROR(CheckStates(batch));
   size_t wanted_states = info_.is_mtp ? batch.tokens.size() : 0;
@@ -222,8 +225,10 @@ std::vector<int32_t> FakeModel::TokensOf(const Batch& batch) const {
   return tokens;
 }
 
-Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) const {
-  int sequence = batch.row_sequence[row], window = info_.sliding_window_size;
+Result<std::vector<int32_t>> FakeModel::Read(const Batch& batch, int row, size_t group,
+                                             int window) const {
+  int sequence = batch.row_sequence[row];
+  const std::vector<int32_t>& indices = group == 0 ? batch.page_indices : batch.windowed_indices;
   std::vector<int32_t> history;
   for (int position = 0; position <= batch.positions[row]; ++position) {
     bool reads = window <= 0 || position < info_.attention_sink_size ||
@@ -231,9 +236,10 @@ Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) con
     if (!reads) continue;
     int page_at = batch.page_indptr[sequence] + position / info_.page_size;
     if (page_at >= batch.page_indptr[sequence + 1]) return Internal("a position without a page");
-    int32_t page = batch.page_indices[page_at];
+    int32_t page = indices[page_at];
     if (page < 0) return Internal("a row reads a page that was given up");
-    int32_t token = slots_[page * info_.page_size + position % info_.page_size];
+    int32_t slot = page * info_.page_size + position % info_.page_size;
+    int32_t token = slots_[first_slots_[group] + slot];
     if (token == kNeverWritten) return Internal("a position that was never written");
     history.push_back(token);
   }
@@ -246,6 +252,22 @@ std::vector<float> FakeModel::HiddenState(const std::vector<int32_t>& history, i
   return state;
 }
 
+Result<std::vector<int32_t>> FakeModel::History(const Batch& batch, int row) const {
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history,
+                       Read(batch, row, 0, info_.sliding_window_size));
+  if (!info_.has_windowed_pages()) return history;
+  MLC_ASSIGN_OR_RETURN(std::vector<int32_t> windowed, Read(batch, row, 1, info_.layer_window));
+  size_t sinks = static_cast<size_t>(info_.attention_sink_size);
+  std::vector<int32_t> expected = history;
+  size_t surplus = history.size() - windowed.size();
+  if (surplus > 0) {
+    auto first = expected.begin() + static_cast<std::ptrdiff_t>(sinks);
+    expected.erase(first, first + static_cast<std::ptrdiff_t>(surplus));
+  }
+  if (windowed != expected) return Internal("a window of other tokens");
+  return history;
+}
+
 Result<Outputs> FakeModel::Forward(const Batch& batch) {
   if (num_forwards_++ == fail_at_) return failure_;
   MLC_RETURN_IF_ERROR(CheckBatch(batch));
@@ -253,6 +275,13 @@ Result<Outputs> FakeModel::Forward(const Batch& batch) {
   for (int r = 0; r < batch.num_rows(); ++r) slots_[batch.slots[r]] = tokens[r];
   for (size_t i = 0; i < batch.copy_source.size(); ++i) {
     slots_[batch.copy_destination[i]] = slots_[batch.copy_source[i]];
+  }
+  if (info_.has_windowed_pages()) {
+    int32_t* windowed = &slots_[first_slots_[1]];
+    for (int r = 0; r < batch.num_rows(); ++r) windowed[batch.windowed_slots[r]] = tokens[r];
+    for (size_t i = 0; i < batch.windowed_copy_source.size(); ++i) {
+      windowed[batch.windowed_copy_destination[i]] = windowed[batch.windowed_copy_source[i]];
+    }
   }
   std::vector<std::vector<int32_t>> states;
   if (has_states()) {

@@ -1,6 +1,8 @@
 // A model without tensors: a script decides which token follows a history. Its "keys and values"
 // are the token ids themselves (page_bytes is four times page_size). They are written to slots and
 // read back through the block table, so a wrong page, slot or position changes the answer or fails.
+// If info has windowed pages, they hold the ids too, and a step fails when what is in a window is
+// not the end of the history.
 // A hidden state is made from a hash of the row's history.
 //
 // If info.state_bytes equals StateBytes(info), the model has recurrent layers: it keeps the history
@@ -34,12 +36,12 @@ class FakeModel : public Model {
 
   const ModelInfo& info() const override { return info_; }
   int64_t AvailableBytes() const override { return AvailableMemoryBytes(); }
-  Status AllocatePages(int num_pages) override;
+  Status AllocatePages(const std::vector<int>& num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override;
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
-  Status ClearSlots(int num_slots, char* page) const override;
+  Status ClearSlots(int num_slots, size_t group, char* page) const override;
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override;
   Status WriteState(int32_t slot, const char* data) override;
@@ -75,7 +77,12 @@ class FakeModel : public Model {
   static Script Reply(int prompt_length, std::vector<int32_t> reply, int32_t end);
 
  private:
+  // What a row reads of the group's pages, with `window` (0: all).
+  Result<std::vector<int32_t>> Read(const Batch& batch, int row, size_t group, int window) const;
   Result<std::vector<int32_t>> History(const Batch& batch, int row) const;
+  // The first slot of a page.
+  int32_t* SlotsOf(int32_t page) { return &slots_[static_cast<size_t>(page) * info_.page_size]; }
+  const int32_t* SlotsOf(int32_t page) const { return const_cast<FakeModel*>(this)->SlotsOf(page); }
   // The token that stands for each row of the batch in a history: [n].
   std::vector<int32_t> TokensOf(const Batch& batch) const;
   Status CheckBatch(const Batch& batch) const;
@@ -88,7 +95,8 @@ class FakeModel : public Model {
 
   ModelInfo info_;
   Script script_;
-  std::vector<int32_t> slots_;                // the token at each slot; -1: never written
+  std::vector<int32_t> slots_;                // of all pages: the tokens; -1: never written
+  std::vector<int32_t> first_slots_;          // of each group, and their end
   std::vector<std::vector<int32_t>> states_;  // the history in each slot
   std::vector<float> logits_, hidden_states_, scores_;
   int num_forwards_ = 0;

@@ -3,19 +3,35 @@
 #include <algorithm>
 
 namespace mlc {
+namespace {
 
-void ModelInfo::SetLayers(const std::vector<LayerState>& layers) {
-  page_bytes = state_bytes = 0;
-  int window = -1;  // no layer with pages seen yet
+bool HasPages(const LayerState& layer) {
+  return layer.kind == LayerKind::kAttention || layer.kind == LayerKind::kLatent;
+}
+
+}  // namespace
+
+void ModelInfo::SetLayers(const std::vector<LayerState>& layers, bool two_tables) {
+  page_bytes = windowed_page_bytes = state_bytes = 0;
+  layer_window = 0;
+  bool any_sees_all = std::any_of(layers.begin(), layers.end(), [](const LayerState& layer) {
+    return HasPages(layer) && layer.window == 0;
+  });
+  int widest = 0;
   for (const LayerState& layer : layers) {
-    bool has_pages = layer.kind == LayerKind::kAttention || layer.kind == LayerKind::kLatent;
     if (layer.kind == LayerKind::kRecurrent) state_bytes += layer.bytes;
-    if (!has_pages) continue;
-    page_bytes += layer.bytes;
-    bool sees_all = layer.window == 0 || window == 0;
-    window = sees_all ? 0 : std::max(window, layer.window);
+    if (!HasPages(layer)) continue;
+    widest = std::max(widest, layer.window);
+    bool is_apart = two_tables && any_sees_all && layer.window > 0;
+    (is_apart ? windowed_page_bytes : page_bytes) += layer.bytes;
+    if (is_apart) layer_window = widest;
   }
-  sliding_window_size = window > 0 ? window : -1;
+  sliding_window_size = widest > 0 && !any_sees_all ? widest : -1;
+}
+
+std::vector<int64_t> ModelInfo::PageBytes() const {
+  if (!has_windowed_pages()) return {page_bytes};
+  return {page_bytes, windowed_page_bytes};
 }
 
 }  // namespace mlc

@@ -3,6 +3,7 @@
 #ifndef MLC_MODEL_MODEL_H_
 #define MLC_MODEL_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -48,10 +49,14 @@ struct ModelInfo {
   int embedding_size = 0;        // width of an embedding row of a prompt; 0: the model takes none
   int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
   int page_size = 0;             // tokens in a page
-  int64_t page_bytes = 0;        // one page, all layers; 0: no layer has pages
-  std::string kv_cache_dtype;    // precision of keys and values: "f32", "f16", "bf16", "q8"
-  int64_t state_bytes = 0;       // one recurrent state, all layers; 0: the model has none
-  int64_t max_pages = 0;         // limit of the device for one allocation; 0: no limit
+  int64_t page_bytes = 0;        // one page, all layers of its group; 0: no layer has pages
+  // If windowed layers have pages of their own (kv/page_groups.h): the bytes of such a page, and
+  // how many tokens a row of these layers looks back; 0: all layers share one block table.
+  int64_t windowed_page_bytes = 0;
+  int layer_window = 0;
+  std::string kv_cache_dtype;  // precision of keys and values: "f32", "f16", "bf16", "q8"
+  int64_t state_bytes = 0;     // one recurrent state, all layers; 0: the model has none
+  int64_t max_pages = 0;       // limit of the device for one allocation; 0: no limit
   int64_t weight_bytes = 0;
   bool takes_cores = true;       // a step computes on the CPU cores that the engine also uses
   int64_t step_bytes = 0;        // temporaries of a step: the part that does not depend on rows
@@ -59,18 +64,23 @@ struct ModelInfo {
   int64_t logit_row_bytes = 0;   // temporaries for each row that wants logits
   int64_t decode_row_bytes = 0;  // memory that recorded decode steps keep for each sequence
 
-  // Computes the sizes of pages and states and the window from the layers. All layers share one
-  // block table, so a page is freed when no layer needs it any more: the widest window counts. If
-  // one layer has no window, the model has none.
-  void SetLayers(const std::vector<LayerState>& layers);
+  // Computes the sizes of pages and states and the windows from the layers. With `two_tables` the
+  // layers with a window have their own block table, if others have none. Layers that share a table
+  // need a page until the last of them reads it: the widest window counts. If one of them has no
+  // window, their table has none.
+  void SetLayers(const std::vector<LayerState>& layers, bool two_tables = false);
+  bool has_windowed_pages() const { return windowed_page_bytes > 0; }
+  // The bytes of a page of each group.
+  std::vector<int64_t> PageBytes() const;
 };
 
 // The rows of one step: the inputs of docs/step-inputs.md, and what is no input of a library. The
 // rows of a sequence are adjacent and ascending. Row r attends to positions 0 .. positions[r];
 // their pages are page_indices[page_indptr[s] .. page_indptr[s + 1]). With a sliding window it
 // attends only to the first attention_sink_size and the last sliding_window_size of these
-// positions. A page that no row of the batch reads may be -1. A library that does not take an input
-// that is there refuses the step.
+// positions. A page that no row of the batch reads may be -1. If windowed layers have pages of
+// their own, they read and write those: the windowed_ inputs stand for the same positions, and the
+// window is layer_window. A library that does not take an input that is there refuses the step.
 //
 // In an encoder row r attends to all positions of its sequence instead. So the batch has all rows
 // of each sequence, and no logit_rows.
@@ -117,21 +127,21 @@ class Model {
   // Bytes that are free now in the memory that holds its weights and pages.
   virtual int64_t AvailableBytes() const = 0;
 
-  // (Re)allocates the page pool; the pages' contents are lost. kResourceExhausted when it does not
-  // fit.
-  virtual Status AllocatePages(int num_pages) = 0;
-  // Copies page source[i] to page destination[i].
+  // (Re)allocates the pages of each group; their contents are lost. kResourceExhausted when they do
+  // not fit. Below, a page has its number in kv/page_groups.h, and the size of its group.
+  virtual Status AllocatePages(const std::vector<int>& num_pages) = 0;
+  // Copies page source[i] to page destination[i], of the same group.
   virtual Status CopyPages(const std::vector<int32_t>& source,
                            const std::vector<int32_t>& destination) = 0;
-  // Copies pages to or from host memory, one after another, page_bytes each. WritePages takes what
+  // Copies pages to or from host memory, one after another. WritePages takes what
   // ReadPages of the same model wrote. kUnsupported when the host cannot access the device's
   // memory.
   virtual Status ReadPages(const std::vector<int32_t>& pages, char* out) const = 0;
   virtual Status WritePages(const std::vector<int32_t>& pages, const char* data) = 0;
-  // `page` is a copy of one page, made by ReadPages. Clears all slots after the first `num_slots`,
-  // because they may belong to another sequence. kUnsupported when the library does not describe
-  // the slots.
-  virtual Status ClearSlots(int num_slots, char* page) const = 0;
+  // `page` is a copy of one page of the group, made by ReadPages. Clears all slots after the first
+  // `num_slots`, because they may belong to another sequence. kUnsupported when the library does
+  // not describe the slots.
+  virtual Status ClearSlots(int num_slots, size_t group, char* page) const = 0;
   // (Re)allocates the slots of recurrent states; their contents are lost. Only for a model with
   // state_bytes.
   virtual Status AllocateStates(int num_slots) = 0;

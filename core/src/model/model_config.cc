@@ -199,7 +199,10 @@ void SetLayers(LibraryMetadata* out) {
   for (const LayerStates& state : out->states) {
     layers.push_back({LayerKind::kRecurrent, state.bytes, 0});
   }
-  out->info.SetLayers(layers);
+  out->info.SetLayers(layers, out->functions["batch_prefill"].Takes("windowed_indices"));
+  for (LayerPages& pages : out->layers) {
+    pages.is_windowed = out->info.has_windowed_pages() && pages.sliding_window_size > 0;
+  }
 }
 
 void ReadCpuFeatures(const Json& json, LibraryMetadata* out) {

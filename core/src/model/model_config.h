@@ -54,6 +54,7 @@ struct LayerPages {
   std::vector<SlotRun> slot_runs;
   int64_t page_bytes = 0;
   int sliding_window_size = -1;  // tokens that a row looks back; -1: all
+  bool is_windowed = false;      // its pages are those of the layers with a window
 };
 
 // A tensor of a recurrent layer's state; a layer may have several.

@@ -31,14 +31,18 @@ Tokens Recalled(const float* logits) {
 // A cache and a model that belong together, and one sequence.
 class World {
  public:
-  explicit World(int page_size, int window = 0, int sink = 0)
-      : cache_(kPages, page_size, {/*keep_prefixes=*/true, -1, window, sink}),
-        model_(Info(page_size, window, sink), Recall) {
-    EXPECT_TRUE(model_.AllocatePages(kPages).ok());
+  explicit World(int page_size, int window = 0, int sink = 0, int layer_window = 0)
+      : cache_(kPages, page_size,
+               {/*keep_prefixes=*/true, -1, window, sink, 0, layer_window > 0 ? kPages : 0,
+                layer_window}),
+        model_(Info(page_size, window, sink, layer_window), Recall) {
+    EXPECT_TRUE(model_.AllocatePages(std::vector<int>(cache_.num_groups(), kPages)).ok());
   }
 
-  static ModelInfo Info(int page_size, int window, int sink) {
+  static ModelInfo Info(int page_size, int window, int sink, int layer_window) {
     ModelInfo info = FakeModel::SmallInfo();
+    info.layer_window = layer_window;
+    info.windowed_page_bytes = layer_window > 0 ? info.page_bytes : 0;
     info.vocab_size = kVocab;
     info.page_size = page_size;
     info.prefill_chunk_size = info.max_batch_size = 64;
@@ -101,14 +105,15 @@ Tokens InReach(const Tokens& history, int window, int sink) {
 }
 
 struct Shape {
-  int page_size, window, sink;
+  int page_size, window, sink, layer_window = 0;
 };
 
 TEST(Branches, EveryRowSeesItsPathAndTheKeptOneStays) {
   std::mt19937 random(11);
-  for (const Shape& shape : {Shape{4, 0, 0}, Shape{1, 0, 0}, Shape{16, 0, 0}, Shape{4, 9, 2}}) {
+  for (const Shape& shape : {Shape{4, 0, 0}, Shape{1, 0, 0}, Shape{16, 0, 0}, Shape{4, 9, 2},
+                             Shape{4, 0, 0, 9}, Shape{1, 0, 2, 7}}) {
     for (int round = 0; round < 60; ++round) {
-      World world(shape.page_size, shape.window, shape.sink);
+      World world(shape.page_size, shape.window, shape.sink, shape.layer_window);
       KVCache& cache = world.cache_;
       Tokens known(1 + random() % 20);
       for (int32_t& token : known) token = static_cast<int32_t>(1 + random() % 50);
@@ -154,7 +159,7 @@ TEST(Branches, EveryRowSeesItsPathAndTheKeptOneStays) {
       EXPECT_EQ(seen[0], InReach(again->tokens(), shape.window, shape.sink));
       cache.Remove(3);
       cache.ClearPrefixes();
-      EXPECT_EQ(cache.num_free_pages(), World::kPages) << "round " << round;
+      EXPECT_EQ(cache.num_free_pages(), cache.num_pages()) << "round " << round;
       ASSERT_FALSE(HasFailure());
     }
   }
@@ -166,7 +171,7 @@ TEST(Branches, TakeAsManyPagesAsIsSaid) {
     World world(4);
     auto sequence = world.Add(1, Tokens(1 + random() % 9, 5));
     StepItem item{sequence, sequence->num_tokens(), true, RandomTree(&random, 14)};
-    int pages = world.cache_.PagesNeeded(1, item.num_rows + item.drafts.FirstChain());
+    int pages = world.cache_.PagesNeeded(1, item.num_rows + item.drafts.FirstChain()).of[0];
     for (int draft = item.drafts.FirstChain(); draft < item.drafts.size();
          draft = item.drafts.BranchEnd(draft)) {
       pages += PagesOfBranch(item, draft, 4);

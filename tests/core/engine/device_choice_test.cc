@@ -22,7 +22,9 @@ class KeepingModel : public Model, public DeviceSampler {
 
   const ModelInfo& info() const override { return model_.info(); }
   int64_t AvailableBytes() const override { return model_.AvailableBytes(); }
-  Status AllocatePages(int num_pages) override { return model_.AllocatePages(num_pages); }
+  Status AllocatePages(const std::vector<int>& num_pages) override {
+    return model_.AllocatePages(num_pages);
+  }
   Status CopyPages(const std::vector<int32_t>& from, const std::vector<int32_t>& to) override {
     return model_.CopyPages(from, to);
   }
@@ -32,8 +34,8 @@ class KeepingModel : public Model, public DeviceSampler {
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override {
     return model_.WritePages(pages, data);
   }
-  Status ClearSlots(int num_slots, char* page) const override {
-    return model_.ClearSlots(num_slots, page);
+  Status ClearSlots(int num_slots, size_t group, char* page) const override {
+    return model_.ClearSlots(num_slots, group, page);
   }
   Status AllocateStates(int num_slots) override { return model_.AllocateStates(num_slots); }
   Status ReadState(int32_t slot, char* out) const override { return model_.ReadState(slot, out); }

@@ -175,8 +175,8 @@ TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneUnderASlidingWindow) {
 
 // By the model itself, without the window that the target may have: right about the first tokens
 // of each answer, and often wrong behind.
-void SoakWithDrafts(const ModelInfo& info, DraftShape shape = {3, 1}) {
-  EngineOptions options = Tight();
+void SoakWithDrafts(const ModelInfo& info, DraftShape shape = {3, 1},
+                    EngineOptions options = Tight()) {
   options.draft_shape = shape;
   auto draft = DraftModel::Create(
       std::make_unique<FakeModel>(TestInfo(), FakeModel::HashOfHistory(kByteVocab)), kByteVocab,
@@ -204,6 +204,39 @@ TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithDraftsUnderASlidingWindow) {
 
 TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithTokenTrees) {
   SoakWithDrafts(TestInfo(), {4, 3});
+}
+
+// Fewer windowed pages than the running sequences and the kept windows want.
+EngineOptions TightWindows() {
+  EngineOptions tight = Tight();
+  tight.max_sequences = 3;
+  tight.max_total_tokens = 140;
+  tight.prefill_chunk_size = 17;
+  return tight;
+}
+
+ModelInfo WithWindowedPages(int window, int sink) {
+  ModelInfo info = TestInfo();
+  info.windowed_page_bytes = info.page_bytes;
+  info.layer_window = window;
+  info.attention_sink_size = sink;
+  return info;
+}
+
+// The answers are those of a model whose layers share one table.
+TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithATableForWindows) {
+  int num_requests = NumRequests(300, 6000);
+  for (auto [window, sink] : {std::pair(6, 0), {5, 3}, {14, 3}}) {
+    Driver driver(Make(TightWindows(), WithWindowedPages(window, sink)));
+    RandomRequests random(20240604);
+    Soak(&random, &driver, num_requests, /*abort_percent=*/30);
+    ExpectHardship(driver.engine().metrics(), num_requests);
+  }
+}
+
+TEST(EngineSoak, EveryRequestGetsWhatItGetsAloneWithATableForWindowsAndDrafts) {
+  SoakWithDrafts(WithWindowedPages(6, 3), {3, 1}, TightWindows());
+  SoakWithDrafts(WithWindowedPages(9, 0), {4, 3}, TightWindows());
 }
 
 TEST(EngineSoak, TheSmallestPoolStillServesEveryone) {

@@ -92,6 +92,15 @@ ModelInfo SlidingInfo() {
   return info;
 }
 
+// Some layers have a window, and pages of their own.
+ModelInfo WindowedInfo() {
+  ModelInfo info = TestInfo();
+  info.windowed_page_bytes = info.page_bytes;
+  info.layer_window = 14;
+  info.attention_sink_size = 3;
+  return info;
+}
+
 ModelInfo RecurrentInfo() {
   ModelInfo info = TestInfo();
   info.state_bytes = FakeModel::StateBytes(info);
@@ -152,16 +161,19 @@ TEST(KVState, AConversationForksWhereTurnsDiffer) {
 
 TEST(KVState, ASlidConversationIsSavedWithItsHoles) {
   TempFolder folder;
-  for (int length = 10; length < 60; ++length) {  // wherever the window's edge lies in a page
-    Host first(SlidingInfo()), second(SlidingInfo());
+  // wherever the window's edge lies in a page; for all layers, or for those that have a window
+  for (int i = 0; i < 100; ++i) {
+    int length = 10 + i / 2;
+    ModelInfo info = i % 2 == 0 ? SlidingInfo() : WindowedInfo();
+    Host first(info), second(info);
     std::vector<int32_t> prompt;
-    for (int i = 0; i < length; ++i) prompt.push_back(i * 7 % 200);
+    for (int at = 0; at < length; ++at) prompt.push_back(at * 7 % 200);
     ASSERT_TRUE(first.Save(prompt, folder.Path("chat.kv")).ok());
     Result<int> loaded = second.Load(folder.Path("chat.kv"));
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     EXPECT_EQ(*loaded, length);
     Outcome warm = second.Answer(prompt, 5);
-    EXPECT_EQ(warm.choices, Host(SlidingInfo()).Answer(prompt, 5).choices) << length;
+    EXPECT_EQ(warm.choices, Host(info).Answer(prompt, 5).choices) << length;
     EXPECT_EQ(warm.usage.cached_tokens, length - 1);
   }
 }
@@ -296,13 +308,13 @@ TEST(KVState, DamageIsRefusedAndTheEngineGoesOn) {
 // Heads whose hashes fit and that name this very model.
 TEST(KVState, ForgedHeadsDoNoHarm) {
   TempFolder folder;
-  for (ModelInfo info : {TestInfo(), SlidingInfo()}) {
+  for (ModelInfo info : {TestInfo(), SlidingInfo(), WindowedInfo()}) {
     Host host(info);
     ASSERT_TRUE(host.Save(std::vector<int32_t>(40, 65), folder.Path("chat.kv")).ok());
     const std::string bytes = *ReadFile(folder.Path("chat.kv"));
     const KVFile saved = *DecodeKVFile(bytes);
     auto load = [&](const KVFileHead& head) {
-      int64_t size = head.num_pages() * head.page_bytes;
+      int64_t size = head.num_pages() * head.page_bytes + head.num_windowed_bytes();
       std::string pages(size > 0 && size < (1 << 20) ? static_cast<size_t>(size) : 0, '\1');
       std::string forged = EncodeKVHead(head) + pages + EncodeKVTail(pages);
       return host.Load(folder.Write("forged.kv", forged)).status().code();
@@ -313,6 +325,10 @@ TEST(KVState, ForgedHeadsDoNoHarm) {
       StatusCode code = load(head);
       bool may_be = num_slid <= 6 && info.sliding_window_size > 0;
       EXPECT_EQ(code, may_be ? StatusCode::kOk : StatusCode::kCorrupt) << num_slid;
+      head = saved.head;
+      head.windowed.num_slid = num_slid;
+      may_be = num_slid <= 6 || info.layer_window == 0;
+      EXPECT_EQ(load(head), may_be ? StatusCode::kOk : StatusCode::kCorrupt) << num_slid;
     }
     for (int32_t token : {-1, kByteVocab, INT32_MAX, INT32_MIN}) {
       KVFileHead head = saved.head;

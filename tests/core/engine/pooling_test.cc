@@ -46,7 +46,7 @@ std::vector<int32_t> Text(int length, int seed) {
 // What the model gives when it is asked row by row, summed up in another way than the engine's.
 std::vector<double> Expected(const std::vector<int32_t>& tokens, Pooling pooling) {
   FakeModel model(TestInfo(), Hash());
-  EXPECT_TRUE(model.AllocatePages(16).ok());
+  EXPECT_TRUE(model.AllocatePages({16}).ok());
   std::vector<std::vector<double>> rows;
   Batch batch;
   for (int i = 0; i < 16; ++i) batch.page_indices.push_back(i);

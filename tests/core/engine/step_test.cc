@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
 #include "support/request_state.h"
@@ -38,6 +40,31 @@ TEST(BuildBatch, LaysOutRowsPagesAndLogitRows) {
   EXPECT_EQ(batch->slots, (Ints{first[1] * 4, second[0] * 4, second[0] * 4 + 1, second[0] * 4 + 2,
                                 second[0] * 4 + 3, second[1] * 4}));
   EXPECT_EQ(decode->num_computed, 4) << "the commit counts them";
+}
+
+TEST(BuildBatch, LayersWithAWindowHaveTheirOwnSlotsAndPages) {
+  KVCacheOptions options;
+  options.num_windowed_pages = 6;
+  options.layer_window = 4;
+  KVCache cache(/*num_pages=*/8, /*page_size=*/4, options);
+  auto first = MakeSequence(1, "abcdefghijklm", 12, &cache);
+  auto second = MakeSequence(2, "vwxyz!", 4, &cache);
+  cache.Slide(1, 12);
+  Result<Batch> batch = BuildBatch({{first, 1, true}, {second, 2, true}}, &cache);
+  ASSERT_TRUE(batch.ok()) << batch.status().message();
+  EXPECT_EQ(batch->page_indptr, (std::vector<int32_t>{0, 4, 6}));
+  EXPECT_EQ(batch->page_indices.size(), 6u);
+  ASSERT_EQ(batch->windowed_indices.size(), 6u);
+  EXPECT_EQ(std::count(batch->page_indices.begin(), batch->page_indices.end(), -1), 0);
+  EXPECT_EQ(batch->windowed_indices[0], -1);
+  EXPECT_EQ(batch->windowed_indices[1], -1);
+  for (size_t i = 2; i < 6; ++i) {
+    EXPECT_GE(batch->windowed_indices[i], 0);
+    EXPECT_LT(batch->windowed_indices[i], 6) << "numbered in their group";
+  }
+  EXPECT_EQ(batch->windowed_slots,
+            (std::vector<int32_t>{batch->windowed_indices[3] * 4, batch->windowed_indices[5] * 4,
+                                  batch->windowed_indices[5] * 4 + 1}));
 }
 
 TEST(BuildBatch, DraftsFollowWhatIsKnown) {
@@ -125,7 +152,7 @@ class CopyingModel : public FakeModel {
 TEST(RunBatch, CopiesThatDependOnOneAnotherComeInTurn) {
   KVCache cache(8, 4);
   CopyingModel model;
-  ASSERT_TRUE(model.AllocatePages(8).ok());
+  ASSERT_TRUE(model.AllocatePages({8}).ok());
   auto sequence = MakeSequence(1, "abcdef", 2, &cache);
   cache.Fork(1, 2, 2);
   ASSERT_TRUE(cache.Append(2, 1).ok());  // a copy,

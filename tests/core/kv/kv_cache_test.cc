@@ -54,15 +54,15 @@ TEST(KVCache, ForkSharesAndTheFirstWriterCopies) {
   EXPECT_EQ(cache.num_free_pages(), 6);
   int32_t shared = cache.Pages(1).back();
 
-  EXPECT_EQ(cache.PagesNeeded(2, 1), 1);  // the copy
-  EXPECT_EQ(cache.PagesNeeded(2, 3), 2);  // the copy and a third page
+  EXPECT_EQ(cache.PagesNeeded(2, 1).of[0], 1);  // the copy
+  EXPECT_EQ(cache.PagesNeeded(2, 3).of[0], 2);  // the copy and a third page
   ASSERT_TRUE(cache.Append(2, 1).ok());
   EXPECT_EQ(cache.TakePendingCopies(), Copies({{shared, cache.Pages(2).back()}}));
   EXPECT_EQ(cache.Pages(1)[0], cache.Pages(2)[0]);
   EXPECT_NE(cache.Pages(1)[1], cache.Pages(2)[1]);
 
   // The other one is alone in its page now and writes in place.
-  EXPECT_EQ(cache.PagesNeeded(1, 1), 0);
+  EXPECT_EQ(cache.PagesNeeded(1, 1).of[0], 0);
   ASSERT_TRUE(cache.Append(1, 1).ok());
   EXPECT_EQ(cache.TakePendingCopies(), Copies());
   EXPECT_EQ(cache.Pages(1).back(), shared);
@@ -83,10 +83,10 @@ TEST(KVCache, PagesFreedByCountsOnlyUnsharedOnes) {
   KVCache cache(8, 4);
   cache.Add(1);
   ASSERT_TRUE(cache.Append(1, 10).ok());
-  EXPECT_EQ(cache.PagesFreedBy(1), 3);
+  EXPECT_EQ(cache.PagesFreedBy(1).of[0], 3);
   cache.Fork(1, 2, 5);
-  EXPECT_EQ(cache.PagesFreedBy(1), 1);
-  EXPECT_EQ(cache.PagesFreedBy(2), 0);
+  EXPECT_EQ(cache.PagesFreedBy(1).of[0], 1);
+  EXPECT_EQ(cache.PagesFreedBy(2).of[0], 0);
 }
 
 TEST(KVCache, PopGivesEmptyPagesBack) {
@@ -120,7 +120,7 @@ class Checked {
     plain_[child].assign(plain_[parent].begin(), plain_[parent].begin() + length);
   }
   void Remove(SequenceId id) {
-    int freed = cache_.PagesFreedBy(id), before = cache_.num_free_pages();
+    int freed = cache_.PagesFreedBy(id).of[0], before = cache_.num_free_pages();
     cache_.Remove(id);
     plain_.erase(id);
     EXPECT_EQ(cache_.num_free_pages(), before + freed);
@@ -130,7 +130,7 @@ class Checked {
     plain_[id].resize(plain_[id].size() - count);
   }
   void Append(SequenceId id, int count) {
-    int needed = cache_.PagesNeeded(id, count), before = cache_.num_free_pages();
+    int needed = cache_.PagesNeeded(id, count).of[0], before = cache_.num_free_pages();
     Status status = cache_.Append(id, count);
     ASSERT_EQ(status.ok(), needed <= before) << status.message();
     if (!status.ok()) {

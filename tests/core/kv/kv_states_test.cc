@@ -142,7 +142,7 @@ TEST_F(KVStates, AStateGoesWithItsPageAndGivesWayToOthers) {
   }
   EXPECT_EQ(cache_.CachedLength(0, Ids(20)), 0)
       << "the states were given up, the longest unused first";
-  EXPECT_FALSE(cache_.AddFilled(20, 0, 4, 0).ok()) << "no slot is left";
+  EXPECT_FALSE(cache_.AddFilled(20, 0, 4, {}).ok()) << "no slot is left";
   ASSERT_TRUE(cache_.Append(2, 1).ok());
   EXPECT_TRUE(cache_.AppendStates(2, 1, 0, {}).ok()) << "its own slot";
   for (SequenceId id = 2; id < 10; ++id) cache_.Remove(id);

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int kPageSize = 4;
 
+using Pages = std::vector<int32_t>;
+
 std::vector<int32_t> Tokens(const std::string& text) { return {text.begin(), text.end()}; }
 
 // A tree of letters whose pages are idle as soon as they are put.
@@ -21,8 +23,8 @@ class Letters {
     PrefixTree::NodeId node = tree_.Root(key);
     for (size_t i = 0; i < tokens.size(); i += kPageSize, ++page) {
       int count = std::min<int>(kPageSize, static_cast<int>(tokens.size() - i));
-      PrefixTree::Placed placed = tree_.Put(node, tokens.data() + i, count, page);
-      if (placed.released != kNoPage) released.push_back(placed.released);
+      PrefixTree::Placed placed = tree_.Put(node, tokens.data() + i, count, PageSet(page));
+      released.insert(released.end(), placed.released.begin(), placed.released.end());
       node = placed.node;
       if (tree_.page(node) == page) tree_.SetIdle(page);
     }
@@ -44,7 +46,7 @@ class Letters {
   PrefixTree& tree() { return tree_; }
 
  private:
-  PrefixTree tree_{40, kPageSize};
+  PrefixTree tree_{{40}, kPageSize};
 };
 
 TEST(PrefixTree, FindsTheLongestBeginning) {
@@ -107,23 +109,23 @@ TEST(PrefixTree, EvictsWhatHasBeenIdleLongest) {
   letters.Put("bbbb", 1);
   letters.Put("cccc", 2);
   letters.tree().SetBusy(0);
-  EXPECT_EQ(letters.tree().Evict(), 1);
+  EXPECT_EQ(letters.tree().Evict(0), Pages{1});
   letters.tree().SetIdle(0);
-  EXPECT_EQ(letters.tree().Evict(), 2);
-  EXPECT_EQ(letters.tree().Evict(), 0);
+  EXPECT_EQ(letters.tree().Evict(0), Pages{2});
+  EXPECT_EQ(letters.tree().Evict(0), Pages{0});
   EXPECT_EQ(letters.tree().num_nodes(), 0);
 }
 
 TEST(PrefixTree, AHoleGoesWithTheLastThatHangsOnIt) {
   Letters letters;
   letters.Put("aaaabbbbcccc", 0);  // the first page fell idle first
-  EXPECT_EQ(letters.tree().Evict(), 0);
+  EXPECT_EQ(letters.tree().Evict(0), Pages{0});
   EXPECT_EQ(letters.tree().num_nodes(), 3);
   EXPECT_EQ(letters.Find("aaaabbbb"), "-1 1");
   EXPECT_EQ(letters.Find("aaa"), "");
   letters.Put("aaaa", 7);  // a hole is filled
   EXPECT_EQ(letters.Find("aaaabbbb"), "7 1");
-  for (int32_t page : {1, 2, 7}) EXPECT_EQ(letters.tree().Evict(), page);
+  for (int32_t page : {1, 2, 7}) EXPECT_EQ(letters.tree().Evict(0), Pages{page});
   EXPECT_EQ(letters.tree().num_nodes(), 0);
 }
 
@@ -137,9 +139,9 @@ TEST(PrefixTree, CountsTheEndsOfIdleSequences) {
   EXPECT_EQ(letters.tree().num_idle_leaves(), 1);
   letters.tree().SetIdle(11);
   letters.tree().SetBusy(0);  // as a sequence would that holds the common page
-  EXPECT_EQ(letters.tree().Evict(), 1);
+  EXPECT_EQ(letters.tree().Evict(0), Pages{1});
   EXPECT_EQ(letters.tree().num_idle_leaves(), 1);
-  EXPECT_EQ(letters.tree().Evict(), 11);
+  EXPECT_EQ(letters.tree().Evict(0), Pages{11});
   EXPECT_EQ(letters.tree().num_idle_leaves(), 0);
   letters.tree().SetIdle(0);
   EXPECT_EQ(letters.tree().num_idle_leaves(), 1);

@@ -28,7 +28,7 @@ class FakeModelTest : public ::testing::Test {
  protected:
   FakeModelTest()
       : model_(FakeModel::SmallInfo(), [this](const auto& history, float*) { seen_ = history; }) {
-    EXPECT_TRUE(model_.AllocatePages(8).ok());
+    EXPECT_TRUE(model_.AllocatePages({8}).ok());
   }
   FakeModel model_;
   std::vector<int32_t> seen_;

@@ -224,6 +224,27 @@ TEST(ParseLibraryMetadata, TheWindowIsTheWidestOfTheLayers) {
   EXPECT_EQ(window_of("1024", "-1"), -1);
 }
 
+TEST(ParseLibraryMetadata, AnInputSaysThatLayersWithAWindowHaveTheirOwnTable) {
+  Json pages = *GoodMetadata().Find("kv_cache");
+  Json::Array layers = pages.Find("layers")->as_array();
+  layers[0] = With(layers[0], "sliding_window_size", "512");
+  layers[1] = With(layers[1], "sliding_window_size", "-1");
+  Json json = GoodMetadata().Set("kv_cache", pages.Set("layers", Json(layers)));
+  Result<LibraryMetadata> one = ParseLibraryMetadata(json.Dump(), "l");
+  ASSERT_TRUE(one.ok());
+  EXPECT_FALSE(one->info.has_windowed_pages()) << "an older library";
+  Json functions = *Json::Parse(R"({"batch_prefill": {
+      "inputs": [{"name": "windowed_indices", "shape": ["p"], "dtype": "int32"}],
+      "results": ["logits"]}})");
+  Result<LibraryMetadata> two = ParseLibraryMetadata(json.Set("functions", functions).Dump(), "l");
+  ASSERT_TRUE(two.ok()) << two.status().message();
+  EXPECT_EQ(two->info.layer_window, 512);
+  EXPECT_EQ(two->info.PageBytes(),
+            (std::vector<int64_t>{two->layers[1].page_bytes, two->layers[0].page_bytes}));
+  EXPECT_TRUE(two->layers[0].is_windowed);
+  EXPECT_FALSE(two->layers[1].is_windowed);
+}
+
 TEST(ParseLibraryMetadata, RecurrentLayersHaveStates) {
   auto parse = [](const std::string& states) {
     return ParseLibraryMetadata(With(GoodMetadata(), "states", states).Dump(), "l");

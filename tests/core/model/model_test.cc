@@ -32,5 +32,21 @@ TEST(ModelInfo, SizesAndTheWindowComeFromTheLayers) {
   }
 }
 
+TEST(ModelInfo, LayersWithAWindowMayHaveTheirOwnPages) {
+  constexpr LayerKind kAttention = LayerKind::kAttention;
+  const std::vector<LayerState> mixed = {
+      {kAttention, 8, 16}, {kAttention, 4, 0}, {kAttention, 8, 64}, {kAttention, 2, 32}};
+  ModelInfo info;
+  info.SetLayers(mixed, /*two_tables=*/true);
+  EXPECT_EQ(info.PageBytes(), (std::vector<int64_t>{4, 18}));
+  EXPECT_EQ(info.layer_window, 64);
+  EXPECT_EQ(info.sliding_window_size, -1);
+  info.SetLayers({{kAttention, 8, 16}, {kAttention, 8, 64}}, /*two_tables=*/true);
+  EXPECT_EQ(info.PageBytes(), (std::vector<int64_t>{16}));
+  EXPECT_EQ(info.sliding_window_size, 64) << "all slide: one table";
+  info.SetLayers(mixed);
+  EXPECT_EQ(info.PageBytes(), (std::vector<int64_t>{22})) << "an older library";
+}
+
 }  // namespace
 }  // namespace mlc

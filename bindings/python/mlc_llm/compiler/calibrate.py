@@ -125,6 +125,8 @@ class FloatModel:
             row_sequence=[0] * count,
             page_indptr=[0, len(pages)],
             page_indices=pages,
+            windowed_slots=positions,
+            windowed_indices=pages,
             # the state is read from and written to its only slot
             state_source=[0 if first else -1],
             row_indptr=[0, count],

@@ -17,6 +17,7 @@ from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
 from mlc_llm.compiler.nn.decoder import MTP, Decoder
 from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
+from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
@@ -286,10 +287,15 @@ def _build_head(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
 def _build_copy(nn: Builder, prefix: str = "") -> None:
     """Returns the pages, so that TVM keeps the copies. Callers ignore the results."""
     inputs: Inputs = {
-        **{name: Input(("k",), "int32") for name in ("source", "destination")},
-        "kv_pages": [pages.input() for pages in nn.pages],
+        **{
+            f"{table}{name}": Input((f"{table}k",), "int32")
+            for table in tables_of(nn.pages)
+            for name in ("source", "destination")
+        },
+        "kv_pages": page_inputs(nn.pages),
     }
     with nn.function(f"{prefix}copy_kv_pages", inputs, bounds={}, params=False) as f:
-        tensors = enumerate(zip(nn.pages, f.items("kv_pages"), strict=True))
-        copy = f["source"], f["destination"]
-        f.results = {f"pages_{i}": p.copy(nn, *copy, tensor) for i, (p, tensor) in tensors}
+        for i, (pages, tensor) in enumerate(zip(nn.pages, f.items("kv_pages"), strict=True)):
+            table = table_of(pages, nn.pages)
+            copy = f[f"{table}source"], f[f"{table}destination"]
+            f.results[f"pages_{i}"] = pages.copy(nn, *copy, tensor)

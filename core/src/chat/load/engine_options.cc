@@ -62,7 +62,10 @@ struct ModeDefaults {
 };
 
 ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64_t context) {
+  // Windowed pages hold the rows of a step besides the windows, and few rows more are faster.
+  constexpr int64_t kWindowedChunk = 1024;
   int64_t chunk = model.prefill_chunk_size;
+  if (model.has_windowed_pages()) chunk = std::min(chunk, kWindowedChunk);
   // The pages of an encoder hold the texts of one step.
   if (model.is_encoder) {
     int64_t sequences = std::min<int64_t>(model.max_batch_size, chunk);
@@ -93,17 +96,29 @@ int64_t KVBytes(const protocol::EngineConfig& config, const EngineOptions& optio
   return std::min(rest, config.kv_cache_bytes.value_or(rest));
 }
 
-// How many pages fit into that memory. Those of a model of states alone take none.
-int64_t PagesThatFit(const ModelInfo& model, int64_t kv_bytes) {
+// The bytes of the pages that hold the same positions.
+int64_t BytesOfAllGroups(const ModelInfo& model) {
+  return model.page_bytes + model.windowed_page_bytes;
+}
+
+// How many pages of the first group fit into that memory, with those of the other one. The pages of
+// a model of states alone take none.
+int64_t PagesThatFit(EngineOptions options, const ModelInfo& model, int64_t kv_bytes) {
   int64_t fitting = kv_bytes < 0 ? 0 : INT32_MAX;
-  if (model.page_bytes > 0) fitting = kv_bytes / model.page_bytes;
+  if (model.page_bytes > 0) fitting = kv_bytes / BytesOfAllGroups(model);
+  if (model.has_windowed_pages()) {
+    options.max_total_tokens = INT32_MAX / 2;
+    int64_t windowed = NumPages(options, model)[1];  // the most
+    int64_t rest = kv_bytes - windowed * model.windowed_page_bytes;
+    if (fitting > windowed) fitting = rest / model.page_bytes;
+  }
   return model.max_pages > 0 ? std::min(fitting, model.max_pages) : fitting;
 }
 
 Status NoRoom(const EngineOptions& options, const ModelInfo& model, int64_t kv_bytes) {
   int64_t states = NumStates(options, model) * model.state_bytes;
   bool has_pages = model.page_bytes > 0;
-  int64_t needed = has_pages ? 2 * model.page_bytes : states;
+  int64_t needed = has_pages ? 2 * BytesOfAllGroups(model) : states;
   int64_t allowed = has_pages ? kv_bytes : kv_bytes + states;
   std::string what = has_pages ? "the KV cache needs at least "
                                : "the states of " + std::to_string(options.max_sequences) +
@@ -154,7 +169,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
       config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
   options.prefix_cache = config.prefix_cache_mode != protocol::PrefixCacheMode::kDisable;
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
-  int64_t tokens_that_fit = PagesThatFit(model, kv_bytes) * model.page_size;
+  int64_t tokens_that_fit = PagesThatFit(options, model, kv_bytes) * model.page_size;
   if (tokens_that_fit < 2 * model.page_size) return NoRoom(options, model, kv_bytes);
   int64_t total =
       std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);

@@ -31,12 +31,11 @@ std::vector<std::string> Summarize(const protocol::Plan& plan) {
 }
 
 void FillOptions(const EngineOptions& options, const ModelInfo& model, protocol::Plan* plan) {
-  int64_t pages = (options.max_total_tokens + model.page_size - 1) / model.page_size;
   plan->max_num_sequence = options.max_sequences;
   plan->max_total_seq_length = options.max_total_tokens;
   plan->context_window_size = options.context_window_size;
   plan->prefill_chunk_size = options.prefill_chunk_size;
-  plan->kv_cache_bytes = pages * model.page_bytes + NumStates(options, model) * model.state_bytes;
+  plan->kv_cache_bytes = PoolBytes(options, model) + NumStates(options, model) * model.state_bytes;
   plan->temporary_bytes = TemporaryBytes(options, model);
   plan->total_bytes = plan->parameter_bytes + plan->kv_cache_bytes + plan->temporary_bytes;
 }

@@ -61,6 +61,8 @@ BlockKeys::BlockKeys(const ModelInfo& model, int block_tokens)
     model_.window = model.sliding_window_size;
     model_.sink = model.attention_sink_size;
   }
+  model_.windowed = {model.windowed_page_bytes, model.layer_window, 0};
+  if (model.has_windowed_pages()) model_.sink = model.attention_sink_size;
   KVFileHead named = model_;
   named.tokens = {block_tokens_};
   root_ = HashContent(EncodeKVHead(named) + CpuText());
@@ -121,7 +123,8 @@ std::string BlockKeys::FileHead(const PrefixIds& prefix, const PrefixBlock& bloc
 
 int64_t BlockKeys::PageBytes(const PrefixBlock& block) const {
   int page = model_.page_size;
-  return (block.end - block.begin + page - 1) / page * model_.page_bytes;
+  return (block.end - block.begin + page - 1) / page *
+         (model_.page_bytes + model_.windowed.page_bytes);
 }
 
 }  // namespace mlc

@@ -28,7 +28,7 @@ KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixFolder folder
       keys_(engine->info(), folder.block_tokens),
       files_(std::move(folder)),
       least_gain_(std::max(1, keys_.block_tokens() / 8)),
-      window_(engine->info().sliding_window_size) {
+      window_(std::max(engine->info().sliding_window_size, engine->info().layer_window)) {
   engine->OnRetire([this](const Sequence& sequence, bool ends) { Retired(sequence, ends); });
   loop->DoFileWork([this] { files_.Prepare(); });
 }

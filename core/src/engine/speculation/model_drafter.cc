@@ -20,6 +20,14 @@ size_t CommonLength(const std::vector<int32_t>& a, const std::vector<int32_t>& b
       a.begin());
 }
 
+// Branches go back anywhere, so a draft model keeps all pages of layers with a window.
+KVCacheOptions CacheOptions(const ModelInfo& info, int num_pages) {
+  KVCacheOptions options;
+  options.num_windowed_pages = info.has_windowed_pages() ? num_pages : 0;
+  options.layer_window = info.layer_window;
+  return options;
+}
+
 }  // namespace
 
 Status ModelDrafter::Check(const ModelInfo& info, int vocab_size) {
@@ -42,14 +50,15 @@ Status ModelDrafter::Check(const ModelInfo& info, int vocab_size) {
 Result<int> ModelDrafter::AllocatePages(Model* model, int max_total_tokens) {
   int page_size = model->info().page_size;
   int num_pages = (max_total_tokens + page_size - 1) / page_size;
-  MLC_RETURN_IF_ERROR(model->AllocatePages(num_pages));
+  MLC_RETURN_IF_ERROR(
+      model->AllocatePages(std::vector<int>(model->info().PageBytes().size(), num_pages)));
   return num_pages;
 }
 
 ModelDrafter::ModelDrafter(std::unique_ptr<Model> model, int vocab_size, int num_pages)
     : model_(std::move(model)),
       logit_rows_{model_->info().vocab_size, vocab_size},
-      cache_(num_pages, model_->info().page_size) {}
+      cache_(num_pages, model_->info().page_size, CacheOptions(model_->info(), num_pages)) {}
 
 void ModelDrafter::Forget(const Branch* branch) {
   cache_.Remove(branch->id);
@@ -60,7 +69,7 @@ void ModelDrafter::Forget(const Branch* branch) {
 // Frees pages for `num_tokens` more tokens, by removing branches that are not in use.
 bool ModelDrafter::MakeRoom(SequenceId id, int num_tokens) {
   auto older = [](const auto& a, const auto& b) { return a->last_used < b->last_used; };
-  while (cache_.PagesNeeded(id, num_tokens) > cache_.num_free_pages()) {
+  while (!cache_.PagesNeeded(id, num_tokens).FitIn(cache_.available_pages())) {
     auto oldest = std::min_element(branches_.begin(), branches_.end(), older);
     if (oldest == branches_.end() || (*oldest)->last_used == now_) return false;
     Forget(oldest->get());

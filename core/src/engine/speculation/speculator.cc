@@ -61,7 +61,8 @@ Speculator::Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
 std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
                                                           const KVCache& cache,
                                                           std::vector<StepItem>* items) const {
-  int rows = limits.max_rows, pages = cache.num_available_pages();
+  int rows = limits.max_rows;
+  PageCounts pages = cache.available_pages();
   for (const StepItem& item : *items) {
     rows -= item.num_rows;
     pages -= cache.PagesNeeded(item.sequence->id, item.num_rows);
@@ -72,11 +73,11 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     const Sequence& sequence = *item.sequence;
     int drafts = std::min({shape_.length > 0 ? shape_.length : kMaxDrafts, rows,
                            MostUsefulDrafts(sequence, limits.max_length)});
-    int needed = cache.PagesNeeded(sequence.id, item.num_rows);
+    PageCounts needed = cache.PagesNeeded(sequence.id, item.num_rows);
     auto extra_pages = [&] {
       return cache.PagesNeeded(sequence.id, item.num_rows + drafts) - needed;
     };
-    while (drafts > 0 && extra_pages() > pages) --drafts;
+    while (drafts > 0 && !extra_pages().FitIn(pages)) --drafts;
     if (drafts <= 0) continue;
     pages -= extra_pages();
     rows -= drafts;
@@ -123,7 +124,8 @@ void Speculator::Draft(const std::vector<Request>& requests) {
 
 void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
                                std::vector<StepItem>* items) {
-  int rows = limits.max_rows, pages = cache.num_available_pages();
+  int rows = limits.max_rows;
+  PageCounts pages = cache.available_pages();
   int sequences = limits.max_sequences - static_cast<int>(items->size());
   for (const StepItem& item : *items) {
     int item_rows = item.num_rows + item.drafts.FirstChain();
@@ -137,8 +139,9 @@ void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
       int end = item.drafts.BranchEnd(kept);
       sequences -= 1;
       rows -= end - kept;
-      pages -= PagesOfBranch(item, kept, cache.page_size());
-      if (sequences < 0 || rows < 0 || pages < 0 || end > kMaxTreeDrafts) break;
+      pages -= PageCounts::Each(PagesOfBranch(item, kept, cache.page_size()));
+      bool has_pages = PageCounts().FitIn(pages);
+      if (sequences < 0 || rows < 0 || !has_pages || end > kMaxTreeDrafts) break;
       kept = end;
     }
     bool is_cut = kept < item.drafts.size();

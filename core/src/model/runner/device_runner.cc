@@ -124,7 +124,7 @@ DeviceRunner::DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadat
       states_(&metadata_, device),
       sampler_(TVMSampler::For(library_.get(), metadata_, device)) {}
 
-Status DeviceRunner::AllocatePages(int num_pages) {
+Status DeviceRunner::AllocatePages(const std::vector<int>& num_pages) {
   MLC_RETURN_IF_ERROR(pages_.Allocate(num_pages));
   executor_->SetPages(pages_.layers());
   return Status();

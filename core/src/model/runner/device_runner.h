@@ -40,7 +40,7 @@ class DeviceRunner : public Model {
 
   const ModelInfo& info() const override { return metadata_.info; }
   int64_t AvailableBytes() const override { return AvailableMemoryBytes(device_); }
-  Status AllocatePages(int num_pages) override;
+  Status AllocatePages(const std::vector<int>& num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override {
     return pages_.Copy(source, destination);
@@ -51,8 +51,8 @@ class DeviceRunner : public Model {
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override {
     return pages_.Write(pages, data);
   }
-  Status ClearSlots(int num_slots, char* page) const override {
-    return pages_.ClearSlots(num_slots, page);
+  Status ClearSlots(int num_slots, size_t group, char* page) const override {
+    return pages_.ClearSlots(num_slots, group, page);
   }
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }

@@ -13,6 +13,7 @@ constexpr char kCopyPages[] = "copy_kv_pages";
 
 constexpr char kTokens[] = "tokens";
 constexpr char kPageIndices[] = "page_indices";
+constexpr char kWindowedIndices[] = "windowed_indices";
 constexpr char kEmbeddings[] = "embeddings";
 constexpr char kPages[] = "kv_pages";
 constexpr char kStates[] = "states";

@@ -18,12 +18,13 @@ int64_t PagePool::MostPages(const LibraryMetadata& metadata, Device device) {
 PagePool::PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device)
     : copy_(library, metadata->functions.at(kCopyPages)), metadata_(metadata), device_(device) {}
 
-Status PagePool::Allocate(int num_pages) {
+Status PagePool::Allocate(const std::vector<int>& num_pages) {
+  num_pages_ = num_pages;
   layers_.clear();
   list_ = TensorList();
   for (const LayerPages& layer : metadata_->layers) {
     Shape shape = layer.page_shape;
-    shape.insert(shape.begin(), num_pages);
+    shape.insert(shape.begin(), num_pages_[GroupOf(layer)]);
     MLC_ASSIGN_OR_RETURN(Tensor pages, Tensor::Empty(shape, layer.dtype, device_));
     layers_.push_back(std::move(pages));
   }
@@ -32,33 +33,51 @@ Status PagePool::Allocate(int num_pages) {
 }
 
 Status PagePool::Copy(const std::vector<int32_t>& source, const std::vector<int32_t>& destination) {
-  auto on_device = [this](const std::vector<int32_t>& pages) {
-    return OnDevice(pages.data(), static_cast<int64_t>(pages.size()), {}, DType::kInt32, device_);
-  };
-  MLC_ASSIGN_OR_RETURN(Tensor from, on_device(source));
-  MLC_ASSIGN_OR_RETURN(Tensor to, on_device(destination));
-  return copy_({{"source", from}, {"destination", to}, {kPages, list_}}).status();
+  std::vector<NamedArgument> arguments = {{kPages, list_}};
+  constexpr const char* kNames[][2] = {{"source", "destination"},
+                                       {"windowed_source", "windowed_destination"}};
+  for (size_t group = 0; group < num_pages_.size(); ++group) {
+    for (const std::vector<int32_t>* pages : {&source, &destination}) {
+      std::vector<int32_t> own;
+      for (int32_t page : *pages) {
+        if (GroupOf(page) == group) own.push_back(NumberInGroup(page));
+      }
+      if (own.empty()) own = {0};  // onto itself: kernels do not start for nothing
+      auto count = static_cast<int64_t>(own.size());
+      MLC_ASSIGN_OR_RETURN(Tensor numbers, OnDevice(own.data(), count, {}, DType::kInt32, device_));
+      arguments.emplace_back(kNames[group][pages == &source ? 0 : 1], numbers);
+    }
+  }
+  return copy_(arguments).status();
 }
 
-Status PagePool::Read(const std::vector<int32_t>& pages, char* out) const {
-  for (int32_t page : pages) {
-    for (size_t layer = 0; layer < layers_.size(); ++layer) {
-      int64_t bytes = metadata_->layers[layer].page_bytes;
-      MLC_RETURN_IF_ERROR(layers_[layer].Read(page * bytes, out, bytes));
-      out += bytes;
-    }
+template <typename F>
+Status PagePool::ForLayersOf(int32_t page, F f) const {
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const LayerPages& layer = metadata_->layers[i];
+    if (GroupOf(layer) != GroupOf(page)) continue;
+    MLC_RETURN_IF_ERROR(f(i, NumberInGroup(page) * layer.page_bytes, layer.page_bytes));
   }
   return Status();
 }
 
+Status PagePool::Read(const std::vector<int32_t>& pages, char* out) const {
+  auto read = [&](size_t layer, int64_t offset, int64_t bytes) {
+    Status status = layers_[layer].Read(offset, out, bytes);
+    out += bytes;
+    return status;
+  };
+  for (int32_t page : pages) MLC_RETURN_IF_ERROR(ForLayersOf(page, read));
+  return Status();
+}
+
 Status PagePool::Write(const std::vector<int32_t>& pages, const char* data) {
-  for (int32_t page : pages) {
-    for (size_t layer = 0; layer < layers_.size(); ++layer) {
-      int64_t bytes = metadata_->layers[layer].page_bytes;
-      MLC_RETURN_IF_ERROR(layers_[layer].Write(page * bytes, data, bytes));
-      data += bytes;
-    }
-  }
+  auto write = [&](size_t layer, int64_t offset, int64_t bytes) {
+    Status status = layers_[layer].Write(offset, data, bytes);
+    data += bytes;
+    return status;
+  };
+  for (int32_t page : pages) MLC_RETURN_IF_ERROR(ForLayersOf(page, write));
   return Status();
 }
 
@@ -68,20 +87,24 @@ int64_t PagePool::Discard(const std::vector<int32_t>& pages) {
   std::vector<int32_t> sorted = pages;
   std::sort(sorted.begin(), sorted.end());
   int64_t discarded = 0;
+  auto follows = [&](size_t i) {
+    return sorted[i] == sorted[i - 1] + 1 && GroupOf(sorted[i]) == GroupOf(sorted[i - 1]);
+  };
   for (size_t begin = 0, end; begin < sorted.size(); begin = end) {
-    for (end = begin + 1; end < sorted.size() && sorted[end] == sorted[end - 1] + 1;) ++end;
+    for (end = begin + 1; end < sorted.size() && follows(end);) ++end;
     int64_t count = static_cast<int64_t>(end - begin);
-    for (size_t layer = 0; layer < layers_.size(); ++layer) {
-      int64_t bytes = metadata_->layers[layer].page_bytes;
-      char* data = static_cast<char*>(layers_[layer].data()) + sorted[begin] * bytes;
+    (void)ForLayersOf(sorted[begin], [&](size_t layer, int64_t offset, int64_t bytes) {
+      char* data = static_cast<char*>(layers_[layer].data()) + offset;
       discarded += DiscardMemory(data, count * bytes);
-    }
+      return Status();
+    });
   }
   return discarded;
 }
 
-Status PagePool::ClearSlots(int num_slots, char* page) const {
+Status PagePool::ClearSlots(int num_slots, size_t group, char* page) const {
   for (const LayerPages& layer : metadata_->layers) {
+    if (GroupOf(layer) != group) continue;
     size_t element = static_cast<size_t>(*TensorBytes({1}, layer.dtype));
     for (const SlotRun& run : layer.slot_runs) {
       size_t slot = static_cast<size_t>(run.width) * element;

@@ -55,9 +55,16 @@ bool RecordedExecutor::IsDecode(const Batch& batch) const {
 Result<StepTensors> RecordedExecutor::Run(const Batch& batch) {
   if (!IsDecode(batch)) return others_->Run(batch);
   MLC_ASSIGN_OR_RETURN(std::vector<ProgramInput> * values, inputs_.Of(batch));
-  padded_pages_ = batch.page_indices;
-  padded_pages_.resize(PaddedPages(batch.page_indices.size()), -1);
-  (*values)[static_cast<size_t>(inputs_.index(kPageIndices))] = InputOf(padded_pages_);
+  auto pad = [&](std::string_view name, const std::vector<int32_t>& pages,
+                 std::vector<int32_t>* padded) {
+    int index = inputs_.index(name);
+    if (index < 0) return;
+    *padded = pages;
+    padded->resize(PaddedPages(pages.size()), -1);
+    (*values)[static_cast<size_t>(index)] = InputOf(*padded);
+  };
+  pad(kPageIndices, batch.page_indices, &padded_pages_);
+  pad(kWindowedIndices, batch.windowed_indices, &padded_windowed_);
   MLC_RETURN_IF_ERROR(decode_->Run(values->data(), values->size()));
   return TensorsOf(batch, decode_.get());
 }

@@ -36,8 +36,8 @@ class RecordedExecutor : public StepExecutor {
 
   std::unique_ptr<StepExecutor> others_;
   std::unique_ptr<KernelProgram> decode_;
-  BoundInputs inputs_;                 // of decode_
-  std::vector<int32_t> padded_pages_;  // for the current step
+  BoundInputs inputs_;                                   // of decode_
+  std::vector<int32_t> padded_pages_, padded_windowed_;  // for the current step
 };
 
 }  // namespace mlc

@@ -64,6 +64,53 @@ TEST(PlanMemory, StatesOfRecurrentLayersCount) {
   EXPECT_FALSE(plan->fits);
 }
 
+// Gemma 3's shapes: one head of 256 elements and a window of 512 in most layers.
+PlanSubject Gemma3(int windowed_layers, int full_layers) {
+  constexpr int64_t kLayerPage = 16 * 2 * 256 * 4;
+  PlanSubject subject = SomeSubject(1000000 * kMB);
+  subject.model.context_window_size = 32768;
+  subject.model.prefill_chunk_size = 2048;
+  std::vector<LayerState> layers(static_cast<size_t>(windowed_layers),
+                                 {LayerKind::kAttention, kLayerPage, 512});
+  layers.resize(static_cast<size_t>(windowed_layers + full_layers),
+                {LayerKind::kAttention, kLayerPage, 0});
+  subject.model.SetLayers(layers, /*two_tables=*/true);
+  return subject;
+}
+
+TEST(PlanMemory, LayersWithAWindowTakeLittleMoreThanTheirWindows) {
+  protocol::EngineConfig config;
+  config.mode = protocol::EngineMode::kInteractive;
+  for (auto [windowed, full] : {std::pair(15, 3), {22, 4}}) {  // 270M and 1B
+    PlanSubject subject = Gemma3(windowed, full);
+    Result<protocol::Plan> plan = PlanMemory(config, subject);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(plan->max_total_seq_length, 32768);
+    const ModelInfo& model = subject.model;
+    int64_t needed = 32768 / 16 * model.page_bytes + 512 / 16 * model.windowed_page_bytes;
+    EXPECT_GT(plan->kv_cache_bytes, needed);
+    EXPECT_LT(plan->kv_cache_bytes, needed * 13 / 10);
+    int64_t one_table = 32768 / 16 * (model.page_bytes + model.windowed_page_bytes);
+    EXPECT_LT(plan->kv_cache_bytes, one_table / 4);
+  }
+}
+
+TEST(PlanMemory, AShortMemoryHoldsTheWindowsAndFewerTokens) {
+  protocol::EngineConfig config;
+  config.mode = protocol::EngineMode::kInteractive;
+  PlanSubject subject = Gemma3(15, 3);
+  subject.model.weight_bytes = 0;
+  for (int64_t kv_bytes : {4 * kMB, 60 * kMB, 150 * kMB}) {
+    config.kv_cache_bytes = kv_bytes;
+    Result<protocol::Plan> plan = PlanMemory(config, subject);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_TRUE(plan->fits);
+    EXPECT_LE(plan->kv_cache_bytes, kv_bytes);
+    EXPECT_GT(plan->kv_cache_bytes,
+              kv_bytes - subject.model.page_bytes - subject.model.windowed_page_bytes);
+  }
+}
+
 TEST(PlanMemory, AShortMemoryShrinksTheCacheThenDoesNotFit) {
   Result<protocol::Plan> tight = PlanMemory(protocol::EngineConfig(), SomeSubject(160 * kMB));
   ASSERT_TRUE(tight.ok());

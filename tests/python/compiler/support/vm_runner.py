@@ -73,6 +73,7 @@ class Runner:
             for state in self.metadata.get("states", [])
         ]
         self._state_slots: dict[str, int] = {}
+        self._num_pages = num_pages
         self._free = [*range(0, num_pages, 2), *range(1, num_pages, 2)]
         self._tables: dict[str, list[int]] = {}
         self._lengths: dict[str, int] = {}
@@ -124,6 +125,8 @@ class Runner:
         positions, slots, sequence = zip(*rows, strict=True)
         given = {"positions": positions, "slots": slots, "row_sequence": sequence}
         given |= {"page_indptr": indptr, "page_indices": indices, **self._unset(rows), **inputs}
+        given["windowed_slots"] = [self._windowed_slot(slot) for slot in slots]
+        given["windowed_indices"] = [self._windowed(page) for page in indices]
         given |= self._steps(work) if self.states else {}
         given.setdefault("logit_rows", ends if last_only else range(len(rows)))
         embedded = self.call("embed", tokens=ids, params=self._params)
@@ -167,6 +170,7 @@ class Runner:
             self._grow(target, length)
             pair = self._tables[source][shared], self._tables[target][shared]
             pages = dict(zip(("source", "destination"), ([page] for page in pair), strict=True))
+            pages |= {f"windowed_{key}": [self._windowed(*page)] for key, page in pages.items()}
             self.call("copy_kv_pages", **pages, kv_pages=self.pages)
         self._lengths[target] = length
 
@@ -181,6 +185,15 @@ class Runner:
             table.append(self._free.pop())
         self._lengths[name] = length
         return table
+
+    def _windowed(self, page: int) -> int:
+        """The page of layers with a window for the same positions, if these have their own table:
+        another one, so that a layer that mixes the tables reads what was never written."""
+        return self._num_pages - 1 - page
+
+    def _windowed_slot(self, slot: int) -> int:
+        page, offset = divmod(slot, self.page_size)
+        return self._windowed(page) * self.page_size + offset
 
     def _slot(self, table: list[int], position: int) -> int:
         page, offset = divmod(position, self.page_size)

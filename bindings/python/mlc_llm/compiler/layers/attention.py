@@ -333,7 +333,7 @@ class _Attention:
         self.slopes = [nn.constant(tables.alibi_slopes(a.heads))] if a.scores.alibi else []
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
-        a = self.spec
+        a, batch = self.spec, self.nn.with_table(batch, self.pages)
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
         q = self._append(self._resized(qkv, a.dim, self.dim), batch, memory.pages)
         attended = self._attend(q, batch, memory.pages)

@@ -166,6 +166,7 @@ class _LatentAttention:
         )
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
+        batch = self.nn.with_table(batch, self.pages)
         given = self.queries_norm(self.down(x)) if self.spec.queries else x
         q, latent = self.queries(given), self.latent(x)
         self._append(latent, batch, memory.pages)

@@ -33,7 +33,7 @@ from mlc_llm.compiler.nn.cpu.layers import CPULayers
 from mlc_llm.compiler.nn.function_inputs import Input, Inputs, argument, described, tensor_type
 from mlc_llm.compiler.nn.gpu.layers import GPULayers
 from mlc_llm.compiler.nn.interface import DeviceLayers
-from mlc_llm.compiler.nn.pages import Pages, State
+from mlc_llm.compiler.nn.pages import Pages, State, page_inputs, table_of, tables_of, with_table
 from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.spec import NormSpec, WeightSource
@@ -216,6 +216,10 @@ class Builder:
         self.pages.append(pages)
         return len(self.pages) - 1
 
+    def with_table(self, batch: Batch, index: int) -> Batch:
+        """The batch for a layer that reads the pages `index`: their slots and block table."""
+        return with_table(batch, table_of(self.pages[index], self.pages))
+
     def needs(self, what: str) -> None:
         """A layer that reads inputs of a step which not every library takes says so: `when` in
         `codegen/schema/step.py`."""
@@ -225,8 +229,11 @@ class Builder:
     def step_inputs(self, *, also: set[str], without: set[str]) -> Inputs:
         """The inputs of a step that layers need, and the memory that they keep."""
         wanted = (self._needed | also) - without
+        if len(tables_of(self.pages)) > 1:
+            wanted |= {"windowed_pages"}
+            wanted |= {"windowed_trees"} if "token_trees" in wanted else set()
         rows = {r.name: Input(r.shape, "int32") for r in STEP_INPUTS if r.when in wanted}
-        kept = {"kv_pages": [pages.input() for pages in self.pages]}
+        kept = {"kv_pages": page_inputs(self.pages)}
         if self.states:
             kept["states"] = [state.input() for state in self.states]
         return {**rows, **kept}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax
@@ -46,11 +46,11 @@ class Pages:
         """Adds a layer that reads these pages with this window."""
         self.window = -1 if -1 in (window, self.window) else max(window, self.window)
 
-    def input(self) -> Input:
-        """As an argument of a function."""
+    def input(self, count: str) -> Input:
+        """As an argument of a function; `count`: the run-time size that is their number."""
         from mlc_llm.compiler.nn.builder import Input
 
-        return Input(("num_pages", *self.shape.page_shape), self.shape.element_dtype)
+        return Input((count, *self.shape.page_shape), self.shape.element_dtype)
 
     def describe(self) -> dict[str, Any]:
         """For the library's metadata."""
@@ -74,3 +74,35 @@ class Pages:
         kernel = nn.kernel("copy_slots", shape, lambda: self.kernels.copy_slots(shape))
         args = [batch.copy_source, batch.copy_destination, pages]
         return nn.call_in_place(kernel, args, [2], [pages.ty])
+
+
+WINDOWED = "windowed_"  # before the names of inputs for the table of layers with a window
+
+
+def table_of(pages: Pages, all_pages: list[Pages]) -> str:
+    """What is before the names of the inputs that are the pages' block table. Layers with a window
+    have their own one if other layers read all positions."""
+    is_apart = pages.window > 0 and any(other.window < 0 for other in all_pages)
+    return WINDOWED if is_apart else ""
+
+
+def tables_of(all_pages: list[Pages]) -> list[str]:
+    return sorted({"", *(table_of(pages, all_pages) for pages in all_pages)})
+
+
+def page_inputs(all_pages: list[Pages]) -> list[Input]:
+    """The pages of all layers, as an argument of a function."""
+    return [pages.input(f"num_{table_of(pages, all_pages)}pages") for pages in all_pages]
+
+
+def with_table(batch: Batch, table: str) -> Batch:
+    """The batch for a layer with this block table."""
+    if not table:
+        return batch
+    return replace(
+        batch,
+        slots=batch.windowed_slots,
+        page_indices=batch.windowed_indices,
+        copy_source=batch.windowed_copy_source,
+        copy_destination=batch.windowed_copy_destination,
+    )
