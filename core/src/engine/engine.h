@@ -135,14 +135,14 @@ class Engine {
     return PromptIds(prompt, &names_);
   }
   int NumHeldIds(uint64_t adapter, const std::vector<int32_t>& ids) const;
-  // A copy of the pages of tokens begin .. end, where `begin` is the first token of a page. Null if
-  // the prefix cache does not hold them, or there is no memory.
+  // A copy of KVCache::BlockPages. Null if the prefix cache does not hold them, or there is no
+  // memory.
   Result<std::unique_ptr<char[]>> CopyBlock(uint64_t adapter, const std::vector<int32_t>& ids,
-                                            int begin, int end) const;
+                                            int begin, int end, size_t group) const;
   // Puts such a copy into the prefix cache, behind what it holds of the tokens before. False if it
   // does not hold them or there are too few pages.
   bool AdoptBlock(uint64_t adapter, const std::vector<int32_t>& ids, int begin, int end,
-                  const char* pages);
+                  size_t group, const char* pages);
   void CountKept(int restored_tokens, int written_blocks);
   // Called when a sequence has given its pages to the prefix cache. `ends`: it does not go on.
   using RetireHook = std::function<void(const Sequence& sequence, bool ends)>;

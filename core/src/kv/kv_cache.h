@@ -89,6 +89,18 @@ class KVCache {
   // the meaning of FindPages. Returns kResourceExhausted when there are too few pages, and kCorrupt
   // when a page is missing that later rows read.
   Status AddFilled(SequenceId id, uint64_t key, int length, const PageCounts& num_slid);
+  // For prefixes in files (kv_blocks.cc). The pages of tokens begin .. end in the first group, or
+  // all pages that rows from end - 1 on read in another one, if the prefix cache has each of them;
+  // `begin` is the first token of a page. Otherwise none.
+  std::vector<int32_t> BlockPages(uint64_t key, const std::vector<int32_t>& tokens, int begin,
+                                  int end, size_t group) const;
+  // Adds a sequence of the first `length` tokens with the pages of the first group, which the
+  // prefix cache must have. In other groups it has no pages or, with `with_window`, new ones for
+  // BlockPages, which the caller fills. False, and nothing changes, if there are too few pages.
+  bool AddHeld(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens, int length,
+               bool with_window);
+  // Append to such a sequence: it gets no pages of other groups.
+  Status AppendToFirstGroup(SequenceId id, int num_tokens);
   // Adds a sequence with the first `length` tokens of `parent`; they share pages. With recurrent
   // layers `parent` must have a state at `length`.
   void Fork(SequenceId parent, SequenceId child, int length);
@@ -210,6 +222,8 @@ class KVCache {
   // The first page, not counting sinks, that a row at `position` reads.
   int FirstInWindow(int position, size_t group) const;
   bool InReach(int page_index, int position, size_t group) const;
+  // Whether BlockPages has the page.
+  bool IsInBlock(int page_index, int begin, int end, size_t group) const;
   // Whether other sequences that begin at one of `kept_ends` read the page.
   bool IsKept(const Sequence& sequence, int page_index, size_t group) const;
   // How many tokens of a match can be used, and the state behind them.

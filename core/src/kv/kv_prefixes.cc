@@ -25,7 +25,7 @@ bool KVCache::InReach(int page_index, int position, size_t group) const {
 bool KVCache::IsKept(const Sequence& sequence, int page_index, size_t group) const {
   auto reads = [&](int end) {
     int whole = end / page_size_ * page_size_;
-    return page_index >= FirstInWindow(whole, group) && page_index < PagesOf(end);
+    return page_index >= FirstInWindow(whole, group) && page_index <= end / page_size_;
   };
   return std::any_of(sequence.kept_ends.begin(), sequence.kept_ends.end(), reads);
 }

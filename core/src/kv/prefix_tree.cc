@@ -89,7 +89,8 @@ PrefixTree::NodeId PrefixTree::Root(uint64_t key) {
   return root;
 }
 
-PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int count) const {
+PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int count,
+                                   bool first_group_alone) const {
   Match match;
   auto root = roots_.find(key);
   if (root == roots_.end()) return match;
@@ -106,7 +107,9 @@ PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int coun
     // tokens.
     auto consider = [&](Children::const_iterator child) {
       int common = CommonLength(child->first, tokens, count);
-      if (common <= match.num_partial_tokens || !HasAllPages(child->second)) return;
+      bool has_pages =
+          first_group_alone ? page(child->second) != kNoPage : HasAllPages(child->second);
+      if (common <= match.num_partial_tokens || !has_pages) return;
       match.partial = child->second;
       match.num_partial_tokens = common;
     };

@@ -49,8 +49,9 @@ class PrefixTree {
   // The root for a key. The key separates weights: the same tokens give different states with
   // another adapter.
   NodeId Root(uint64_t key);
-  // The longest match in tokens[0 .. count).
-  Match Find(uint64_t key, const int32_t* tokens, int count) const;
+  // The longest match in tokens[0 .. count). The page that matches in part has a page of each
+  // group, or with `first_group_alone` of the first one.
+  Match Find(uint64_t key, const int32_t* tokens, int count, bool first_group_alone = false) const;
 
   // Returns the child of `parent` for `count` tokens (1 .. page_size). An existing child keeps its
   // pages. It takes those that it lacks out of `pages`, which are in use; a new child takes all.

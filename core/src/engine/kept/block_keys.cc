@@ -121,10 +121,18 @@ std::string BlockKeys::FileHead(const PrefixIds& prefix, const PrefixBlock& bloc
   return EncodeKVHead(head);
 }
 
+PrefixBlock BlockKeys::WindowOf(const PrefixBlock& block) const {
+  int first = std::max(0, block.end - model_.windowed.window) / model_.page_size;
+  return {first * model_.page_size, block.end,
+          HashContent(std::string(BytesOf(block.key)) + "window"), 1};
+}
+
 int64_t BlockKeys::PageBytes(const PrefixBlock& block) const {
-  int page = model_.page_size;
-  return (block.end - block.begin + page - 1) / page *
-         (model_.page_bytes + model_.windowed.page_bytes);
+  auto pages_of = [page = model_.page_size](int tokens) { return (tokens + page - 1) / page; };
+  int first = block.begin / model_.page_size, last = pages_of(block.end);
+  if (block.group == 0) return (last - first) * model_.page_bytes;
+  int sinks = std::min(pages_of(model_.sink), first);
+  return (sinks + last - first) * model_.windowed.page_bytes;
 }
 
 }  // namespace mlc

@@ -32,6 +32,9 @@ PrefixIds MakePrefixIds(uint64_t adapter, const Prompt& prompt, std::vector<int3
 struct PrefixBlock {
   int begin = 0, end = 0;  // tokens
   ContentHash key{};
+  // Of its pages: a block has those of the first group (kv/page_groups.h). A window has the pages
+  // of the second one that rows behind `end` read.
+  size_t group = 0;
 };
 
 class BlockKeys {
@@ -47,6 +50,10 @@ class BlockKeys {
   // `last_end`; no block is longer than a full one.
   std::vector<PrefixBlock> Tails(const PrefixIds& prefix, const std::vector<PrefixBlock>& full,
                                  int first_end, int last_end) const;
+  // Whether a prefix can be used only with the window before its end.
+  bool has_windows() const { return model_.windowed.page_bytes > 0; }
+  // The window before the end of a block.
+  PrefixBlock WindowOf(const PrefixBlock& block) const;
   // The bytes with which the file of a block begins.
   std::string FileHead(const PrefixIds& prefix, const PrefixBlock& block) const;
   // The bytes of its pages.

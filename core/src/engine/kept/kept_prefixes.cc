@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <future>
+#include <optional>
 
 #include "engine/engine.h"
 #include "engine/engine_loop.h"
@@ -28,7 +29,7 @@ KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixFolder folder
       keys_(engine->info(), folder.block_tokens),
       files_(std::move(folder)),
       least_gain_(std::max(1, keys_.block_tokens() / 8)),
-      window_(std::max(engine->info().sliding_window_size, engine->info().layer_window)) {
+      window_(engine->info().sliding_window_size) {
   engine->OnRetire([this](const Sequence& sequence, bool ends) { Retired(sequence, ends); });
   loop->DoFileWork([this] { files_.Prepare(); });
 }
@@ -56,11 +57,19 @@ std::shared_ptr<KeptPrefixes::Reading> KeptPrefixes::Find(const Request& request
       keys_.Tails(reading->prefix, full, std::max(end, reading->held) + 1, size);
   auto tail = std::find_if(tails.rbegin(), tails.rend(),
                            [this](const PrefixBlock& block) { return files_.Has(block.key); });
+  if (tail != tails.rend()) full.push_back(*tail);
+  std::optional<PrefixBlock> window;
+  while (keys_.has_windows() && !full.empty() && !window) {
+    window = keys_.WindowOf(full.back());
+    if (files_.Has(window->key)) break;
+    full.pop_back();
+    window.reset();
+  }
   for (const PrefixBlock& block : full) {
     if (block.end > reading->held) reading->blocks.push_back(block);
   }
-  if (tail != tails.rend()) reading->blocks.push_back(*tail);
   if (reading->blocks.empty()) return nullptr;
+  if (window) reading->blocks.push_back(*window);
   int gain = reading->blocks.back().end - reading->held;
   return gain >= least_gain_ ? reading : nullptr;
 }
@@ -86,13 +95,14 @@ void KeptPrefixes::Adopt(Reading* reading, RequestId id, const PrefixBlock& bloc
                          const char* pages) {
   if (reading->ended) return;
   const PrefixIds& prefix = reading->prefix;
-  bool adopted = engine_->Holds(id) &&
-                 engine_->AdoptBlock(prefix.adapter, prefix.ids, block.begin, block.end, pages);
+  bool adopted = engine_->Holds(id) && engine_->AdoptBlock(prefix.adapter, prefix.ids, block.begin,
+                                                           block.end, block.group, pages);
   if (!adopted) {
     reading->ended = true;
     return;
   }
-  engine_->CountKept(/*restored_tokens=*/block.end - std::max(block.begin, reading->held), 0);
+  int restored = block.group == 0 ? block.end - std::max(block.begin, reading->held) : 0;
+  engine_->CountKept(restored, 0);
 }
 
 void KeptPrefixes::Retired(const Sequence& sequence, bool ends) {
@@ -133,16 +143,30 @@ void KeptPrefixes::FindMissing() const {
   Candidate& candidate = *writing_;
   std::vector<PrefixBlock>& blocks = candidate.blocks;
   blocks = keys_.FullBlocks(candidate.prefix, candidate.num_computed);
-  // Where the same prompt ends, and where the next turn of the chat begins.
-  for (int end : {candidate.num_prompt_tokens, candidate.num_computed}) {
-    if (!candidate.has_tails || end < least_gain_ || end > candidate.num_computed) continue;
-    std::vector<PrefixBlock> before = keys_.FullBlocks(candidate.prefix, end);
-    for (PrefixBlock& tail : keys_.Tails(candidate.prefix, before, end, end)) {
-      if (blocks.empty() || blocks.back().key != tail.key) blocks.push_back(std::move(tail));
-    }
-  }
+  if (candidate.has_tails) AddEnds(&blocks);
   std::vector<PrefixBlock> missing = UseAll(blocks);
   if (files_.writes()) candidate.missing.assign(missing.rbegin(), missing.rend());
+}
+
+void KeptPrefixes::AddEnds(std::vector<PrefixBlock>* blocks) const {
+  const Candidate& candidate = *writing_;
+  std::vector<PrefixBlock> windows;
+  auto add = [](const PrefixBlock& block, std::vector<PrefixBlock>* to) {
+    auto is_same = [&](const PrefixBlock& other) { return other.key == block.key; };
+    if (std::none_of(to->begin(), to->end(), is_same)) to->push_back(block);
+  };
+  // Where the same prompt ends, and where the next turn of the chat begins.
+  for (int end : {candidate.num_prompt_tokens, candidate.num_computed}) {
+    if (end < least_gain_ || end > candidate.num_computed) continue;
+    std::vector<PrefixBlock> last = keys_.FullBlocks(candidate.prefix, end);
+    for (const PrefixBlock& tail : keys_.Tails(candidate.prefix, last, end, end)) {
+      add(tail, blocks);
+      last.push_back(tail);
+    }
+    if (keys_.has_windows() && !last.empty()) add(keys_.WindowOf(last.back()), &windows);
+  }
+  // The last end first: if the prompt's window is gone, what follows is not written.
+  blocks->insert(blocks->end(), windows.rbegin(), windows.rend());
 }
 
 std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
@@ -150,7 +174,7 @@ std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
   writing_->missing.pop_front();
   const PrefixIds& prefix = writing_->prefix;
   Result<std::unique_ptr<char[]>> copied =
-      engine_->CopyBlock(prefix.adapter, prefix.ids, block->begin, block->end);
+      engine_->CopyBlock(prefix.adapter, prefix.ids, block->begin, block->end, block->group);
   if (copied.ok() && *copied != nullptr) return std::move(copied).value();
   writing_->missing.clear();  // what follows would not be found
   if (!copied.ok() && copied.status().code() == StatusCode::kUnsupported &&

@@ -74,6 +74,8 @@ class KeptPrefixes {
   // Of `writing_`, on the file thread.
   void FindMissing() const;
   void Write(const PrefixBlock& block, const char* pages);
+  // The blocks that end where other requests may begin, and the windows before these ends.
+  void AddEnds(std::vector<PrefixBlock>* blocks) const;
   // A copy of the pages of its next missing block. Null, and no block is left, if it cannot be had.
   std::unique_ptr<char[]> CopyNext(PrefixBlock* block);
   void Adopt(Reading* reading, RequestId id, const PrefixBlock& block, const char* pages);

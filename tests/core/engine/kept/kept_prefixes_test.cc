@@ -375,6 +375,27 @@ TEST(KeptPrefixes, OfASlidingWindowTheFirstOneIsKept) {
   }
 }
 
+// Layers with a window have their own pages: what is kept ends with a window.
+TEST(KeptPrefixes, OfLayersWithAWindowTheLastOnesAreKept) {
+  ModelInfo info = LongInfo();
+  info.windowed_page_bytes = info.page_bytes;
+  info.layer_window = 14;
+  info.attention_sink_size = 3;
+  for (int length : {3, 16, 17, 40, 41, 90, 203}) {
+    TempFolder folder;
+    std::vector<int32_t> prompt = Numbers(length);
+    Outcome cold = Host("", info).Answer(prompt, 60);
+    EXPECT_EQ(Host(folder.path(), info).Answer(prompt, 60).choices, cold.choices);
+    Outcome warm = Host(folder.path(), info).Answer(prompt, 60);
+    EXPECT_EQ(warm.choices, cold.choices) << length;
+    EXPECT_EQ(warm.usage.cached_tokens, length - 1) << "behind the prompt";
+    std::vector<int32_t> next = Join(Join(prompt, cold.choices[0].tokens), {7, 7, 7});
+    Outcome turn = Host(folder.path(), info).Answer(next, 5);
+    EXPECT_EQ(turn.choices, Host("", info).Answer(next, 5).choices) << length;
+    EXPECT_EQ(turn.usage.cached_tokens, length + 59) << "behind the answer";
+  }
+}
+
 TEST(KeptPrefixes, ModelsWithStatesAndEnginesWithoutPrefixesKeepNothing) {
   TempFolder folder;
   ModelInfo recurrent = LongInfo();
