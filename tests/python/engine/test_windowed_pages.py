@@ -1,5 +1,5 @@
-"""An engine over layers of which some have a window, and their own block table: answers are NumPy's,
-and the same bits as with one table for all layers, in every way through the engine."""
+"""An engine over layers of which some have a window, and their own block table: answers are
+NumPy's, and the same bits as with one table for all layers, in every way through the engine."""
 
 from __future__ import annotations
 
