@@ -30,7 +30,6 @@ LONGER = {
     "dev": 610,
     "tests/apps/android_views/ScreensTest.kt": 600,
     "tests/core/engine/engine_test.cc": 435,
-    "tests/core/engine/kept/kept_prefixes_test.cc": 413,
     "tests/core/runtime/weights_test.cc": 403,
 }
 
