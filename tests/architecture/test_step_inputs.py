@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RUNNERS = "core/src/model/runner"
 # What a runner needs of a batch besides: the tokens for `embed`, what it pads, and which results
 # have rows.
-_USED = {"tokens", "page_indices", "logit_rows", "hidden_rows"}
+_USED = {"tokens", "page_indices", "windowed_indices", "logit_rows", "hidden_rows"}
 _NAMES = "|".join(row.name for row in STEP_INPUTS if row.name not in _USED)
 _BY_POSITION = (
     r"ProgramInput\s+\w+\[",  # a list of inputs by hand
