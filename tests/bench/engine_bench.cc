@@ -70,14 +70,14 @@ class TimedModel : public Model {
 
   const ModelInfo& info() const override { return info_; }
   int64_t AvailableBytes() const override { return int64_t{1} << 40; }
-  Status AllocatePages(int) override { return Status(); }
+  Status AllocatePages(const std::vector<int>&) override { return Status(); }
   Status CopyPages(const std::vector<int32_t>&, const std::vector<int32_t>&) override {
     return Status();
   }
 
   Status ReadPages(const std::vector<int32_t>&, char*) const override { return Status(); }
   Status WritePages(const std::vector<int32_t>&, const char*) override { return Status(); }
-  Status ClearSlots(int, char*) const override { return Status(); }
+  Status ClearSlots(int, size_t, char*) const override { return Status(); }
   Status AllocateStates(int) override { return Status(); }
   Status ReadState(int32_t, char*) const override { return Status(); }
   Status WriteState(int32_t, const char*) override { return Status(); }
