@@ -43,6 +43,7 @@ GROUPS = (
     Group("tokens", "Tokens and prompts", ("tokenize", "detokenize", "render", "input_tokens")),
     Group("states", "States and memory",
           ("kv.save", "kv.load", "memory.trim", "prewarm", "thermal.set")),
+    Group("adapters", "Adapters", ("adapters.load", "adapters.unload", "adapters.list")),
     Group("engine", "Engines, models and errors"),
 )  # fmt: skip
 

@@ -6,6 +6,12 @@ everything that they reach is generated.
 
 from __future__ import annotations
 
+from codegen.schema.adapters import (
+    AdapterList,
+    AdapterListRequest,
+    AdapterLoadRequest,
+    AdapterUnloadRequest,
+)
 from codegen.schema.anthropic import (
     AnthropicCountTokensRequest,
     AnthropicRequest,
@@ -77,6 +83,8 @@ from codegen.schema.server import (
     HealthStatus,
     InputTokenCount,
     ReadyStatus,
+    ServerAdapterLoadRequest,
+    ServerAdapterUnloadRequest,
     ServerLoadRequest,
     ServerUnloaded,
     ServerUnloadRequest,
@@ -105,6 +113,9 @@ PROTOCOL = ProtocolRoots(
         TrimRequest,
         PrewarmRequest,
         ThermalHint,
+        AdapterLoadRequest,
+        AdapterUnloadRequest,
+        AdapterListRequest,
         Directories,
         ModelLoadRequest,
         EngineConfig,
@@ -124,6 +135,7 @@ PROTOCOL = ProtocolRoots(
         TrimResponse,
         PrewarmResponse,
         ThermalLimits,
+        AdapterList,
         ModelList,
         DeviceProbe,
         EngineMetrics,
@@ -160,6 +172,9 @@ PROTOCOL = ProtocolRoots(
         CallModel("memory.trim", TrimRequest, TrimResponse),
         CallModel("prewarm", PrewarmRequest, PrewarmResponse),
         CallModel("thermal.set", ThermalHint, ThermalLimits),
+        CallModel("adapters.load", AdapterLoadRequest, AdapterList),
+        CallModel("adapters.unload", AdapterUnloadRequest, AdapterList),
+        CallModel("adapters.list", AdapterListRequest, AdapterList),
     ),
     plain_routes=(
         PlainRoute(
@@ -185,6 +200,8 @@ PROTOCOL = ProtocolRoots(
         InfillRequest,
         ServerLoadRequest,
         ServerUnloadRequest,
+        ServerAdapterLoadRequest,
+        ServerAdapterUnloadRequest,
     ),
     server_responses=(
         AnthropicMessage,

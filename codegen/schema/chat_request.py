@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from codegen.schema import metrics, queueing
+from codegen.schema.adapters import Lora, lora
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.messages import ChatCompletionContentPartText, ChatCompletionMessage
 from codegen.schema.response_format import ResponseFormat
@@ -144,6 +145,7 @@ class ChatCompletionRequest(SamplingFields):
         None, "Further variables for the model's chat template, such as `enable_thinking`."
     )
     logit_processor: str | None = logit_processor()
+    lora: Lora | None = lora()
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority(
         "Requests of higher priority are served first and may take the place of running ones of "

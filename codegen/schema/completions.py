@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from codegen.schema import metrics, queueing
+from codegen.schema.adapters import Lora, lora
 from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
@@ -66,6 +67,7 @@ class CompletionRequest(SamplingFields):
         None, "The shape that the answer must have. Absent: any text."
     )
     logit_processor: str | None = logit_processor()
+    lora: Lora | None = lora()
     user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()

@@ -207,6 +207,14 @@ class EngineConfig(Model):
         "Over how many groups of devices the layers are spread. Absent: the model's own.",
         ge=1,
     )
+    lora_ranks: int | None = field(
+        None,
+        "Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A "
+        "library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no "
+        "room.",
+        ge=0,
+        le=65536,
+    )
     num_threads: int | None = field(
         None, "Worker threads on the CPU. Absent: the physical cores that are free.", ge=1, le=1024
     )

@@ -199,7 +199,15 @@ CORE = (
         "device_lost", UNAVAILABLE, "The model's device has failed.",
         "Unload the model and load it again.",
     ),
+    ReasonModel(
+        "adapter_not_found", NOT_FOUND, "No adapter of this name is loaded.",
+        "Load it first, or correct its name.", type=REQUEST,
+    ),
     # The engine's room.
+    ReasonModel(
+        "adapters_full", EXHAUSTED, "There is no room for this adapter.",
+        "Unload another one, or load the engine with more `lora_ranks`.", http=503,
+    ),
     ReasonModel(
         "queue_full", EXHAUSTED, "Too many requests are waiting.", LATER, kind="RateLimit", http=429
     ),

@@ -29,6 +29,8 @@ class ModelObject(Model):
     owned_by: str = field(..., "Who offers it.")
     status: ModelStatus | None = field(None, "Whether it is in memory. Absent: nobody says.")
     progress: float | None = field(None, "How far its load is.", ge=0, le=1)
+    parent: str | None = field(None, "Of an adapter: its model. Absent: it is a model.")
+    root: str | None = field(None, "Of an adapter: where it was loaded from. Absent: nobody says.")
 
 
 class ModelList(Model):

@@ -57,6 +57,26 @@ class ServerUnloadRequest(Model):
     model: str = field(..., "The model's name.", min_length=1)
 
 
+class ServerAdapterLoadRequest(Model):
+    """A LoRA adapter that requests may choose, as vLLM's route takes it."""
+
+    closed = True
+
+    lora_name: str = field(..., "The adapter's name.", min_length=1)
+    lora_path: str = field(
+        ..., "Its folder (PEFT's or mlx-lm's), or its file (GGUF, `.mlc-adapter`).", min_length=1
+    )
+    base_model_name: str | None = field(None, "The model. Absent: the first one.")
+
+
+class ServerAdapterUnloadRequest(Model):
+    """An adapter that no new request may choose."""
+
+    closed = True
+
+    lora_name: str = field(..., "The adapter's name.", min_length=1)
+
+
 class InputTokenCount(Model):
     """The length of a conversation as the model would read it."""
 

@@ -50,12 +50,19 @@ STEP_INPUTS = (
         when="axes",
         unset="positions",
     ),
+    Row("adapted_rows", ("a",), "The rows that have adapters.", when="adapters"),
     Row(
-        "adapters",
-        ("n",),
-        "Which of the loaded adapters changes the weights for each row; -1: none.",
+        "adapter_rows",
+        ("u",),
+        "The same rows, each once for every group of 8 ranks of its adapters.",
         when="adapters",
-        unset=-1,
+    ),
+    Row("adapter_groups", ("u",), "That group, in the pool of adapters.", when="adapters"),
+    Row(
+        "adapter_scales",
+        ("u",),
+        "By how much the group counts: the bits of a float32.",
+        when="adapters",
     ),
     Row(
         "copy_source",

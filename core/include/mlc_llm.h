@@ -108,6 +108,8 @@ typedef enum {
  *   "model_not_loaded": MLC_UNAVAILABLE. No model is loaded.
  *   "model_unloaded": MLC_UNAVAILABLE. The model was unloaded before the request ended.
  *   "device_lost": MLC_UNAVAILABLE. The model's device has failed.
+ *   "adapter_not_found": MLC_NOT_FOUND. No adapter of this name is loaded.
+ *   "adapters_full": MLC_RESOURCE_EXHAUSTED. There is no room for this adapter.
  *   "queue_full": MLC_RESOURCE_EXHAUSTED. Too many requests are waiting.
  *   "kv_cache_exhausted": MLC_RESOURCE_EXHAUSTED. The KV cache has no room for this request.
  *   "pinned_prompts_full": MLC_RESOURCE_EXHAUSTED. Pinned prompts take all the room that they may
@@ -212,6 +214,9 @@ typedef struct {
  *   "memory.trim": TrimRequest -> TrimResponse
  *   "prewarm": PrewarmRequest -> PrewarmResponse
  *   "thermal.set": ThermalHint -> ThermalLimits
+ *   "adapters.load": AdapterLoadRequest -> AdapterList
+ *   "adapters.unload": AdapterUnloadRequest -> AdapterList
+ *   "adapters.list": AdapterListRequest -> AdapterList
  *   "trace": {}. What the engine did last, in Chrome's trace format; needs `enable_tracing` in the
  *     EngineConfig.
  */

@@ -35,7 +35,7 @@ ALLOWED = {
 # Files of a layer that know more of what is below than the others need to: who asks for a step, or
 # for pages, knows no device and no library. A runner owns devices, and descriptions name types.
 NARROW = {
-    r"model/(?!runner/|model_config|function_specs|param_specs).*": {"runtime"},
+    r"model/(?!runner/|model_config|function_specs|param_specs|adapter_).*": {"runtime"},
     r"engine/(?!(engine|commit|scoring)\.cc).*": {"runtime"},
 }
 # Third-party headers, and the one place that may include each.

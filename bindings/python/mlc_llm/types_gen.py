@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: f538c18d4d5182f0
+# Schema hash: 6f3878130a73cc30
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -48,6 +48,8 @@ __all__ = [
     "ResponseFormatStructuralTagParam",
     "ResponseFormatParam",
     "ReasoningEffort",
+    "LoraUseParam",
+    "LoraParam",
     "SpecialRequest",
     "GrammarExecutionMode",
     "DebugConfigParam",
@@ -77,6 +79,9 @@ __all__ = [
     "PrewarmRequestParam",
     "ThermalState",
     "ThermalHintParam",
+    "AdapterLoadRequestParam",
+    "AdapterUnloadRequestParam",
+    "AdapterListRequestParam",
     "DirectoriesParam",
     "ModelLoadRequestParam",
     "EngineMode",
@@ -125,6 +130,8 @@ __all__ = [
     "TrimResponse",
     "PrewarmResponse",
     "ThermalLimits",
+    "AdapterInfo",
+    "AdapterList",
     "ModelStatus",
     "Model",
     "ModelList",
@@ -139,7 +146,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "f538c18d4d5182f0"
+SCHEMA_HASH = "6f3878130a73cc30"
 
 
 class _Model(BaseModel):
@@ -512,6 +519,20 @@ ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high",
 """How long a reasoning model thinks before it answers."""
 
 
+class LoraUseParam(TypedDict, total=False):
+    """An adapter of a request."""
+
+    name: Required[str]
+    """The name under which it was loaded. Length: at least 1."""
+
+    scale: float | None
+    """By how much its change counts. Range: at least -1000 and at most 1000. Default: 1."""
+
+
+LoraParam: TypeAlias = str | Sequence[LoraUseParam]
+"""The adapters of a request: the name of one, or several, whose changes add up."""
+
+
 SpecialRequest: TypeAlias = Literal["query_engine_metrics"]
 """A request that is no conversation."""
 
@@ -700,6 +721,11 @@ class ChatCompletionCommonParams(TypedDict, total=False):
     logit_processor: str | None
     """The name of a logit processor that the program has registered with the engine: a function
     that changes the logits before each token. Absent: none. An extension of this engine.
+    """
+
+    lora: LoraParam | None
+    """The adapters that change the model for this request. Absent: none. An extension of this
+    engine.
     """
 
     user: str | None
@@ -924,6 +950,11 @@ class CompletionCreateParams(TypedDict, total=False):
     that changes the logits before each token. Absent: none. An extension of this engine.
     """
 
+    lora: LoraParam | None
+    """The adapters that change the model for this request. Absent: none. An extension of this
+    engine.
+    """
+
     user: str | None
     """A label of the end user; it has no effect on the answer."""
 
@@ -1137,6 +1168,34 @@ class ThermalHintParam(TypedDict, total=False):
     """The state."""
 
 
+class AdapterLoadRequestParam(TypedDict, total=False):
+    """An adapter that requests may choose from now on."""
+
+    name: Required[str]
+    """The name that requests use. One that is loaded already is replaced; its requests go on
+    with it. Length: at least 1 and at most 256.
+    """
+
+    path: Required[str]
+    """The adapter's file, on the engine's machine; `mlc_llm convert_adapter` makes it of other
+    formats. Length: at least 1.
+    """
+
+
+class AdapterUnloadRequestParam(TypedDict, total=False):
+    """An adapter that no new request may choose; its requests go on with it."""
+
+    name: Required[str]
+    """Its name. Length: at least 1."""
+
+
+class AdapterListRequestParam(TypedDict, total=False):
+    """Which adapters are asked for."""
+
+    name: str | None
+    """The adapter of this name alone. Absent: all. Length: at least 1."""
+
+
 class DirectoriesParam(TypedDict, total=False):
     """The folders that a program gives to the engine, for the whole process."""
 
@@ -1196,9 +1255,7 @@ PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
 """Whether what was computed is kept for requests that begin alike."""
 
 
-SpeculativeMode: TypeAlias = Literal[
-    "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"
-]
+SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "prompt_lookup", "eagle", "medusa"]
 """How tokens are drafted ahead of the model."""
 
 
@@ -1340,6 +1397,12 @@ class EngineConfigParam(TypedDict, total=False):
     pipeline_parallel_stages: int | None
     """Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
     least 1.
+    """
+
+    lora_ranks: int | None
+    """Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
+    library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no
+    room. Range: at least 0 and at most 65536.
     """
 
     num_threads: int | None
@@ -1486,6 +1549,12 @@ class EngineConfig(_Config):
     pipeline_parallel_stages: int | None = None
     """Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
     least 1.
+    """
+
+    lora_ranks: int | None = None
+    """Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
+    library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no
+    room. Range: at least 0 and at most 65536.
     """
 
     num_threads: int | None = None
@@ -2099,6 +2168,32 @@ class ThermalLimits(_Model):
     """Tokens of one step. Range: at least 1. Unit: tokens."""
 
 
+class AdapterInfo(_Model):
+    """An adapter that requests may choose."""
+
+    name: str
+    """Its name."""
+
+    rank: int
+    """The rank of its matrices. Range: at least 1."""
+
+    hash: str
+    """What identifies its content."""
+
+
+class AdapterList(_Model):
+    """The adapters that requests may choose."""
+
+    adapters: list[AdapterInfo]
+    """In the order of their names."""
+
+    ranks: int
+    """How many ranks have room, those of all adapters together. Range: at least 0."""
+
+    free_ranks: int
+    """How many of them are free; an adapter takes a multiple of 8. Range: at least 0."""
+
+
 ModelStatus: TypeAlias = (
     Literal["unloaded", "loading", "loaded", "sleeping", "leaving", "failed"] | str
 )
@@ -2125,6 +2220,12 @@ class Model(_Model):
 
     progress: float | None = None
     """How far its load is. Range: at least 0 and at most 1."""
+
+    parent: str | None = None
+    """Of an adapter: its model. Absent: it is a model."""
+
+    root: str | None = None
+    """Of an adapter: where it was loaded from. Absent: nobody says."""
 
 
 class ModelList(_Model):

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The reasons of errors: the words of an error's `code`.
 
@@ -236,6 +236,18 @@ export const REASONS = {
   device_lost: {
     kind: "UnavailableError",
     status: "unavailable",
+    type: "server_error",
+  },
+  /** No adapter of this name is loaded. Load it first, or correct its name. */
+  adapter_not_found: {
+    kind: "NotFoundError",
+    status: "not_found",
+    type: "invalid_request_error",
+  },
+  /** There is no room for this adapter. Unload another one, or load the engine with more `lora_ranks`. */
+  adapters_full: {
+    kind: "ResourceError",
+    status: "resource_exhausted",
     type: "server_error",
   },
   /** Too many requests are waiting. Try again later. */

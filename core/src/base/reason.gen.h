@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The reasons of errors. base/status.h says how they are used.
 #ifndef MLC_BASE_REASON_GEN_H_
@@ -115,6 +115,11 @@ class Reason {
   static const Reason kModelUnloaded;
   // The model's device has failed. Unload the model and load it again.
   static const Reason kDeviceLost;
+  // No adapter of this name is loaded. Load it first, or correct its name.
+  static const Reason kAdapterNotFound;
+  // There is no room for this adapter. Unload another one, or load the engine with more
+  // `lora_ranks`.
+  static const Reason kAdaptersFull;
   // Too many requests are waiting. Try again later.
   static const Reason kQueueFull;
   // The KV cache has no room for this request. Shorten it, or raise `max_total_seq_length`.
@@ -234,6 +239,10 @@ inline constexpr Reason Reason::kModelUnloaded("model_unloaded", StatusCode::kUn
                                                "server_error");
 inline constexpr Reason Reason::kDeviceLost("device_lost", StatusCode::kUnavailable,
                                             "server_error");
+inline constexpr Reason Reason::kAdapterNotFound("adapter_not_found", StatusCode::kNotFound,
+                                                 "invalid_request_error");
+inline constexpr Reason Reason::kAdaptersFull("adapters_full", StatusCode::kResourceExhausted,
+                                              "server_error");
 inline constexpr Reason Reason::kQueueFull("queue_full", StatusCode::kResourceExhausted,
                                            "rate_limit_error");
 inline constexpr Reason Reason::kKvCacheExhausted("kv_cache_exhausted",

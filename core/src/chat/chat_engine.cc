@@ -154,6 +154,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   loaded->bundle = std::move(bundle);
   loaded->bundle.max_length = engine->max_length();
   loaded->bundle.logit_processors = logit_processors_;
+  loaded->bundle.adapters = engine->adapters();
   loaded->name = std::move(name);
   loaded->loop =
       std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });

@@ -27,6 +27,7 @@
 
 namespace mlc {
 
+struct AdapterRoutes;
 struct LifecycleRoutes;
 
 class ChatEngine {
@@ -98,6 +99,8 @@ class ChatEngine {
   Result<RequestId> SubmitNow(Ask ask);
   template <Status (LifecycleRoutes::*submit)(const Json&, ChatCallback) const>
   Result<RequestId> SubmitLifecycle(Ask ask);
+  template <Status (AdapterRoutes::*submit)(const Json&, ChatCallback) const>
+  Result<RequestId> SubmitAdapters(Ask ask);
   // Checks the requests of texts and gives them ids.
   Result<std::vector<Request>> TakeTexts(std::vector<TextRequest> texts);
   // Queues the requests of one answer. Their ids are consecutive.

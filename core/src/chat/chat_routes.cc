@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "base/request_json.h"
+#include "chat/adapter_routes.h"
 #include "chat/chat_engine.h"
 #include "chat/kv_routes.h"
 #include "chat/lifecycle_routes.h"
@@ -87,6 +88,9 @@ const ChatEngine::Route ChatEngine::kRoutes[] = {
     {"memory.trim", &ChatEngine::SubmitLifecycle<&LifecycleRoutes::Trim>},
     {"prewarm", &ChatEngine::SubmitLifecycle<&LifecycleRoutes::Prewarm>},
     {"thermal.set", &ChatEngine::SubmitLifecycle<&LifecycleRoutes::SetThermalState>},
+    {"adapters.load", &ChatEngine::SubmitAdapters<&AdapterRoutes::Load>},
+    {"adapters.unload", &ChatEngine::SubmitAdapters<&AdapterRoutes::Unload>},
+    {"adapters.list", &ChatEngine::SubmitAdapters<&AdapterRoutes::List>},
     {"trace", &ChatEngine::SubmitTrace},
 };
 
@@ -133,6 +137,13 @@ Result<RequestId> ChatEngine::SubmitNow(Ask ask) {
 template <Status (LifecycleRoutes::*submit)(const Json&, ChatCallback) const>
 Result<RequestId> ChatEngine::SubmitLifecycle(Ask ask) {
   LifecycleRoutes routes{loaded_->loop.get(), NumComputeThreads()};
+  MLC_RETURN_IF_ERROR((routes.*submit)(ask.json, std::move(ask.callback)));
+  return next_id_++;
+}
+
+template <Status (AdapterRoutes::*submit)(const Json&, ChatCallback) const>
+Result<RequestId> ChatEngine::SubmitAdapters(Ask ask) {
+  AdapterRoutes routes{loaded_->loop.get()};
   MLC_RETURN_IF_ERROR((routes.*submit)(ask.json, std::move(ask.callback)));
   return next_id_++;
 }

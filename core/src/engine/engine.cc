@@ -92,6 +92,9 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
   }
   MLC_RETURN_IF_ERROR(model->AllocatePages(NumPages(options, info)));
   MLC_RETURN_IF_ERROR(model->AllocateStates(NumStates(options, info)));
+  if (options.adapter_groups > 0) {
+    MLC_RETURN_IF_ERROR(model->AllocateAdapters(options.adapter_groups));
+  }
   std::unique_ptr<Engine> engine(
       new Engine(std::move(model), std::move(tokenizer), options, max_length));
   const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
@@ -110,6 +113,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
       device_choice_(model_->sampler(), logit_rows_),
       cache_(NumPages(options, info())[0], info().page_size, CacheOptions(options, info())),
+      adapters_(std::make_shared<AdapterTable>(options.adapter_groups)),
       mask_filler_(MasksAheadFrom(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);

@@ -51,6 +51,7 @@ struct EngineOptions {
   // and a core is free; 0: always.
   double masks_ahead_from_s = 50e-6;
   bool has_idle_core = false;  // the kernels on the CPU leave a core free
+  int adapter_groups = 0;      // of the pool of adapters (model.h)
   PrefixFolder prefix_folder;  // of the loop: EngineLoop::KeepPrefixes
 };
 
@@ -147,6 +148,11 @@ class Engine {
   // Called when a sequence has given its pages to the prefix cache. `ends`: it does not go on.
   using RetireHook = std::function<void(const Sequence& sequence, bool ends)>;
   void OnRetire(RetireHook hook) { on_retire_ = std::move(hook); }
+  // The adapters that requests may choose; it stays the same, and any thread may use it.
+  const std::shared_ptr<AdapterTable>& adapters() const { return adapters_; }
+  Status WriteAdapter(const LoadedAdapter& adapter, const AdapterWeights& weights) {
+    return model_->WriteAdapter(adapter.groups, weights);
+  }
   const Trace* trace() const { return trace_.get(); }  // nullptr unless it is enabled
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
@@ -201,6 +207,7 @@ class Engine {
   LogitRows logit_rows_;
   DeviceChoice device_choice_;
   KVCache cache_;
+  std::shared_ptr<AdapterTable> adapters_;
   ContentNames names_;  // of embedding rows in prompts
   SequenceList running_, waiting_;
   SequenceList paused_;  // sequences of paused requests; they are in no other list

@@ -35,6 +35,7 @@ class EngineLoop {
   int max_length() const { return engine_->max_length(); }
   int64_t pool_bytes() const { return engine_->pool_bytes(); }
   Status Check(const Request& request) const { return engine_->Check(request); }
+  const std::shared_ptr<AdapterTable>& adapters() const { return engine_->adapters(); }
 
   // The request's id must be new. A request that cannot be queued also ends with an event. Returns
   // false, without an event, when the destructor has begun (a callback may call Submit then).

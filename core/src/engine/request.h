@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/adapters.h"
 #include "engine/thinking.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
@@ -34,8 +35,9 @@ struct Request {
   RequestId id = 0;
   Prompt prompt;                     // at least one row
   std::vector<int32_t> token_types;  // of the prompt's rows (model.h); empty: all have type 0
-  // adapter of the weights; only requests with the same adapter share prefixes
+  // KeyOf(adapters): only requests with the same adapters and scales share prefixes
   uint64_t adapter = 0;
+  AdapterUses adapters;
   SamplingParams sampling;       // choice i uses the random stream of seed + i
   int n = 1;                     // number of choices
   int max_tokens = -1;           // for each choice; -1: up to the context limit; 0: none

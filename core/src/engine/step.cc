@@ -84,6 +84,8 @@ void AddType(const std::vector<int32_t>* types, int position, Batch* batch) {
   batch->token_types.back() = type;
 }
 
+uint64_t AdapterOf(const StepItem& item) { return item.sequence->request->request.adapter; }
+
 using Pages = std::vector<int32_t>;
 struct NumberedPages {
   const Pages* pages;
@@ -119,6 +121,9 @@ void GatherSharers(const KVCache& cache, std::vector<StepItem>* items) {
     if (item.num_rows > 1) break;  // decodes come first
     order.push_back({&cache.Pages(item.sequence->id), order.size()});
   }
+  std::stable_sort(order.begin(), order.end(), [&](NumberedPages a, NumberedPages b) {
+    return AdapterOf((*items)[a.item]) < AdapterOf((*items)[b.item]);
+  });
   Gather(order.data(), order.data() + order.size(), 0);
   std::vector<StepItem> moved;
   moved.reserve(items->size());
@@ -157,13 +162,17 @@ Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
 
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
   Batch batch;
+  std::vector<AdaptedRows> adapted;
   for (const StepItem& item : items) {
     MLC_ICHECK(item.drafts.empty() || item.wants_logits);
     MLC_ICHECK(item.sequence->num_computed == cache->Length(item.sequence->id));
     int first_row = batch.num_rows();
     MLC_RETURN_IF_ERROR(AddRows(SpanOf(item, *cache), cache, &batch));
     MLC_RETURN_IF_ERROR(AddBranches(item, first_row, cache, &batch));
+    const AdapterUses& uses = item.sequence->request->request.adapters;
+    adapted.push_back({first_row, batch.num_rows(), AdapterOf(item), &uses});
   }
+  AddAdapters(adapted, &batch);
   return batch;
 }
 

@@ -46,8 +46,9 @@ struct RowSpan {
 // changes nothing, when there are too few pages.
 Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch);
 
-// Puts sequences that go on with one token and begin with the same pages side by side: CPU kernels
-// read such pages once for neighbouring rows. Otherwise the order stays.
+// Puts sequences that go on with one token and have the same adapters, or begin with the same
+// pages, side by side: CPU kernels read these weights, or pages, once for neighbouring rows.
+// Otherwise the order stays.
 void GatherSharers(const KVCache& cache, std::vector<StepItem>* items);
 
 // The rows of all items, in order. It also adds the branches of their drafts to the cache

@@ -83,6 +83,33 @@ int64_t FakeModel::DiscardPages(const std::vector<int32_t>& pages) {
   return static_cast<int64_t>(pages.size()) * info_.page_bytes;
 }
 
+Status FakeModel::AllocateAdapters(int num_groups) {
+  if (num_groups > 0 && info_.adapters == nullptr) return Internal("adapters of a model without");
+  adapters_.assign(static_cast<size_t>(num_groups), 0);
+  return Status();
+}
+
+Status FakeModel::WriteAdapter(const std::vector<int32_t>& groups, const AdapterWeights& adapter) {
+  if (static_cast<int>(groups.size()) != adapter.num_groups) return Internal("not its groups");
+  for (size_t i = 0; i < groups.size(); ++i) {
+    adapters_[groups[i]] = static_cast<int32_t>(adapter.hash ^ adapter.hash >> 32) + 31 * i;
+  }
+  return Status();
+}
+
+Status FakeModel::CheckAdapters(const Batch& batch) const {
+  size_t num_units = batch.adapter_rows.size(), num_scales = batch.adapter_scales.size();
+  if (batch.adapter_groups.size() != num_units || num_scales != num_units) return Internal("units");
+  std::vector<int32_t> rows = batch.adapter_rows;
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  if (rows != batch.adapted_rows) return Internal("rows with adapters are not named");
+  for (int32_t group : batch.adapter_groups) {
+    if (group < 0 || group >= static_cast<int32_t>(adapters_.size())) return Internal("bad group");
+  }
+  return Status();
+}
+
 int64_t FakeModel::DropWeights() {
   weights_in_memory_ = false;
   return info_.weight_bytes;
@@ -108,6 +135,7 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
   MLC_RETURN_IF_ERROR(CheckStates(batch));
   size_t wanted_states = info_.is_mtp ? batch.tokens.size() : 0;
   if (batch.target_states.size() != wanted_states) return Internal("not a state for each row");
+  MLC_RETURN_IF_ERROR(CheckAdapters(batch));
   if (batch.embedding_rows.size() != batch.embeddings.size()) return Internal("bad embeddings");
   if (batch.token_types.size() > batch.tokens.size()) return Internal("types without rows");
   if (!batch.embedding_rows.empty() && info_.embedding_size == 0) return Unsupported("no rows");
@@ -221,6 +249,11 @@ std::vector<int32_t> FakeModel::TokensOf(const Batch& batch) const {
     if (batch.token_types[r] == 0) continue;
     const int32_t key[] = {tokens[r], batch.token_types[r]};
     tokens[r] = NegativeToken(key, std::size(key));
+  }
+  for (size_t u = 0; u < batch.adapter_rows.size(); ++u) {
+    int32_t& token = tokens[batch.adapter_rows[u]];
+    const int32_t key[] = {token, adapters_[batch.adapter_groups[u]], batch.adapter_scales[u]};
+    token = NegativeToken(key, std::size(key));
   }
   return tokens;
 }
@@ -342,6 +375,8 @@ ModelInfo FakeModel::SmallInfo() {
   return info;
 }
 
+AdapterSpec FakeModel::SmallAdapters() { return {DType::kFloat32, {{"fake", 16, {16}}}}; }
+
 ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   ModelInfo info;
   info.model_type = "fake";
@@ -358,6 +393,7 @@ ModelInfo FakeModel::InfoFor(const ChatConfig& config) {
   info.page_size = 16;
   info.page_bytes = 64;
   info.kv_cache_dtype = "f32";
+  if (!info.is_encoder) info.adapters = std::make_shared<AdapterSpec>(SmallAdapters());
   return info;
 }
 

@@ -10,7 +10,8 @@
 //
 // An embedding row counts as a negative token made from its numbers. A token whose rotary position
 // differs from its index, or whose type is not 0, counts as a negative token too. The head of a
-// reranker gives the sum of a vector.
+// reranker gives the sum of a vector. A token of a row with adapters counts as a negative token,
+// made from their weights and scales too.
 //
 //   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
 #ifndef MLC_MODEL_FAKE_MODEL_H_
@@ -45,6 +46,8 @@ class FakeModel : public Model {
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override;
   Status WriteState(int32_t slot, const char* data) override;
+  Status AllocateAdapters(int num_groups) override;
+  Status WriteAdapter(const std::vector<int32_t>& groups, const AdapterWeights& adapter) override;
   int64_t DiscardPages(const std::vector<int32_t>& pages) override;
   int64_t DropWeights() override;
   int64_t TouchWeights() override;
@@ -64,6 +67,8 @@ class FakeModel : public Model {
   static std::vector<float> HiddenState(const std::vector<int32_t>& history, int size);
   // The state_bytes of a fake model with recurrent layers.
   static int64_t StateBytes(const ModelInfo& info) { return 4 * (info.context_window_size + 1); }
+  // One layer of 16 inputs and outputs, named "fake".
+  static AdapterSpec SmallAdapters();
   // Replaces the model of a folder: has its vocabulary and context, but no weights.
   static ModelInfo InfoFor(const ChatConfig& config);
   // The most likely token is a hash of the whole history: a wrong history changes it.
@@ -87,6 +92,7 @@ class FakeModel : public Model {
   std::vector<int32_t> TokensOf(const Batch& batch) const;
   Status CheckBatch(const Batch& batch) const;
   Status CheckStates(const Batch& batch) const;
+  Status CheckAdapters(const Batch& batch) const;
   static Status CheckWholeTexts(const Batch& batch);
   // Returns the history of each row from the recurrent states, and writes the batch's new states.
   Result<std::vector<std::vector<int32_t>>> RunStates(const Batch& batch,
@@ -98,6 +104,7 @@ class FakeModel : public Model {
   std::vector<int32_t> slots_;                // of all pages: the tokens; -1: never written
   std::vector<int32_t> first_slots_;          // of each group, and their end
   std::vector<std::vector<int32_t>> states_;  // the history in each slot
+  std::vector<int32_t> adapters_;             // a number for the content of each group
   std::vector<float> logits_, hidden_states_, scores_;
   int num_forwards_ = 0;
   bool weights_in_memory_ = false;

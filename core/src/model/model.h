@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "model/adapter_file.h"
 #include "model/device_sampler.h"
 #include "model/prompt.h"
 #include "model/step_inputs.gen.h"
@@ -58,6 +60,7 @@ struct ModelInfo {
   int64_t state_bytes = 0;     // one recurrent state, all layers; 0: the model has none
   int64_t max_pages = 0;       // limit of the device for one allocation; 0: no limit
   int64_t weight_bytes = 0;
+  std::shared_ptr<const AdapterSpec> adapters;  // that requests may choose; null: none
   bool takes_cores = true;       // a step computes on the CPU cores that the engine also uses
   int64_t step_bytes = 0;        // temporaries of a step: the part that does not depend on rows
   int64_t row_bytes = 0;         // temporaries for each row
@@ -148,6 +151,11 @@ class Model {
   // Copies a state of state_bytes from or to its slot.
   virtual Status ReadState(int32_t slot, char* out) const = 0;
   virtual Status WriteState(int32_t slot, const char* data) = 0;
+  // (Re)allocates the pool of adapters, in groups of ranks. Only for a model with info().adapters.
+  virtual Status AllocateAdapters(int num_groups) = 0;
+  // Writes the groups of an adapter, one after another, to these groups of the pool.
+  virtual Status WriteAdapter(const std::vector<int32_t>& groups,
+                              const AdapterWeights& adapter) = 0;
   // Gives the memory of these pages back to the system; their content is lost, but they can be
   // written again. Returns the bytes that were given back: 0 on devices that cannot.
   virtual int64_t DiscardPages(const std::vector<int32_t>& pages) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/adapter_spec.h"
 #include "model/param_specs.h"
 
 namespace mlc {
@@ -333,6 +334,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_RETURN_IF_ERROR(ReadEncoder(json, &info));
   MLC_RETURN_IF_ERROR(ReadPages(json, &out));
   MLC_RETURN_IF_ERROR(ReadStates(json, &out));
+  MLC_ASSIGN_OR_RETURN(info.adapters, ReadAdapterSpec(json));
   SetLayers(&out);
   MLC_ASSIGN_OR_RETURN(out.params, ReadParams(json, &info.weight_bytes));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));

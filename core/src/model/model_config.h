@@ -67,6 +67,8 @@ struct LayerStates {
 // A library's metadata (docs/model-library.md).
 struct LibraryMetadata {
   ModelInfo info;
+  // Of the weights of one group of ranks in the pool of adapters: A and B of each layer.
+  std::vector<Shape> adapter_shapes() const;
   std::vector<LayerPages> layers;   // in the order of the library's kv_pages
   std::vector<LayerStates> states;  // in the order of the library's states
   std::vector<ParamSpec> params;

@@ -96,11 +96,11 @@ struct KernelProgram::Impl {
 
   std::string name;
   ProgramSpec spec;
-  std::vector<ffi::Tensor> weights, constants, pages, states;  // that calls point at
+  std::vector<ffi::Tensor> weights, constants, pages, states, adapters;  // that calls point at
   std::vector<std::unique_ptr<Rows>> inputs, temporaries;
   std::vector<Call> calls;
   // Call and argument, in the spec's order.
-  std::vector<std::pair<int, int>> page_arguments, state_arguments;
+  std::vector<std::pair<int, int>> page_arguments, state_arguments, adapter_arguments;
 
   // The state of the current run. These are members, so that a run allocates nothing.
   std::vector<int64_t> sizes;
@@ -117,6 +117,12 @@ struct KernelProgram::Impl {
   void PrepareCalls();
   void PointAt(const std::vector<Tensor>& tensors, const std::vector<std::pair<int, int>>& places,
                std::vector<ffi::Tensor>* kept);
+  // The list for arguments that are set later; null for others.
+  std::vector<std::pair<int, int>>* PlacesOf(Kind kind) {
+    if (kind == Kind::kPages) return &page_arguments;
+    if (kind == Kind::kState) return &state_arguments;
+    return kind == Kind::kAdapter ? &adapter_arguments : nullptr;
+  }
   const DLTensor* Argument(ProgramSpec::Name name) const;
   Status Bind(const ProgramInput* given, size_t count);
   Status Place(const ProgramInput* given);
@@ -165,9 +171,10 @@ const DLTensor* KernelProgram::Impl::Argument(ProgramSpec::Name name) const {
       return constants[name.index].GetDLTensorPtr();
     case Kind::kPages:
     case Kind::kState:
+    case Kind::kAdapter:
       break;
   }
-  return nullptr;  // SetPages and SetStates say
+  return nullptr;  // SetPages, SetStates and SetAdapters say
 }
 
 void KernelProgram::Impl::PrepareCalls() {
@@ -185,9 +192,8 @@ void KernelProgram::Impl::PrepareCalls() {
         calls[i].sizes.push_back(spec.temporaries[name.index].size);
       }
       std::vector<ffi::AnyView>& arguments = calls[i].arguments;
-      if (name.kind == Kind::kPages || name.kind == Kind::kState) {
-        auto& places = name.kind == Kind::kPages ? page_arguments : state_arguments;
-        places.emplace_back(i, static_cast<int>(arguments.size()));
+      if (auto* places = PlacesOf(name.kind)) {
+        places->emplace_back(i, static_cast<int>(arguments.size()));
         arguments.emplace_back();
       } else {
         arguments.emplace_back(const_cast<DLTensor*>(Argument(name)));
@@ -299,7 +305,8 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   MLC_RETURN_IF_ERROR(impl->FindConstants(library.impl(), constants));
   MLC_RETURN_IF_ERROR(
       impl->spec.Check(static_cast<int>(impl->weights.size()), static_cast<int>(kept.pages),
-                       static_cast<int>(impl->constants.size()), static_cast<int>(kept.states)));
+                       static_cast<int>(impl->constants.size()), static_cast<int>(kept.states),
+                       static_cast<int>(kept.adapters)));
   MLC_RETURN_IF_ERROR(impl->FindKernels(*library.impl()));
   impl->PrepareCalls();
   return std::unique_ptr<KernelProgram>(new KernelProgram(std::move(impl)));
@@ -324,6 +331,10 @@ void KernelProgram::SetPages(const std::vector<Tensor>& pages) {
 
 void KernelProgram::SetStates(const std::vector<Tensor>& states) {
   impl_->PointAt(states, impl_->state_arguments, &impl_->states);
+}
+
+void KernelProgram::SetAdapters(const std::vector<Tensor>& adapters) {
+  impl_->PointAt(adapters, impl_->adapter_arguments, &impl_->adapters);
 }
 
 const std::vector<InputSpec>& KernelProgram::inputs() const { return impl_->spec.named; }

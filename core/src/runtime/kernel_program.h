@@ -38,9 +38,9 @@ inline ProgramInput InputOf(const std::vector<int32_t>& values) {
 
 class KernelProgram {
  public:
-  // How many tensors a model keeps between steps: of pages, and of recurrent states.
+  // How many tensors a model keeps between steps: of pages, of recurrent states, of adapters.
   struct Kept {
-    size_t pages = 0, states = 0;
+    size_t pages = 0, states = 0, adapters = 0;
   };
 
   // The program of that function; null when the library has none. `weights` are all parameters,
@@ -53,6 +53,7 @@ class KernelProgram {
 
   void SetPages(const std::vector<Tensor>& pages);
   void SetStates(const std::vector<Tensor>& states);
+  void SetAdapters(const std::vector<Tensor>& adapters);
 
   // In the order in which Run takes them.
   const std::vector<InputSpec>& inputs() const;

@@ -78,7 +78,7 @@ Result<RowsSpec> ReadTemporary(const Json& json, Sizes* sizes, const ProgramSpec
 
 // "t12": a letter and a number.
 Result<ProgramSpec::Name> ReadName(const Json& json) {
-  constexpr std::string_view kLetters = "iwpcts";
+  constexpr std::string_view kLetters = "iwpctsa";
   const std::string text = json.is_string() ? json.as_string() : "";
   size_t letter = text.empty() ? std::string::npos : kLetters.find(text[0]);
   bool digits = text.size() > 1 && text.size() < 8 &&
@@ -120,9 +120,9 @@ Status ReadResults(const Json& json, ProgramSpec* program) {
 
 }  // namespace
 
-Status ProgramSpec::Check(int weights, int pages, int constants, int states) const {
-  const int counts[] = {static_cast<int>(inputs.size()),      weights, pages, constants,
-                        static_cast<int>(temporaries.size()), states};
+Status ProgramSpec::Check(int weights, int pages, int constants, int states, int adapters) const {
+  const int counts[] = {static_cast<int>(inputs.size()),      weights, pages,   constants,
+                        static_cast<int>(temporaries.size()), states,  adapters};
   for (const Call& call : calls) {
     for (const Name& name : call.arguments) {
       if (name.index >= counts[static_cast<int>(name.kind)]) {

@@ -29,7 +29,7 @@ struct RowsSpec {
 };
 
 struct ProgramSpec {
-  enum class Kind { kInput, kWeight, kPages, kConstant, kTemporary, kState };
+  enum class Kind { kInput, kWeight, kPages, kConstant, kTemporary, kState, kAdapter };
   struct Name {
     Kind kind;
     int index;
@@ -51,7 +51,7 @@ struct ProgramSpec {
   std::vector<std::pair<std::string, int>> results;  // by name: the index of a temporary
 
   // Whether names are in bounds. `weights`, ...: how many there are.
-  Status Check(int weights, int pages, int constants, int states) const;
+  Status Check(int weights, int pages, int constants, int states, int adapters) const;
 };
 
 // Reads a program of `_programs`. Checks that every size is the size of an input, and that every

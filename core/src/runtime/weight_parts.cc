@@ -6,6 +6,8 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/half.h"
+
 namespace mlc {
 namespace {
 
@@ -131,32 +133,12 @@ void Transpose(const uint8_t* from, const Shape& shape, void* result) {
   }
 }
 
-float OfBits(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-uint32_t BitsOf(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
-// The bits of a float16 behind its sign become those of a float with another bias, which a product
-// mends. It is exact, also for subnormal numbers.
-float OfHalf(uint16_t code) {
-  uint32_t size = code & 0x7FFFu, sign = uint32_t{code} >> 15 << 31;
-  if (size >= 0x7C00) return OfBits(sign | 0x7F800000u | (size & 0x3FFu) << 13);
-  return OfBits(sign | BitsOf(OfBits(size << 13) * 0x1p112f));
-}
-
 // float8_e4m3fn: 4 bits of exponent and 3 of fraction, no infinity, and NaN where all are set.
 std::array<float, 256> Float8Values() {
   std::array<float, 256> values;
   for (uint32_t code = 0; code < 256; ++code) {
     uint32_t size = code & 0x7Fu;
-    float value = size == 0x7F ? NAN : OfBits(size << 20) * 0x1p120f;
+    float value = size == 0x7F ? NAN : FloatOfBits(size << 20) * 0x1p120f;
     values[code] = code > size ? -value : value;
   }
   return values;
@@ -166,9 +148,9 @@ float Element(const uint8_t* data, DType dtype, int64_t index) {
   static const std::array<float, 256> float8 = Float8Values();
   switch (dtype) {
     case DType::kFloat16:
-      return OfHalf(ReadAs<uint16_t>(data, index));
+      return FloatOfHalf(ReadAs<uint16_t>(data, index));
     case DType::kBFloat16:
-      return OfBits(uint32_t{ReadAs<uint16_t>(data, index)} << 16);
+      return FloatOfBits(uint32_t{ReadAs<uint16_t>(data, index)} << 16);
     case DType::kUInt8:
       return float8[data[index]];
     default:
@@ -178,21 +160,9 @@ float Element(const uint8_t* data, DType dtype, int64_t index) {
 
 // To the nearest bfloat16, ties to even.
 uint16_t ToBFloat16(float value) {
-  uint32_t bits = BitsOf(value);
+  uint32_t bits = BitsOfFloat(value);
   if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
   return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
-// To the nearest float16, ties to even: the sum with a power of two rounds the last bit that stays.
-uint16_t ToFloat16(float value) {
-  uint16_t sign = static_cast<uint16_t>(BitsOf(value) >> 16 & 0x8000);
-  float size = std::fabs(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7E00);
-  if (size >= 65520.0f) return static_cast<uint16_t>(sign | 0x7C00);
-  int exponent = size < 6.103515625e-05f ? -14 : std::ilogb(size);
-  float units = std::nearbyint(std::ldexp(size, 10 - exponent));  // 1024 to 2048, or subnormal
-  uint32_t code = static_cast<uint32_t>(units) + (static_cast<uint32_t>(exponent + 14) << 10);
-  return static_cast<uint16_t>(sign | code);
 }
 
 void Store(uint8_t* data, DType dtype, int64_t index, float value) {
@@ -200,7 +170,7 @@ void Store(uint8_t* data, DType dtype, int64_t index, float value) {
     std::memcpy(data + 4 * index, &value, 4);
     return;
   }
-  uint16_t bits = dtype == DType::kFloat16 ? ToFloat16(value) : ToBFloat16(value);
+  uint16_t bits = dtype == DType::kFloat16 ? HalfOfFloat(value) : ToBFloat16(value);
   std::memcpy(data + 2 * index, &bits, 2);
 }
 

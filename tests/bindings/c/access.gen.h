@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -117,6 +117,11 @@ void VisitMembers(const ResponseFormatStructuralTag& object, Visit&& visit) {
   visit("format", object.format);
 }
 template <typename Visit>
+void VisitMembers(const LoraUse& object, Visit&& visit) {
+  visit("name", object.name);
+  visit("scale", object.scale);
+}
+template <typename Visit>
 void VisitMembers(const DebugConfig& object, Visit&& visit) {
   visit("ignore_eos", object.ignore_eos);
   visit("pinned_system_prompt", object.pinned_system_prompt);
@@ -165,6 +170,7 @@ void VisitMembers(const ChatCompletionRequest& object, Visit&& visit) {
   visit("reasoning_budget", object.reasoning_budget);
   visit("chat_template_kwargs", object.chat_template_kwargs);
   visit("logit_processor", object.logit_processor);
+  visit("lora", object.lora);
   visit("user", object.user);
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);
@@ -214,6 +220,7 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("stop", object.stop);
   visit("response_format", object.response_format);
   visit("logit_processor", object.logit_processor);
+  visit("lora", object.lora);
   visit("user", object.user);
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);
@@ -281,6 +288,19 @@ void VisitMembers(const ThermalHint& object, Visit&& visit) {
   visit("state", object.state);
 }
 template <typename Visit>
+void VisitMembers(const AdapterLoadRequest& object, Visit&& visit) {
+  visit("name", object.name);
+  visit("path", object.path);
+}
+template <typename Visit>
+void VisitMembers(const AdapterUnloadRequest& object, Visit&& visit) {
+  visit("name", object.name);
+}
+template <typename Visit>
+void VisitMembers(const AdapterListRequest& object, Visit&& visit) {
+  visit("name", object.name);
+}
+template <typename Visit>
 void VisitMembers(const Directories& object, Visit&& visit) {
   visit("cache", object.cache);
   visit("temporary", object.temporary);
@@ -325,6 +345,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("spec_tree_width", object.spec_tree_width);
   visit("tensor_parallel_shards", object.tensor_parallel_shards);
   visit("pipeline_parallel_stages", object.pipeline_parallel_stages);
+  visit("lora_ranks", object.lora_ranks);
   visit("num_threads", object.num_threads);
 }
 template <typename Visit>
@@ -573,6 +594,18 @@ void VisitMembers(const ThermalLimits& object, Visit&& visit) {
   visit("prefill_chunk_size", object.prefill_chunk_size);
 }
 template <typename Visit>
+void VisitMembers(const AdapterInfo& object, Visit&& visit) {
+  visit("name", object.name);
+  visit("rank", object.rank);
+  visit("hash", object.hash);
+}
+template <typename Visit>
+void VisitMembers(const AdapterList& object, Visit&& visit) {
+  visit("adapters", object.adapters);
+  visit("ranks", object.ranks);
+  visit("free_ranks", object.free_ranks);
+}
+template <typename Visit>
 void VisitMembers(const ModelObject& object, Visit&& visit) {
   visit("id", object.id);
   visit("object", object.kObject);
@@ -580,6 +613,8 @@ void VisitMembers(const ModelObject& object, Visit&& visit) {
   visit("owned_by", object.owned_by);
   visit("status", object.status);
   visit("progress", object.progress);
+  visit("parent", object.parent);
+  visit("root", object.root);
 }
 template <typename Visit>
 void VisitMembers(const ModelList& object, Visit&& visit) {
@@ -722,6 +757,10 @@ inline const char* HeldVariant(const ResponseFormat& held) {
                                            "regex", "grammar",     "structural_tag"};
   return kNames[held.value.index()];
 }
+inline const char* HeldVariant(const Lora& held) {
+  static constexpr const char* kNames[] = {"name", "uses"};
+  return kNames[held.value.index()];
+}
 inline const char* HeldVariant(const ChatCompletionPredictionText& held) {
   static constexpr const char* kNames[] = {"text", "parts"};
   return kNames[held.value.index()];
@@ -765,6 +804,7 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "ResponseFormatGrammar") return act(ResponseFormatGrammar()), true;
   if (name == "StructuralTag") return act(StructuralTag()), true;
   if (name == "ResponseFormatStructuralTag") return act(ResponseFormatStructuralTag()), true;
+  if (name == "LoraUse") return act(LoraUse()), true;
   if (name == "DebugConfig") return act(DebugConfig()), true;
   if (name == "ChatCompletionPrediction") return act(ChatCompletionPrediction()), true;
   if (name == "ChatCompletionRequest") return act(ChatCompletionRequest()), true;
@@ -779,6 +819,9 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "TrimRequest") return act(TrimRequest()), true;
   if (name == "PrewarmRequest") return act(PrewarmRequest()), true;
   if (name == "ThermalHint") return act(ThermalHint()), true;
+  if (name == "AdapterLoadRequest") return act(AdapterLoadRequest()), true;
+  if (name == "AdapterUnloadRequest") return act(AdapterUnloadRequest()), true;
+  if (name == "AdapterListRequest") return act(AdapterListRequest()), true;
   if (name == "Directories") return act(Directories()), true;
   if (name == "ModelLoadRequest") return act(ModelLoadRequest()), true;
   if (name == "EngineConfig") return act(EngineConfig()), true;
@@ -817,6 +860,8 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "TrimResponse") return act(TrimResponse()), true;
   if (name == "PrewarmResponse") return act(PrewarmResponse()), true;
   if (name == "ThermalLimits") return act(ThermalLimits()), true;
+  if (name == "AdapterInfo") return act(AdapterInfo()), true;
+  if (name == "AdapterList") return act(AdapterList()), true;
   if (name == "ModelObject") return act(ModelObject()), true;
   if (name == "ModelList") return act(ModelList()), true;
   if (name == "DeviceProbe") return act(DeviceProbe()), true;

@@ -42,6 +42,10 @@ class KeepingModel : public Model, public DeviceSampler {
   Status WriteState(int32_t slot, const char* data) override {
     return model_.WriteState(slot, data);
   }
+  Status AllocateAdapters(int num_groups) override { return model_.AllocateAdapters(num_groups); }
+  Status WriteAdapter(const std::vector<int32_t>& groups, const AdapterWeights& adapter) override {
+    return model_.WriteAdapter(groups, adapter);
+  }
   int64_t DiscardPages(const std::vector<int32_t>& pages) override {
     return model_.DiscardPages(pages);
   }

@@ -61,12 +61,15 @@ TEST(ProgramSpec, HasTensorsOfFixedSize) {
 
 TEST(ProgramSpec, KnowsHowManyTensorsThereMustBe) {
   ProgramSpec program = *Parse(kProgram);
-  EXPECT_TRUE(program.Check(4, 2, 1, 3).ok());
-  EXPECT_FALSE(program.Check(3, 2, 1, 3).ok());
-  EXPECT_FALSE(program.Check(4, 1, 1, 3).ok());
-  EXPECT_FALSE(program.Check(4, 2, 0, 3).ok());
-  EXPECT_FALSE(program.Check(4, 2, 1, 2).ok());
-  EXPECT_FALSE(Parse(With("\"t0\", \"i1\"", "\"t2\", \"i1\""))->Check(4, 2, 1, 3).ok());
+  EXPECT_TRUE(program.Check(4, 2, 1, 3, 5).ok());
+  EXPECT_FALSE(program.Check(3, 2, 1, 3, 5).ok());
+  EXPECT_FALSE(program.Check(4, 1, 1, 3, 5).ok());
+  EXPECT_FALSE(program.Check(4, 2, 0, 3, 5).ok());
+  EXPECT_FALSE(program.Check(4, 2, 1, 2, 5).ok());
+  EXPECT_FALSE(Parse(With("\"t0\", \"i1\"", "\"t2\", \"i1\""))->Check(4, 2, 1, 3, 5).ok());
+  ProgramSpec adapted = *Parse(With("\"t0\", \"i1\"", "\"a4\", \"i1\""));
+  EXPECT_TRUE(adapted.Check(4, 2, 1, 3, 5).ok());
+  EXPECT_FALSE(adapted.Check(4, 2, 1, 3, 4).ok());
 }
 
 TEST(ProgramSpec, RefusesWhatCannotBe) {

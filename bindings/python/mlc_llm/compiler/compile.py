@@ -77,6 +77,7 @@ def compile_model(
     system_lib_prefix: str | None = None,
     overrides: str | None = None,
     kv_cache_dtype: str | None = None,
+    adapters: bool = False,
     passes: Path | None = None,
     dump: Path | None = None,
     progress: Progress = lambda phase: None,
@@ -108,6 +109,7 @@ def compile_model(
             overrides=overrides,
             opt=opt,
             kv_cache_dtype=kv_cache_dtype,
+            adapters=adapters,
         )
         for line in notes(opt, one) if opt != _DEFAULT_OPT else ():
             progress(line)
@@ -155,6 +157,7 @@ def library_spec(
     overrides: str | None = None,
     opt: str = _DEFAULT_OPT,
     kv_cache_dtype: str | None = None,
+    adapters: bool = False,
 ) -> LibrarySpec:
     """Combines the options and the configuration."""
     from mlc_llm.compiler.library import LibrarySpec
@@ -182,6 +185,7 @@ def library_spec(
         kv_cache_dtype=kv_cache.checked(
             kv_cache_dtype or str(config.get("kv_cache_dtype") or kv_cache.AUTO)
         ),
+        adapters=adapters,
     )
 
 

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     _end_with_parent()
     job = json.loads(arguments[0])
     try:
-        (_compile if job["kind"] == "compile" else _convert)(job)
+        _JOBS[job["kind"]](job)
     except MLCError as error:
         _say(error.to_dict())
         return 1
@@ -113,8 +113,22 @@ def _compile(job: dict[str, Any]) -> None:
         opt=job["opt"],
         overrides=job["overrides"] or None,
         kv_cache_dtype=job["kv_cache_dtype"],
+        adapters=job.get("adapters", False),
         progress=report,
     )
+
+
+def _adapter(job: dict[str, Any]) -> None:
+    from mlc_llm.compiler.compile import read_chat_config
+    from mlc_llm.compiler.convert.adapters import open_adapter, write_run_time
+
+    adapter = open_adapter(Path(job["source"]))
+    for note in adapter.notes:
+        _say({"note": note})
+    write_run_time(adapter, read_chat_config(Path(job["model"])), Path(job["output"]))
+
+
+_JOBS = {"compile": _compile, "convert": _convert, "adapter": _adapter}
 
 
 if __name__ == "__main__":

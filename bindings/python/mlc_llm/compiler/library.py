@@ -21,6 +21,7 @@ from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
+from mlc_llm.compiler.spec.adapters import adapted_widths
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
@@ -51,6 +52,7 @@ class LibrarySpec:
     kv_cache_dtype: str = kv_cache.AUTO
     made_by_mlc_llm: bool = False  # whether the folder is, and not by our converter
     hidden_layers: tuple[int, ...] = ()  # after which a step gives the residual too
+    adapters: bool = False  # whether rows may choose LoRA adapters
 
 
 def build_module(
@@ -66,9 +68,11 @@ def build_module(
         weights,
         activation_bits=spec.activation_bits,
         kv_cache_dtype=spec.kv_cache_dtype,
+        adapted=adapted_widths(family.weight_map(spec.config)) if spec.adapters else None,
     )
     _check_types(nn)
     decoder = family.decoder(spec.config)
+    _check_adapters(spec, decoder)
     _check_hidden_layers(spec, decoder)
     model, head = Decoder(nn, decoder, spec.hidden_layers), decoder.pooled_head
     _build_embed(nn, model, spec)
@@ -112,6 +116,18 @@ def _check_types(nn: Builder) -> None:
                 f"{nn.device.name} does not have; choose another one, such as q4f16_1 or q8f32_1",
                 param="quantization",
             )
+
+
+def _check_adapters(spec: LibrarySpec, decoder: DecoderSpec) -> None:
+    if not spec.adapters:
+        return
+    if isinstance(spec.device, GPU):
+        problem = f"the device {spec.device.name} runs no adapters that requests choose; use a CPU"
+    elif decoder.is_encoder:
+        problem = "an encoder takes no adapters"
+    else:
+        return
+    raise UnsupportedError(f"{problem}, or merge the adapter (--lora-adapter)", param="lora_ranks")
 
 
 def _check_hidden_layers(spec: LibrarySpec, decoder: DecoderSpec) -> None:
@@ -165,6 +181,7 @@ def metadata(
         "activation_bits": spec.activation_bits,
         "kv_cache": _described_pages(nn),
         **({"states": [state.describe() for state in nn.states]} if nn.states else {}),
+        **({"adapters": nn.adapters.describe()} if nn.adapters else {}),
         "params": _described_params(nn.own_params, parts),
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
@@ -242,7 +259,7 @@ def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
         "embeddings": Input(("n", model.embedding_size)),
         **nn.step_inputs(also=set(), without=set()),
     }
-    bounds = dict.fromkeys(("n", "m", "h"), spec.prefill_chunk_size)
+    bounds = dict.fromkeys(("n", "m", "h", "a"), spec.prefill_chunk_size)
     with nn.function(_STEP, inputs, bounds=bounds) as f:
         memory = Memory(f.items("kv_pages"), f.items("states"))
         f.results = model.results(f["embeddings"], f.batch, memory)

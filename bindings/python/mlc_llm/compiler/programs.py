@@ -18,13 +18,15 @@ from tvm import relax
 
 from mlc_llm.compiler import memory
 from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by, members_read
+from mlc_llm.compiler.nn.adapters import WEIGHTS as ADAPTER_WEIGHTS
 
 Program = dict[str, Any]
 
 # What stands for a tensor in a program: a letter and a number.
 INPUT, WEIGHT, PAGES, STATE, CONSTANT, TEMPORARY = "i", "w", "p", "s", "c", "t"
+ADAPTER = "a"
 FIXED = ""  # in the place of a run-time size: of what no run changes
-_TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE}
+_TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE, ADAPTER_WEIGHTS: ADAPTER}
 
 
 def program_of(

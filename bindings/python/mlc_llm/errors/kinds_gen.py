@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: f538c18d4d5182f0
+# Schema hash: 6f3878130a73cc30
 """The kinds of errors, each a class."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: f538c18d4d5182f0
+# Schema hash: 6f3878130a73cc30
 """The reasons of errors: the words of an error's `code`."""
 
 from __future__ import annotations
@@ -354,6 +354,21 @@ MODEL_UNLOADED = Reason(
 # Unload the model and load it again.
 DEVICE_LOST = Reason(
     "device_lost", "UnavailableError", "unavailable", 503, "server_error", "device_lost"
+)
+# No adapter of this name is loaded.
+# Load it first, or correct its name.
+ADAPTER_NOT_FOUND = Reason(
+    "adapter_not_found",
+    "NotFoundError",
+    "not_found",
+    404,
+    "invalid_request_error",
+    "adapter_not_found",
+)
+# There is no room for this adapter.
+# Unload another one, or load the engine with more `lora_ranks`.
+ADAPTERS_FULL = Reason(
+    "adapters_full", "ResourceError", "resource_exhausted", 503, "server_error", "adapters_full"
 )
 # Too many requests are waiting.
 # Try again later.

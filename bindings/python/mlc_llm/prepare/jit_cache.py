@@ -207,9 +207,11 @@ class LibraryOptions:
     opt: str = "O2"
     overrides: Mapping[str, int] | None = None
     kv_cache_dtype: str | None = None
+    adapters: bool = False  # whether requests may choose them
 
     def key(self) -> list[Any]:
-        own = [self.kv_cache_dtype] if self.kv_cache_dtype else []
+        own: list[Any] = [self.kv_cache_dtype] if self.kv_cache_dtype else []
+        own += ["adapters"] if self.adapters else []
         return [self.opt, sorted((self.overrides or {}).items()), *own]
 
     def overrides_text(self) -> str:
@@ -365,7 +367,8 @@ def _compile(
         whole: dict[str, Any] = {"kind": "compile", "config": str(read), "output": str(output)}
         whole["device"] = device
         whole |= {"opt": options.opt, "overrides": options.overrides_text()}
-        whole |= {"kv_cache_dtype": options.kv_cache_dtype, **(job or {})}
+        whole |= {"kv_cache_dtype": options.kv_cache_dtype, "adapters": options.adapters}
+        whole |= job or {}
         run_job(whole, f"Compiling {name} for {device}", rules.steps, children=rules.children)
         output.replace(library)
     rules.steps.detail(f"Using compiled model lib: {library}")

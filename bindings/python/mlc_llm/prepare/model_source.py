@@ -87,6 +87,7 @@ def resolve_model(
     opt: str = "O2",
     overrides: Mapping[str, int] | None = None,
     kv_cache_dtype: str | None = None,
+    adapters: bool = False,
     policies: Policies | None = None,
     progress: StepListener = None,
 ) -> ResolvedModel:
@@ -105,7 +106,9 @@ def resolve_model(
     )
     clean_home()
     if needs_linker:
-        options = LibraryOptions(opt=opt, overrides=overrides, kv_cache_dtype=kv_cache_dtype)
+        options = LibraryOptions(
+            opt=opt, overrides=overrides, kv_cache_dtype=kv_cache_dtype, adapters=adapters
+        )
         return _converted_and_compiled(model, quantization, device, options, rules)
     folder = _folder(model, quantization, device, rules)
     library = Path(model_lib) if model_lib is not None and device != FAKE_DEVICE else Path()

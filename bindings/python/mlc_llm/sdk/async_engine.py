@@ -12,12 +12,14 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from mlc_llm.protocol.answers import as_mlc_llm
+from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
 from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, AsyncRerank
 from mlc_llm.sdk.core_engine import CoreEngine, ends_stream, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase
 from mlc_llm.sdk.loop_events import LoopEvents
 from mlc_llm.types_gen import (
+    AdapterList,
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionMessageParam,
@@ -260,6 +262,18 @@ class AsyncMLCEngine(EngineBase):
     async def load_kv(self, path: str | Path) -> KVLoadResponse:
         """Puts a saved state into the prefix cache; see `MLCEngine.load_kv`."""
         return await asyncio.to_thread(self._core.load_kv, path)
+
+    async def load_adapter(self, name: str, path: str | Path) -> AdapterList:
+        """Lets requests choose a LoRA adapter by name; see `MLCEngine.load_adapter`."""
+        return await asyncio.to_thread(adapters.load_adapter, self._core, name, path)
+
+    async def unload_adapter(self, name: str) -> AdapterList:
+        """Takes an adapter from new requests; its running requests go on with it."""
+        return await asyncio.to_thread(adapters.unload_adapter, self._core, name)
+
+    async def adapters(self) -> AdapterList:
+        """The adapters that requests may choose, and how much room is left."""
+        return await asyncio.to_thread(adapters.list_adapters, self._core)
 
     async def trim_memory(self, level: TrimLevel = "caches") -> TrimResponse:
         """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: f538c18d4d5182f0
+# Schema hash: 6f3878130a73cc30
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -212,6 +212,8 @@ class ChatCompletions(ABC):
         logit_processor: The name of a logit processor that the program has registered with the
             engine: a function that changes the logits before each token. Absent: none. An extension
             of this engine.
+        lora: The adapters that change the model for this request. Absent: none. An extension of
+            this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first and may take the place of running
             ones of lower priority. Each level is worth ten seconds of waiting, so that nobody waits
@@ -370,6 +372,8 @@ class AsyncChatCompletions(ABC):
         logit_processor: The name of a logit processor that the program has registered with the
             engine: a function that changes the logits before each token. Absent: none. An extension
             of this engine.
+        lora: The adapters that change the model for this request. Absent: none. An extension of
+            this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first and may take the place of running
             ones of lower priority. Each level is worth ten seconds of waiting, so that nobody waits
@@ -519,6 +523,8 @@ class Completions(ABC):
         logit_processor: The name of a logit processor that the program has registered with the
             engine: a function that changes the logits before each token. Absent: none. An extension
             of this engine.
+        lora: The adapters that change the model for this request. Absent: none. An extension of
+            this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first, as in chats. Absent: 0. An extension
             of this engine. Range: at least -100 and at most 100.
@@ -652,6 +658,8 @@ class AsyncCompletions(ABC):
         logit_processor: The name of a logit processor that the program has registered with the
             engine: a function that changes the logits before each token. Absent: none. An extension
             of this engine.
+        lora: The adapters that change the model for this request. Absent: none. An extension of
+            this engine.
         user: A label of the end user; it has no effect on the answer.
         priority: Requests of higher priority are served first, as in chats. Absent: 0. An extension
             of this engine. Range: at least -100 and at most 100.

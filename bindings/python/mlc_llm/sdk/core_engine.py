@@ -180,6 +180,7 @@ class CoreEngine:
             model_lib=chosen.model_lib,
             opt=chosen.opt,
             kv_cache_dtype=config.get("kv_cache_dtype"),
+            adapters=bool(config.get("lora_ranks")),
             progress=steps,
         )
         if name is not None:

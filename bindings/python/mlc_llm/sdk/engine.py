@@ -12,11 +12,13 @@ from pydantic import BaseModel
 
 from mlc_llm import _core
 from mlc_llm.protocol.answers import as_mlc_llm
+from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
 from mlc_llm.sdk.completions_gen import Completions, Embeddings, Rerank
 from mlc_llm.sdk.core_engine import CoreEngine, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase
 from mlc_llm.types_gen import (
+    AdapterList,
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionMessageParam,
@@ -221,6 +223,20 @@ class MLCEngine(EngineBase):
         not fit.
         """
         return self._core.load_kv(path)
+
+    def load_adapter(self, name: str, path: str | Path) -> AdapterList:
+        """Lets requests choose a LoRA adapter by `lora=name`: a folder of PEFT or mlx-lm, a GGUF
+        file, or a file that `mlc_llm convert_adapter` made. One of the same name is replaced; its
+        requests go on with it. The engine needs `engine_config={"lora_ranks": ...}`."""
+        return adapters.load_adapter(self._core, name, path)
+
+    def unload_adapter(self, name: str) -> AdapterList:
+        """Takes an adapter from new requests; its running requests go on with it."""
+        return adapters.unload_adapter(self._core, name)
+
+    def adapters(self) -> AdapterList:
+        """The adapters that requests may choose, and how much room is left."""
+        return adapters.list_adapters(self._core)
 
     def trim_memory(self, level: TrimLevel = "caches") -> TrimResponse:
         """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory

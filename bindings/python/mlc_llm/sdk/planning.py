@@ -61,6 +61,7 @@ def plan_modes(
         device=chosen,
         model_lib=model_lib,
         kv_cache_dtype=configs[0].get("kv_cache_dtype"),
+        adapters=bool(configs[0].get("lora_ranks")),
         progress=log,
     )
     paths = json.dumps(resolved.core_json(chosen, draft))

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: f538c18d4d5182f0
+# Schema hash: 6f3878130a73cc30
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -201,6 +201,16 @@ export const ReasoningEffort: Codec<types.ReasoningEffort> = words([
   "xhigh",
 ]);
 
+export const LoraUse: Codec<types.LoraUse> = struct([
+  required("name", text),
+  defaulted("scale", float, 1.0),
+]);
+
+export const Lora: Codec<types.Lora> = either([
+  variant("name", "string", text),
+  variant("uses", "array", list(LoraUse)),
+]);
+
 export const SpecialRequest: Codec<types.SpecialRequest> = words([
   "query_engine_metrics",
 ]);
@@ -263,6 +273,7 @@ export const ChatCompletionRequest: Codec<types.ChatCompletionRequest> = struct(
   optional("reasoning_budget", whole),
   optional("chat_template_kwargs", object),
   optional("logit_processor", text),
+  optional("lora", Lora),
   optional("user", text),
   optional("priority", whole),
   optional("timeout_ms", whole),
@@ -323,6 +334,7 @@ export const CompletionRequest: Codec<types.CompletionRequest> = struct([
   optional("stop", Stop),
   optional("response_format", ResponseFormat),
   optional("logit_processor", text),
+  optional("lora", Lora),
   optional("user", text),
   optional("priority", whole),
   optional("timeout_ms", whole),
@@ -413,6 +425,19 @@ export const ThermalHint: Codec<types.ThermalHint> = struct([
   required("state", ThermalState),
 ]);
 
+export const AdapterLoadRequest: Codec<types.AdapterLoadRequest> = struct([
+  required("name", text),
+  required("path", text),
+]);
+
+export const AdapterUnloadRequest: Codec<types.AdapterUnloadRequest> = struct([
+  required("name", text),
+]);
+
+export const AdapterListRequest: Codec<types.AdapterListRequest> = struct([
+  optional("name", text),
+]);
+
 export const Directories: Codec<types.Directories> = struct([
   optional("cache", text),
   optional("temporary", text),
@@ -459,7 +484,6 @@ export const SpeculativeMode: Codec<types.SpeculativeMode> = words([
   "disable",
   "small_draft",
   "prompt_lookup",
-  "mtp",
   "eagle",
   "medusa",
 ]);
@@ -495,6 +519,7 @@ export const EngineConfig: Codec<types.EngineConfig> = closed([
   optional("spec_tree_width", whole),
   optional("tensor_parallel_shards", whole),
   optional("pipeline_parallel_stages", whole),
+  optional("lora_ranks", whole),
   optional("num_threads", whole),
 ]);
 
@@ -760,6 +785,18 @@ export const ThermalLimits: Codec<types.ThermalLimits> = struct([
   required("prefill_chunk_size", whole),
 ]);
 
+export const AdapterInfo: Codec<types.AdapterInfo> = struct([
+  required("name", text),
+  required("rank", whole),
+  required("hash", text),
+]);
+
+export const AdapterList: Codec<types.AdapterList> = struct([
+  required("adapters", list(AdapterInfo)),
+  required("ranks", whole),
+  required("free_ranks", whole),
+]);
+
 export const ModelStatus: Codec<types.ModelStatus> = words([
   "unloaded",
   "loading",
@@ -776,6 +813,8 @@ export const ModelObject: Codec<types.ModelObject> = struct([
   required("owned_by", text),
   optional("status", ModelStatus),
   optional("progress", float),
+  optional("parent", text),
+  optional("root", text),
 ]);
 
 export const ModelList: Codec<types.ModelList> = struct([

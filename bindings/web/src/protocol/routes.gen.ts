@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The typed functions of each route. Their parameters are described at the types of the requests.
 
@@ -170,5 +170,20 @@ export class Calls {
   /** `thermalSet`: one answer, all at once; a failure throws an `MLCError`. */
   thermalSet(request: types.ThermalHint, options?: RequestOptions): Promise<types.ThermalLimits> {
     return this.channel.result("thermal.set", request, codecs.ThermalLimits, options);
+  }
+
+  /** `adaptersLoad`: one answer, all at once; a failure throws an `MLCError`. */
+  adaptersLoad(request: types.AdapterLoadRequest, options?: RequestOptions): Promise<types.AdapterList> {
+    return this.channel.result("adapters.load", request, codecs.AdapterList, options);
+  }
+
+  /** `adaptersUnload`: one answer, all at once; a failure throws an `MLCError`. */
+  adaptersUnload(request: types.AdapterUnloadRequest, options?: RequestOptions): Promise<types.AdapterList> {
+    return this.channel.result("adapters.unload", request, codecs.AdapterList, options);
+  }
+
+  /** `adaptersList`: one answer, all at once; a failure throws an `MLCError`. */
+  adaptersList(request: types.AdapterListRequest, options?: RequestOptions): Promise<types.AdapterList> {
+    return this.channel.result("adapters.list", request, codecs.AdapterList, options);
   }
 }

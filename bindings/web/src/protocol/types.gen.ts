@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "f538c18d4d5182f0";
+export const SCHEMA_HASH = "6f3878130a73cc30";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -299,6 +299,19 @@ export type ReasoningEffort =
   | "high"
   | "xhigh";
 
+/** An adapter of a request. */
+export interface LoraUse {
+  /** The name under which it was loaded. Length: at least 1. */
+  name: string;
+  /** By how much its change counts. Range: at least -1000 and at most 1000. Default: 1. */
+  scale?: number | null;
+}
+
+/** The adapters of a request: the name of one, or several, whose changes add up. */
+export type Lora =
+  | string
+  | LoraUse[];
+
 /**
  * A request that is no conversation.
  *
@@ -485,6 +498,10 @@ export interface ChatCompletionRequest {
    * changes the logits before each token. Absent: none. An extension of this engine.
    */
   logit_processor?: string | null;
+  /**
+   * The adapters that change the model for this request. Absent: none. An extension of this engine.
+   */
+  lora?: Lora | null;
   /** A label of the end user; it has no effect on the answer. */
   user?: string | null;
   /**
@@ -670,6 +687,10 @@ export interface CompletionRequest {
    * changes the logits before each token. Absent: none. An extension of this engine.
    */
   logit_processor?: string | null;
+  /**
+   * The adapters that change the model for this request. Absent: none. An extension of this engine.
+   */
+  lora?: Lora | null;
   /** A label of the end user; it has no effect on the answer. */
   user?: string | null;
   /**
@@ -865,6 +886,32 @@ export interface ThermalHint {
   state: ThermalState;
 }
 
+/** An adapter that requests may choose from now on. */
+export interface AdapterLoadRequest {
+  /**
+   * The name that requests use. One that is loaded already is replaced; its requests go on with it.
+   * Length: at least 1 and at most 256.
+   */
+  name: string;
+  /**
+   * The adapter's file, on the engine's machine; `mlc_llm convert_adapter` makes it of other
+   * formats. Length: at least 1.
+   */
+  path: string;
+}
+
+/** An adapter that no new request may choose; its requests go on with it. */
+export interface AdapterUnloadRequest {
+  /** Its name. Length: at least 1. */
+  name: string;
+}
+
+/** Which adapters are asked for. */
+export interface AdapterListRequest {
+  /** The adapter of this name alone. Absent: all. Length: at least 1. */
+  name?: string | null;
+}
+
 /** The folders that a program gives to the engine, for the whole process. */
 export interface Directories {
   /**
@@ -964,7 +1011,6 @@ export type PrefixCacheMode =
  * "disable": Not at all.
  * "small_draft": By a smaller model, the one in `additional_models`.
  * "prompt_lookup": By what followed the last tokens when they came before.
- * "mtp": By the layer for further tokens in the model's own checkpoint.
  * "eagle": By an EAGLE head on the model's hidden states.
  * "medusa": By Medusa heads on the model's hidden states.
  */
@@ -972,7 +1018,6 @@ export type SpeculativeMode =
   | "disable"
   | "small_draft"
   | "prompt_lookup"
-  | "mtp"
   | "eagle"
   | "medusa";
 
@@ -1106,6 +1151,12 @@ export interface EngineConfig {
    * 1.
    */
   pipeline_parallel_stages?: number | null;
+  /**
+   * Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
+   * library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no room.
+   * Range: at least 0 and at most 65536.
+   */
+  lora_ranks?: number | null;
   /**
    * Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
    * most 1024.
@@ -1587,6 +1638,26 @@ export interface ThermalLimits {
   prefill_chunk_size: number;
 }
 
+/** An adapter that requests may choose. */
+export interface AdapterInfo {
+  /** Its name. */
+  name: string;
+  /** The rank of its matrices. Range: at least 1. */
+  rank: number;
+  /** What identifies its content. */
+  hash: string;
+}
+
+/** The adapters that requests may choose. */
+export interface AdapterList {
+  /** In the order of their names. */
+  adapters: AdapterInfo[];
+  /** How many ranks have room, those of all adapters together. Range: at least 0. */
+  ranks: number;
+  /** How many of them are free; an adapter takes a multiple of 8. Range: at least 0. */
+  free_ranks: number;
+}
+
 /**
  * Whether a server has a model in memory.
  *
@@ -1620,6 +1691,10 @@ export interface ModelObject {
   status?: ModelStatus;
   /** How far its load is. Range: at least 0 and at most 1. */
   progress?: number;
+  /** Of an adapter: its model. Absent: it is a model. */
+  parent?: string;
+  /** Of an adapter: where it was loaded from. Absent: nobody says. */
+  root?: string;
 }
 
 /** The models that can answer. */

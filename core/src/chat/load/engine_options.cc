@@ -48,6 +48,19 @@ Status CheckKVCacheDType(const protocol::EngineConfig& config, const ModelInfo& 
       .WithParam("kv_cache_dtype");
 }
 
+Status CheckAdapters(int64_t ranks, const ModelInfo& model) {
+  if (ranks == 0 || model.adapters != nullptr) return Status();
+  return Unsupported(
+             "lora_ranks is " + std::to_string(ranks) +
+             ", but the model library takes no adapters; leave it out, or compile the model with "
+             "--lora")
+      .WithParam("lora_ranks");
+}
+
+int64_t AdapterBytes(const EngineOptions& options, const ModelInfo& model) {
+  return model.adapters == nullptr ? 0 : options.adapter_groups * model.adapters->group_bytes();
+}
+
 // The most KV tokens that one sequence can use.
 int64_t TokensOfSequence(const ModelInfo& model, int64_t context) {
   if (model.sliding_window_size <= 0) return context;
@@ -142,7 +155,8 @@ Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model
 }  // namespace
 
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
-  return model.step_bytes + model.row_bytes * options.prefill_chunk_size +
+  return AdapterBytes(options, model) + model.step_bytes +
+         model.row_bytes * options.prefill_chunk_size +
          (model.logit_row_bytes + model.decode_row_bytes) * options.max_sequences;
 }
 
@@ -152,10 +166,14 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   MLC_RETURN_IF_ERROR(CheckContext(config, model));
   MLC_RETURN_IF_ERROR(CheckWindow(config, model));
   MLC_RETURN_IF_ERROR(CheckKVCacheDType(config, model));
+  int64_t ranks = config.lora_ranks.value_or(0);
+  MLC_RETURN_IF_ERROR(CheckAdapters(ranks, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
   ModeDefaults defaults = DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
                                      TokensOfSequence(model, context));
   EngineOptions options;
+  options.adapter_groups =
+      static_cast<int>((ranks + AdapterSpec::kRanks - 1) / AdapterSpec::kRanks);
   options.max_sequences = static_cast<int>(std::min<int64_t>(
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
   options.context_window_size = static_cast<int>(context);

@@ -14,6 +14,7 @@
 #include "chat/request/chat_template.h"
 #include "chat/request/dry_breakers.h"
 #include "chat/request/logit_processors.h"
+#include "engine/adapters.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
 #include "model/tower.h"
@@ -53,6 +54,7 @@ struct ModelBundle {
   std::vector<std::string> stop_strings;
   // of the engine that has the model
   std::shared_ptr<const LogitProcessors> logit_processors = std::make_shared<LogitProcessors>();
+  std::shared_ptr<AdapterTable> adapters = std::make_shared<AdapterTable>(0);
   std::shared_ptr<DryBreakers> dry_breakers = std::make_shared<DryBreakers>();
   int max_length = 0;  // limit for prompt and answer together, in tokens; 0: not known yet
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -524,6 +524,35 @@ wire::Words WireWords(ReasoningEffort) {
   return {kWords, std::size(kWords)};
 }
 
+Result<LoraUse> LoraUse::Parse(const Json& json, const wire::Path& path) {
+  LoraUse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("name", &out.name, wire::Limits().MinLength(1));
+  reader.Defaulted("scale", &out.scale, wire::Limits().AtLeast(-1000).AtMost(1000));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json LoraUse::ToJson() const {
+  return wire::ObjectWriter().Required("name", name).Required("scale", scale).Finish();
+}
+
+Result<Lora> Lora::Parse(const Json& json, const wire::Path& path) {
+  Lora out;
+  if (json.is_string()) {
+    MLC_RETURN_IF_ERROR(wire::ReadInto<std::string>(json, path, wire::Limits().MinLength(1), &out));
+    return out;
+  }
+  if (json.is_array()) {
+    MLC_RETURN_IF_ERROR(
+        wire::ReadInto<std::vector<LoraUse>>(json, path, wire::Limits().MaxItems(8), &out));
+    return out;
+  }
+  return wire::WrongType(json, path, "one of a string or an array");
+}
+
+Json Lora::ToJson() const { return wire::WriteHeld(value); }
+
 wire::Words WireWords(SpecialRequest) {
   static constexpr const char* kWords[] = {
       "query_engine_metrics",
@@ -633,6 +662,7 @@ Result<ChatCompletionRequest> ChatCompletionRequest::Parse(const Json& json,
                   wire::Limits().AtLeast(0).AtMost(2147483647));
   reader.RawObject("chat_template_kwargs", &out.chat_template_kwargs);
   reader.Optional("logit_processor", &out.logit_processor);
+  reader.Optional("lora", &out.lora);
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
@@ -690,6 +720,7 @@ Json ChatCompletionRequest::ToJson() const {
       .Optional("reasoning_budget", reasoning_budget)
       .Optional("chat_template_kwargs", chat_template_kwargs)
       .Optional("logit_processor", logit_processor)
+      .Optional("lora", lora)
       .Optional("user", user)
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)
@@ -781,6 +812,7 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Optional("stop", &out.stop);
   reader.Optional("response_format", &out.response_format);
   reader.Optional("logit_processor", &out.logit_processor);
+  reader.Optional("lora", &out.lora);
   reader.Optional("user", &out.user);
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
@@ -822,6 +854,7 @@ Json CompletionRequest::ToJson() const {
       .Optional("stop", stop)
       .Optional("response_format", response_format)
       .Optional("logit_processor", logit_processor)
+      .Optional("lora", lora)
       .Optional("user", user)
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)
@@ -1032,6 +1065,43 @@ Result<ThermalHint> ThermalHint::Parse(const Json& json, const wire::Path& path)
 
 Json ThermalHint::ToJson() const { return wire::ObjectWriter().Required("state", state).Finish(); }
 
+Result<AdapterLoadRequest> AdapterLoadRequest::Parse(const Json& json, const wire::Path& path) {
+  AdapterLoadRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("name", &out.name, wire::Limits().MinLength(1).MaxLength(256));
+  reader.Required("path", &out.path, wire::Limits().MinLength(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json AdapterLoadRequest::ToJson() const {
+  return wire::ObjectWriter().Required("name", name).Required("path", path).Finish();
+}
+
+Result<AdapterUnloadRequest> AdapterUnloadRequest::Parse(const Json& json, const wire::Path& path) {
+  AdapterUnloadRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("name", &out.name, wire::Limits().MinLength(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json AdapterUnloadRequest::ToJson() const {
+  return wire::ObjectWriter().Required("name", name).Finish();
+}
+
+Result<AdapterListRequest> AdapterListRequest::Parse(const Json& json, const wire::Path& path) {
+  AdapterListRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("name", &out.name, wire::Limits().MinLength(1));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json AdapterListRequest::ToJson() const {
+  return wire::ObjectWriter().Optional("name", name).Finish();
+}
+
 Result<Directories> Directories::Parse(const Json& json, const wire::Path& path) {
   Directories out;
   wire::ObjectReader reader(json, path);
@@ -1116,7 +1186,7 @@ wire::Words WireWords(PrefixCacheMode) {
 
 wire::Words WireWords(SpeculativeMode) {
   static constexpr const char* kWords[] = {
-      "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa",
+      "disable", "small_draft", "prompt_lookup", "eagle", "medusa",
   };
   return {kWords, std::size(kWords)};
 }
@@ -1154,6 +1224,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "spec_tree_width",
                     "tensor_parallel_shards",
                     "pipeline_parallel_stages",
+                    "lora_ranks",
                     "num_threads"});
   reader.Optional("mode", &out.mode);
   reader.Optional("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(1));
@@ -1190,6 +1261,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("tensor_parallel_shards", &out.tensor_parallel_shards, wire::Limits().AtLeast(1));
   reader.Optional("pipeline_parallel_stages", &out.pipeline_parallel_stages,
                   wire::Limits().AtLeast(1));
+  reader.Optional("lora_ranks", &out.lora_ranks, wire::Limits().AtLeast(0).AtMost(65536));
   reader.Optional("num_threads", &out.num_threads, wire::Limits().AtLeast(1).AtMost(1024));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
@@ -1227,6 +1299,7 @@ Json EngineConfig::ToJson() const {
       .Optional("spec_tree_width", spec_tree_width)
       .Optional("tensor_parallel_shards", tensor_parallel_shards)
       .Optional("pipeline_parallel_stages", pipeline_parallel_stages)
+      .Optional("lora_ranks", lora_ranks)
       .Optional("num_threads", num_threads)
       .Finish();
 }
@@ -1944,6 +2017,42 @@ Json ThermalLimits::ToJson() const {
       .Finish();
 }
 
+Result<AdapterInfo> AdapterInfo::Parse(const Json& json, const wire::Path& path) {
+  AdapterInfo out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("name", &out.name);
+  reader.Required("rank", &out.rank, wire::Limits().AtLeast(1));
+  reader.Required("hash", &out.hash);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json AdapterInfo::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("name", name)
+      .Required("rank", rank)
+      .Required("hash", hash)
+      .Finish();
+}
+
+Result<AdapterList> AdapterList::Parse(const Json& json, const wire::Path& path) {
+  AdapterList out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("adapters", &out.adapters);
+  reader.Required("ranks", &out.ranks, wire::Limits().AtLeast(0));
+  reader.Required("free_ranks", &out.free_ranks, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json AdapterList::ToJson() const {
+  return wire::ObjectWriter()
+      .Required("adapters", adapters)
+      .Required("ranks", ranks)
+      .Required("free_ranks", free_ranks)
+      .Finish();
+}
+
 wire::Words WireWords(ModelStatus) {
   static constexpr const char* kWords[] = {
       "unloaded", "loading", "loaded", "sleeping", "leaving", "failed",
@@ -1960,6 +2069,8 @@ Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path)
   reader.Required("owned_by", &out.owned_by);
   reader.Optional("status", &out.status);
   reader.Optional("progress", &out.progress, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("parent", &out.parent);
+  reader.Optional("root", &out.root);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1972,6 +2083,8 @@ Json ModelObject::ToJson() const {
       .Required("owned_by", owned_by)
       .Optional("status", status)
       .Optional("progress", progress)
+      .Optional("parent", parent)
+      .Optional("root", root)
       .Finish();
 }
 

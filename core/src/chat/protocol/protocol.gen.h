@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,13 +21,14 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "f538c18d4d5182f0";
+inline constexpr char kSchemaHash[] = "6f3878130a73cc30";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
-    "chat.completions", "completions", "embeddings",   "rerank",  "tokenize",
-    "detokenize",       "render",      "input_tokens", "kv.save", "kv.load",
-    "memory.trim",      "prewarm",     "thermal.set",  "trace"};
+    "chat.completions", "completions", "embeddings",   "rerank",        "tokenize",
+    "detokenize",       "render",      "input_tokens", "kv.save",       "kv.load",
+    "memory.trim",      "prewarm",     "thermal.set",  "adapters.load", "adapters.unload",
+    "adapters.list",    "trace"};
 
 // How tokens are chosen.
 struct SamplingFields {
@@ -468,6 +469,29 @@ enum class ReasoningEffort {
 };
 wire::Words WireWords(ReasoningEffort);
 
+// An adapter of a request.
+struct LoraUse {
+  // The name under which it was loaded. Length: at least 1.
+  std::string name;
+  // By how much its change counts. Range: at least -1000 and at most 1000. Default: 1.
+  double scale = 1.0;
+
+  static Result<LoraUse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The adapters of a request: the name of one, or several, whose changes add up.
+struct Lora {
+  std::variant<std::string, std::vector<LoraUse>> value;
+
+  // Each is nullptr when it is not the one that is held.
+  const std::string* name() const { return std::get_if<0>(&value); }
+  const std::vector<LoraUse>* uses() const { return std::get_if<1>(&value); }
+
+  static Result<Lora> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // A request that is no conversation.
 enum class SpecialRequest {
   // Gives the engine's metrics in `usage.extra`.
@@ -567,6 +591,8 @@ struct ChatCompletionRequest : SamplingFields {
   // The name of a logit processor that the program has registered with the engine: a function that
   // changes the logits before each token. Absent: none. An extension of this engine.
   std::optional<std::string> logit_processor;
+  // The adapters that change the model for this request. Absent: none. An extension of this engine.
+  std::optional<Lora> lora;
   // A label of the end user; it has no effect on the answer.
   std::optional<std::string> user;
   // Requests of higher priority are served first and may take the place of running ones of lower
@@ -667,6 +693,8 @@ struct CompletionRequest : SamplingFields {
   // The name of a logit processor that the program has registered with the engine: a function that
   // changes the logits before each token. Absent: none. An extension of this engine.
   std::optional<std::string> logit_processor;
+  // The adapters that change the model for this request. Absent: none. An extension of this engine.
+  std::optional<Lora> lora;
   // A label of the end user; it has no effect on the answer.
   std::optional<std::string> user;
   // Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
@@ -873,6 +901,37 @@ struct ThermalHint {
   Json ToJson() const;
 };
 
+// An adapter that requests may choose from now on.
+struct AdapterLoadRequest {
+  // The name that requests use. One that is loaded already is replaced; its requests go on with it.
+  // Length: at least 1 and at most 256.
+  std::string name;
+  // The adapter's file, on the engine's machine; `mlc_llm convert_adapter` makes it of other
+  // formats. Length: at least 1.
+  std::string path;
+
+  static Result<AdapterLoadRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// An adapter that no new request may choose; its requests go on with it.
+struct AdapterUnloadRequest {
+  // Its name. Length: at least 1.
+  std::string name;
+
+  static Result<AdapterUnloadRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// Which adapters are asked for.
+struct AdapterListRequest {
+  // The adapter of this name alone. Absent: all. Length: at least 1.
+  std::optional<std::string> name;
+
+  static Result<AdapterListRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // The folders that a program gives to the engine, for the whole process.
 struct Directories {
   // For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or `mlc_llm` in
@@ -965,8 +1024,6 @@ enum class SpeculativeMode {
   kSmallDraft,
   // By what followed the last tokens when they came before.
   kPromptLookup,
-  // By the layer for further tokens in the model's own checkpoint.
-  kMtp,
   // By an EAGLE head on the model's hidden states.
   kEagle,
   // By Medusa heads on the model's hidden states.
@@ -1060,6 +1117,10 @@ struct EngineConfig {
   // Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
   // least 1.
   std::optional<int64_t> pipeline_parallel_stages;
+  // Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
+  // library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no room.
+  // Range: at least 0 and at most 65536.
+  std::optional<int64_t> lora_ranks;
   // Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
   // most 1024.
   std::optional<int64_t> num_threads;
@@ -1634,6 +1695,32 @@ struct ThermalLimits {
   Json ToJson() const;
 };
 
+// An adapter that requests may choose.
+struct AdapterInfo {
+  // Its name.
+  std::string name;
+  // The rank of its matrices. Range: at least 1.
+  int64_t rank = 0;
+  // What identifies its content.
+  std::string hash;
+
+  static Result<AdapterInfo> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The adapters that requests may choose.
+struct AdapterList {
+  // In the order of their names.
+  std::vector<AdapterInfo> adapters;
+  // How many ranks have room, those of all adapters together. Range: at least 0.
+  int64_t ranks = 0;
+  // How many of them are free; an adapter takes a multiple of 8. Range: at least 0.
+  int64_t free_ranks = 0;
+
+  static Result<AdapterList> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // Whether a server has a model in memory.
 enum class ModelStatus {
   // It is known, and a request loads it.
@@ -1665,6 +1752,10 @@ struct ModelObject {
   std::optional<wire::OpenEnum<ModelStatus>> status;
   // How far its load is. Range: at least 0 and at most 1.
   std::optional<double> progress;
+  // Of an adapter: its model. Absent: it is a model.
+  std::optional<std::string> parent;
+  // Of an adapter: where it was loaded from. Absent: nobody says.
+  std::optional<std::string> root;
 
   static Result<ModelObject> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;

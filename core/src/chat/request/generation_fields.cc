@@ -19,6 +19,8 @@ GenerationFields SharedFields(const Asked& request) {
   out.timeout_ms = request.timeout_ms;
   out.debug_config = request.debug_config;
   out.logit_processor = request.logit_processor;
+  out.lora = request.lora;
+  out.model = request.model;
   return out;
 }
 
@@ -66,6 +68,32 @@ std::vector<std::string> StopStrings(const ModelBundle& model, const GenerationF
   return stops;
 }
 
+// "model": "ADAPTER" or "BASE:ADAPTER". A name without an adapter is that of the model alone.
+AdapterUses AdaptersOfModel(const AdapterTable& table, const std::string& name) {
+  for (const std::string& adapter : {name, name.substr(name.rfind(':') + 1)}) {
+    Result<AdapterUses> found = table.Find({{adapter, 1.0f}});
+    if (found.ok()) return *found;
+  }
+  return {};
+}
+
+Status ChooseAdapters(const ModelBundle& model, const GenerationFields& request, Request* out) {
+  std::vector<std::pair<std::string, float>> names;
+  if (request.lora && request.lora->name() != nullptr) {
+    names.emplace_back(*request.lora->name(), 1.0f);
+  } else if (request.lora) {
+    for (const protocol::LoraUse& use : *request.lora->uses()) {
+      names.emplace_back(use.name, static_cast<float>(use.scale));
+    }
+  }
+  MLC_ASSIGN_OR_RETURN(out->adapters, model.adapters->Find(names));
+  if (!request.lora && request.model) {
+    out->adapters = AdaptersOfModel(*model.adapters, *request.model);
+  }
+  out->adapter = KeyOf(out->adapters);
+  return Status();
+}
+
 }  // namespace
 
 GenerationFields GenerationFields::Of(const protocol::ChatCompletionRequest& request) {
@@ -93,6 +121,7 @@ Result<Request> BuildGeneration(const ModelBundle& model, const GenerationFields
     MLC_ASSIGN_OR_RETURN(out.logit_processor,
                          model.logit_processors->Find(*request.logit_processor));
   }
+  MLC_RETURN_IF_ERROR(ChooseAdapters(model, request, &out));
   out.n = static_cast<int>(request.n);
   out.max_tokens = static_cast<int>(
       std::min<int64_t>(request.max_tokens.value_or(kDefaultMaxTokens), INT32_MAX));

@@ -23,6 +23,8 @@ struct GenerationFields : protocol::SamplingFields {
   std::optional<protocol::Stop> stop;
   std::optional<int64_t> priority, timeout_ms;
   std::optional<std::string> logit_processor;
+  std::optional<protocol::Lora> lora;
+  std::optional<std::string> model;  // it may be, or end in, the name of an adapter
   std::optional<protocol::DebugConfig> debug_config;
 
   static GenerationFields Of(const protocol::ChatCompletionRequest& request);

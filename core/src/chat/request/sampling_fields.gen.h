@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 #ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 #define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 

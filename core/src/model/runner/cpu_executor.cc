@@ -12,8 +12,9 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
   auto load = [&](const char* function) {
     auto found = metadata.functions.find(function);
     std::string name = found == metadata.functions.end() ? function : found->second.name;
-    return KernelProgram::Load(library, name, params,
-                               {metadata.layers.size(), metadata.states.size()}, Device{});
+    KernelProgram::Kept kept{metadata.layers.size(), metadata.states.size(),
+                             metadata.adapter_shapes().size()};
+    return KernelProgram::Load(library, name, params, kept, Device{});
   };
   std::unique_ptr<CpuExecutor> executor(new CpuExecutor());
   MLC_ASSIGN_OR_RETURN(executor->embed_, load(kEmbed));

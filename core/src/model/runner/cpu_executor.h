@@ -20,6 +20,7 @@ class CpuExecutor : public StepExecutor {
 
   void SetPages(const std::vector<Tensor>& layers) override { step_->SetPages(layers); }
   void SetStates(const std::vector<Tensor>& states) override { step_->SetStates(states); }
+  void SetAdapters(const std::vector<Tensor>& adapters) override { step_->SetAdapters(adapters); }
   Result<StepTensors> Run(const Batch& batch) override;
   Result<Tensor> RunHead(const float* vectors, int64_t count) override;
 

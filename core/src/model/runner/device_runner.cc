@@ -122,6 +122,7 @@ DeviceRunner::DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadat
       device_(device),
       pages_(library_.get(), &metadata_, device),
       states_(&metadata_, device),
+      adapters_(&metadata_, device),
       sampler_(TVMSampler::For(library_.get(), metadata_, device)) {}
 
 Status DeviceRunner::AllocatePages(const std::vector<int>& num_pages) {
@@ -133,6 +134,12 @@ Status DeviceRunner::AllocatePages(const std::vector<int>& num_pages) {
 Status DeviceRunner::AllocateStates(int num_slots) {
   MLC_RETURN_IF_ERROR(states_.Allocate(num_slots));
   executor_->SetStates(states_.tensors());
+  return Status();
+}
+
+Status DeviceRunner::AllocateAdapters(int num_groups) {
+  MLC_RETURN_IF_ERROR(adapters_.Allocate(num_groups));
+  executor_->SetAdapters(adapters_.tensors());
   return Status();
 }
 

@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "model/model_config.h"
+#include "model/runner/adapter_pool.h"
 #include "model/runner/page_pool.h"
 #include "model/runner/state_pool.h"
 #include "model/runner/step_executor.h"
@@ -57,6 +58,10 @@ class DeviceRunner : public Model {
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
   Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }
+  Status AllocateAdapters(int num_groups) override;
+  Status WriteAdapter(const std::vector<int32_t>& groups, const AdapterWeights& adapter) override {
+    return adapters_.Write(groups, adapter);
+  }
   int64_t DiscardPages(const std::vector<int32_t>& pages) override { return pages_.Discard(pages); }
   int64_t DropWeights() override { return weights_.Drop(); }
   int64_t TouchWeights() override { return weights_.Touch(); }
@@ -74,6 +79,7 @@ class DeviceRunner : public Model {
   Device device_;
   PagePool pages_;
   StatePool states_;
+  AdapterPool adapters_;
   Weights weights_;
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   std::unique_ptr<StepExecutor> executor_;

@@ -17,6 +17,7 @@ constexpr char kWindowedIndices[] = "windowed_indices";
 constexpr char kEmbeddings[] = "embeddings";
 constexpr char kPages[] = "kv_pages";
 constexpr char kStates[] = "states";
+constexpr char kAdapterWeights[] = "adapter_weights";
 constexpr char kParams[] = "params";
 constexpr char kVectors[] = "vectors";
 constexpr char kTargetStates[] = "target_states";

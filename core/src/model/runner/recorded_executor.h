@@ -22,6 +22,7 @@ class RecordedExecutor : public StepExecutor {
 
   void SetPages(const std::vector<Tensor>& layers) override;
   void SetStates(const std::vector<Tensor>& states) override;
+  void SetAdapters(const std::vector<Tensor>& adapters) override { others_->SetAdapters(adapters); }
   Result<StepTensors> Run(const Batch& batch) override;
   Result<Tensor> RunHead(const float* vectors, int64_t count) override {
     return others_->RunHead(vectors, count);

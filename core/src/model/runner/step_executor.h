@@ -37,10 +37,11 @@ std::vector<float> GatherStates(const Batch& batch, int size);
 class StepExecutor {
  public:
   virtual ~StepExecutor() = default;
-  // Sets the pages of each layer, and the tensors of recurrent states. Every step reads and writes
-  // them. Call these before the first step, and again when the tensors change.
+  // Sets the pages of each layer, the tensors of recurrent states, and the pool of adapters. Call
+  // these before the first step, and again when the tensors change.
   virtual void SetPages(const std::vector<Tensor>& layers) = 0;
   virtual void SetStates(const std::vector<Tensor>& states) = 0;
+  virtual void SetAdapters(const std::vector<Tensor>& adapters) = 0;
   // kUnsupported when the batch has an input that the library does not take.
   virtual Result<StepTensors> Run(const Batch& batch) = 0;
   // What an encoder's head makes of `vectors` [count, hidden_size] on the host: [count, head_size].

@@ -52,8 +52,11 @@ Result<Tensor> VmExecutor::Embed(const Batch& batch) {
 Result<StepTensors> VmExecutor::Run(const Batch& batch) {
   MLC_ASSIGN_OR_RETURN(std::vector<ProgramInput> * values, inputs_.Of(batch));
   MLC_ASSIGN_OR_RETURN(Tensor embeddings, Embed(batch));
-  std::vector<NamedArgument> arguments = {
-      {kEmbeddings, embeddings}, {kPages, pages_}, {kStates, states_}, {kParams, params_}};
+  std::vector<NamedArgument> arguments = {{kEmbeddings, embeddings},
+                                          {kPages, pages_},
+                                          {kStates, states_},
+                                          {kAdapterWeights, adapters_},
+                                          {kParams, params_}};
   std::vector<float> states;
   if (int index = inputs_.index(kTargetStates); index >= 0) {
     states = GatherStates(batch, info_.hidden_size);

@@ -20,6 +20,9 @@ class VmExecutor : public StepExecutor {
 
   void SetPages(const std::vector<Tensor>& layers) override { pages_ = TensorList(layers); }
   void SetStates(const std::vector<Tensor>& states) override { states_ = TensorList(states); }
+  void SetAdapters(const std::vector<Tensor>& adapters) override {
+    adapters_ = TensorList(adapters);
+  }
   Result<StepTensors> Run(const Batch& batch) override;
   Result<Tensor> RunHead(const float* vectors, int64_t count) override;
 
@@ -32,7 +35,7 @@ class VmExecutor : public StepExecutor {
   LibraryCall embed_, step_;
   std::optional<LibraryCall> head_;  // nothing: the model has none
   BoundInputs inputs_;               // of step_
-  TensorList params_, pages_, states_;
+  TensorList params_, pages_, states_, adapters_;
   Device device_;
 };
 

@@ -61,18 +61,18 @@ TEST(BoundInputs, GivesTheValuesInTheOrderOfTheFunction) {
 // Twice, so that nothing is left over of the step before.
 TEST(BoundInputs, WhatAStepLeavesOutGetsItsDefault) {
   BoundInputs inputs =
-      *BoundInputs::Make("f", Specs({Spec("token_types"), Spec("last_seen"), Spec("adapters"),
+      *BoundInputs::Make("f", Specs({Spec("token_types"), Spec("last_seen"), Spec("state_writes"),
                                      Spec("rotary", "n", {3}), Spec("state_source", "b")}));
   Batch full = SomeBatch(), plain = SomeBatch();
   full.token_types = {0, 1, 1};
   full.last_seen = {5, 5, 0};
-  full.adapters = {2, 2, -1};
+  full.state_writes = {2, 2, -1};
   full.rotary = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   full.state_source = {4, -1};
   for (int run = 0; run < 2; ++run) {
     EXPECT_EQ(ValuesOf(&inputs, plain, "token_types"), (Ints{0, 0, 0}));
     EXPECT_EQ(ValuesOf(&inputs, plain, "last_seen"), (Ints{4, 5, 0}));
-    EXPECT_EQ(ValuesOf(&inputs, plain, "adapters"), (Ints{-1, -1, -1}));
+    EXPECT_EQ(ValuesOf(&inputs, plain, "state_writes"), (Ints{-1, -1, -1}));
     EXPECT_EQ(ValuesOf(&inputs, plain, "rotary"), (Ints{4, 4, 4, 5, 5, 5, 0, 0, 0}));
     EXPECT_EQ(ValuesOf(&inputs, plain, "state_source"), (Ints{-1, -1}));
     for (const InputSpec& spec : inputs.specs()) {
@@ -105,9 +105,9 @@ TEST(BoundInputs, ANameThatIsMissingIsRefused) {
 }
 
 TEST(BoundInputs, AnInputOfAnotherShapeOrTypeIsRefused) {
-  InputSpec floats = Spec("adapters");
+  InputSpec floats = Spec("state_writes");
   floats.dtype = DType::kFloat32;
-  for (const InputSpec& spec : {Spec("adapters", "b"), Spec("adapters", "n", {1}), floats,
+  for (const InputSpec& spec : {Spec("state_writes", "b"), Spec("state_writes", "n", {1}), floats,
                                 Spec("rotary"), Spec("rotary", "n", {2})}) {
     Status status = BoundInputs::Make("f", Specs({spec})).status();
     EXPECT_EQ(status.code(), StatusCode::kCorrupt) << spec.name;

@@ -28,7 +28,7 @@ from mlc_llm.compiler import kv_cache
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.layers import MoESpec
-from mlc_llm.compiler.nn import tensors
+from mlc_llm.compiler.nn import adapters, tensors
 from mlc_llm.compiler.nn.cpu.layers import CPULayers
 from mlc_llm.compiler.nn.function_inputs import Input, Inputs, argument, described, tensor_type
 from mlc_llm.compiler.nn.gpu.layers import GPULayers
@@ -93,7 +93,9 @@ class Builder:
         *,
         activation_bits: int = 8,
         kv_cache_dtype: str = kv_cache.AUTO,
+        adapted: Mapping[str, adapters.Widths] | None = None,
     ) -> None:
+        """`adapted`: the modules that may have adapters at run time, and their parts."""
         self.scheme = scheme
         self.device = device
         self.on: DeviceLayers = (GPULayers if isinstance(device, GPU) else CPULayers)(self)
@@ -107,6 +109,8 @@ class Builder:
         self._begin = 0
         self._taken = sum(len(self._stored_params(w)) for w in weights if not w.mtp)
         self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
+        self.adapters = adapters.Adapters(self, adapted, self.on.page_dtype) if adapted else None
+        self.adapting: Function | None = None  # the function that is being built, if it has them
         self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
         self.states: list[State] = []  # in the order of the library's `states`
         self.token_types = 0  # how many types the rows of a step may have; 0: one
@@ -122,7 +126,7 @@ class Builder:
         the parameters of the MTP layer too."""
         other = copy.copy(self)
         other._begin, other._taken = self._taken, len(self.params)
-        other.on = type(self.on)(other)
+        other.on, other.adapters = type(self.on)(other), None
         other.pages, other.states, other._needed, other.functions = [], [], {"always"}, {}
         return other
 
@@ -155,8 +159,15 @@ class Builder:
 
     # Layers
 
-    def linear(self, name: str, outs: int, ins: int, *, bias: bool = False) -> Any:
-        return self.on.linear(self, name, (outs, ins), bias=bias)
+    def linear(
+        self, name: str, outs: int, ins: int, *, bias: bool = False, adapts: bool = True
+    ) -> Any:
+        """`adapts`: its rows are those of a step, so that they may have adapters."""
+        made = self.on.linear(self, name, (outs, ins), bias=bias)
+        if not self.adapters or not adapts:
+            return made
+        self.needs("adapters")
+        return self.adapters.beside(made, name, ins)
 
     def embedding(self, name: str, entries: int, size: int, *, scale: float = 1.0) -> Any:
         return self.on.embedding(self, name, (entries, size), scale)
@@ -236,6 +247,8 @@ class Builder:
         kept = {"kv_pages": page_inputs(self.pages)}
         if self.states:
             kept["states"] = [state.input() for state in self.states]
+        if self.adapters:
+            kept[adapters.WEIGHTS] = self.adapters.inputs()
         return {**rows, **kept}
 
     # What layers use
@@ -351,12 +364,13 @@ class Builder:
         with self._module.function(name, everything, attrs=attributes):
             self._packed = packed
             function = Function(arguments)
+            self.adapting = function if adapters.WEIGHTS in arguments else None
             with self._module.dataflow():
                 yield function
                 results = [tensors.plain(result) for result in function.results.values()]
                 made = self._module.emit_output(relax.Tuple(results))
             self._module.emit_func_output(made)
-        self._packed = None
+        self._packed = self.adapting = None
         taken = [described(key, value) for key, value in inputs.items()]
         taken += [{"name": "params"}] if params else []
         self.results_of[name] = list(function.results)

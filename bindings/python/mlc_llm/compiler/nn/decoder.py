@@ -97,7 +97,8 @@ class Vocabulary:
         self.embed = nn.embedding(at.name("embedding"), count, hidden, scale=spec.embedding_scale)
         self.head = self.embed.logits
         if not spec.tied_head and not spec.is_encoder:
-            self.head = nn.linear(at.name("head"), count, hidden, bias=spec.head_bias)
+            bias = spec.head_bias
+            self.head = nn.linear(at.name("head"), count, hidden, bias=bias, adapts=False)
         changed = spec.logit_scale != 1.0 or spec.logit_softcap
         scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
         self.change = nn.scale_and_cap(count, **scales) if changed else lambda logits: logits
@@ -141,7 +142,7 @@ class PooledHead:
         ins = at.hidden
         for index, dense in enumerate(head.layers):
             name, width = at.name(f"dense_{index}"), dense.width
-            self.steps.append(nn.linear(name, width, ins, bias=dense.bias))
+            self.steps.append(nn.linear(name, width, ins, bias=dense.bias, adapts=False))
             if dense.activation is not None:
                 self.steps.append(nn.activated(width, dense.activation))
             if dense.norm is not None:

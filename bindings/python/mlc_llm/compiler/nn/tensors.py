@@ -47,7 +47,7 @@ class Deferred:
     def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
         """For a tensor that already exists as floats: only codes are computed."""
 
-        def forms(codes: activations.Codes | None):
+        def forms(codes: activations.Codes | None, rows: Any = None):
             return "quantize", codes, [x], lambda: activations.quantize(codes)
 
         deferred = cls(nn, x.ty, forms)
@@ -61,6 +61,15 @@ class Deferred:
             self._made[None] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
         return self._made[None]
 
+    def chosen(self, rows: relax.Expr) -> relax.Var:
+        """The floats of these rows, in their places; all of them if they are there."""
+        if None in self._made:
+            return self._made[None]
+        if _CHOSEN not in self._made:
+            name, key, args, make = self._forms(None, rows)
+            self._made[_CHOSEN] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
+        return self._made[_CHOSEN]
+
     def quantized(self, codes: activations.Codes) -> relax.Expr:
         """The codes."""
         if codes not in self._made:
@@ -72,8 +81,10 @@ class Deferred:
         return self._made[codes]
 
 
-# The kernel of a form (None: floats): its name, its key, its arguments, and a function to make it.
-Forms = Callable[[activations.Codes | None], tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
+# The kernel of a form (codes, or None: floats, which may be those of chosen rows alone): its name,
+# its key, its arguments, and a function to make it.
+Forms = Callable[..., tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
+_CHOSEN = "chosen"
 
 
 def plain(x: relax.Expr | Deferred) -> relax.Expr:

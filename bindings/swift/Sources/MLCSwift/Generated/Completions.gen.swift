@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -48,6 +48,7 @@ public struct ChatCompletions: Sendable {
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -101,6 +102,7 @@ public struct ChatCompletions: Sendable {
             reasoning_budget: reasoning_budget,
             chat_template_kwargs: chat_template_kwargs,
             logit_processor: logit_processor,
+            lora: lora,
             priority: priority,
             timeout_ms: timeout_ms,
             usage_extra: usage_extra,
@@ -160,6 +162,7 @@ public struct ChatCompletions: Sendable {
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -213,6 +216,7 @@ public struct ChatCompletions: Sendable {
                 reasoning_budget: reasoning_budget,
                 chat_template_kwargs: chat_template_kwargs,
                 logit_processor: logit_processor,
+                lora: lora,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 usage_extra: usage_extra,
@@ -269,6 +273,7 @@ public struct ChatCompletions: Sendable {
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -322,6 +327,7 @@ public struct ChatCompletions: Sendable {
                 reasoning_budget: reasoning_budget,
                 chat_template_kwargs: chat_template_kwargs,
                 logit_processor: logit_processor,
+                lora: lora,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 usage_extra: usage_extra,
@@ -405,6 +411,7 @@ public struct Completions: Sendable {
         dry_penalty_last_n: Int? = nil,
         dry_sequence_breakers: [String]? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
@@ -442,6 +449,7 @@ public struct Completions: Sendable {
             dry_penalty_last_n: dry_penalty_last_n,
             dry_sequence_breakers: dry_sequence_breakers,
             logit_processor: logit_processor,
+            lora: lora,
             priority: priority,
             timeout_ms: timeout_ms,
             timings_per_token: timings_per_token,
@@ -485,6 +493,7 @@ public struct Completions: Sendable {
         dry_penalty_last_n: Int? = nil,
         dry_sequence_breakers: [String]? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
@@ -522,6 +531,7 @@ public struct Completions: Sendable {
                 dry_penalty_last_n: dry_penalty_last_n,
                 dry_sequence_breakers: dry_sequence_breakers,
                 logit_processor: logit_processor,
+                lora: lora,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 timings_per_token: timings_per_token,
@@ -562,6 +572,7 @@ public struct Completions: Sendable {
         dry_penalty_last_n: Int? = nil,
         dry_sequence_breakers: [String]? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
@@ -599,6 +610,7 @@ public struct Completions: Sendable {
                 dry_penalty_last_n: dry_penalty_last_n,
                 dry_sequence_breakers: dry_sequence_breakers,
                 logit_processor: logit_processor,
+                lora: lora,
                 priority: priority,
                 timeout_ms: timeout_ms,
                 timings_per_token: timings_per_token,
@@ -740,5 +752,17 @@ extension MLCEngine {
     /// `thermalSet`: one answer, all at once; a failure throws an ``MLCError``.
     public func thermalSet(_ request: ThermalHint) async throws -> ThermalLimits {
         try await self.channel.result("thermal.set", request)
+    }
+    /// `adaptersLoad`: one answer, all at once; a failure throws an ``MLCError``.
+    public func adaptersLoad(_ request: AdapterLoadRequest) async throws -> AdapterList {
+        try await self.channel.result("adapters.load", request)
+    }
+    /// `adaptersUnload`: one answer, all at once; a failure throws an ``MLCError``.
+    public func adaptersUnload(_ request: AdapterUnloadRequest) async throws -> AdapterList {
+        try await self.channel.result("adapters.unload", request)
+    }
+    /// `adaptersList`: one answer, all at once; a failure throws an ``MLCError``.
+    public func adaptersList(_ request: AdapterListRequest) async throws -> AdapterList {
+        try await self.channel.result("adapters.list", request)
     }
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 
 extension MLCError {
     /// The kinds of errors that a program may want to handle differently.
@@ -135,6 +135,10 @@ extension MLCError {
         case modelUnloaded = "model_unloaded"
         /// The model's device has failed. Unload the model and load it again.
         case deviceLost = "device_lost"
+        /// No adapter of this name is loaded. Load it first, or correct its name.
+        case adapterNotFound = "adapter_not_found"
+        /// There is no room for this adapter. Unload another one, or load the engine with more `lora_ranks`.
+        case adaptersFull = "adapters_full"
         /// Too many requests are waiting. Try again later.
         case queueFull = "queue_full"
         /// The KV cache has no room for this request. Shorten it, or raise `max_total_seq_length`.
@@ -301,6 +305,10 @@ extension MLCError {
                 (.unavailable, .unavailable, "server_error")
             case .deviceLost:
                 (.unavailable, .unavailable, "server_error")
+            case .adapterNotFound:
+                (.notFound, .notFound, "invalid_request_error")
+            case .adaptersFull:
+                (.outOfResources, .resourceExhausted, "server_error")
             case .queueFull:
                 (.rateLimited, .resourceExhausted, "rate_limit_error")
             case .kvCacheExhausted:

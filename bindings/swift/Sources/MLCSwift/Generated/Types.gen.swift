@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "f538c18d4d5182f0"
+let schemaHash = "6f3878130a73cc30"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1010,6 +1010,68 @@ public enum ReasoningEffort: WireEnum {
     }
 }
 
+/// An adapter of a request.
+public struct LoraUse: WireObject {
+    /// The name under which it was loaded. Length: at least 1.
+    public var name: String
+    /// By how much its change counts. Range: at least -1000 and at most 1000. Default: 1.
+    public var scale: Double
+
+    public init(
+        name: String,
+        scale: Double = 1.0
+    ) {
+        self.name = name
+        self.scale = scale
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.name = try reader.required("name")
+        self.scale = try reader.defaulted("scale", 1.0)
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("name", self.name)
+        writer.required("scale", self.scale)
+        return writer.jsonValue
+    }
+}
+
+/// The adapters of a request: the name of one, or several, whose changes add up.
+public enum Lora: WireObject {
+    case name(String)
+    case uses([LoraUse])
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        switch jsonValue.kind {
+        case .string: self = .name(try .init(jsonValue: jsonValue))
+        case .array: self = .uses(try .init(jsonValue: jsonValue))
+        default: throw .wrongType(jsonValue, expected: "one of a string or an array")
+        }
+    }
+
+    public var jsonValue: JSONValue {
+        switch self {
+        case .name(let value): value.jsonValue
+        case .uses(let value): value.jsonValue
+        }
+    }
+}
+
+extension Lora: ExpressibleByStringInterpolation {
+    public init(stringLiteral value: String) {
+        self = .name(value)
+    }
+}
+
+extension Lora: ExpressibleByArrayLiteral {
+    public init(arrayLiteral value: LoraUse...) {
+        self = .uses(value)
+    }
+}
+
 /// A request that is no conversation.
 public enum SpecialRequest: WireEnum {
     /// Gives the engine's metrics in `usage.extra`.
@@ -1274,6 +1336,9 @@ public struct ChatCompletionRequest: WireObject {
     /// The name of a logit processor that the program has registered with the engine: a function
     /// that changes the logits before each token. Absent: none. An extension of this engine.
     public var logit_processor: String?
+    /// The adapters that change the model for this request. Absent: none. An extension of this
+    /// engine.
+    public var lora: Lora?
     /// A label of the end user; it has no effect on the answer.
     public var user: String?
     /// Requests of higher priority are served first and may take the place of running ones of lower
@@ -1351,6 +1416,7 @@ public struct ChatCompletionRequest: WireObject {
         reasoning_budget: Int? = nil,
         chat_template_kwargs: JSONObject? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         usage_extra: Bool? = nil,
@@ -1403,6 +1469,7 @@ public struct ChatCompletionRequest: WireObject {
         self.reasoning_budget = reasoning_budget
         self.chat_template_kwargs = chat_template_kwargs
         self.logit_processor = logit_processor
+        self.lora = lora
         self.priority = priority
         self.timeout_ms = timeout_ms
         self.usage_extra = usage_extra
@@ -1457,6 +1524,7 @@ public struct ChatCompletionRequest: WireObject {
         self.reasoning_budget = try reader.optional("reasoning_budget")
         self.chat_template_kwargs = try reader.optional("chat_template_kwargs")
         self.logit_processor = try reader.optional("logit_processor")
+        self.lora = try reader.optional("lora")
         self.user = try reader.optional("user")
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
@@ -1512,6 +1580,7 @@ public struct ChatCompletionRequest: WireObject {
         writer.optional("reasoning_budget", self.reasoning_budget)
         writer.optional("chat_template_kwargs", self.chat_template_kwargs)
         writer.optional("logit_processor", self.logit_processor)
+        writer.optional("lora", self.lora)
         writer.optional("user", self.user)
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)
@@ -1689,6 +1758,9 @@ public struct CompletionRequest: WireObject {
     /// The name of a logit processor that the program has registered with the engine: a function
     /// that changes the logits before each token. Absent: none. An extension of this engine.
     public var logit_processor: String?
+    /// The adapters that change the model for this request. Absent: none. An extension of this
+    /// engine.
+    public var lora: Lora?
     /// A label of the end user; it has no effect on the answer.
     public var user: String?
     /// Requests of higher priority are served first, as in chats. Absent: 0. An extension of this
@@ -1735,6 +1807,7 @@ public struct CompletionRequest: WireObject {
         dry_penalty_last_n: Int? = nil,
         dry_sequence_breakers: [String]? = nil,
         logit_processor: String? = nil,
+        lora: Lora? = nil,
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
@@ -1771,6 +1844,7 @@ public struct CompletionRequest: WireObject {
         self.dry_penalty_last_n = dry_penalty_last_n
         self.dry_sequence_breakers = dry_sequence_breakers
         self.logit_processor = logit_processor
+        self.lora = lora
         self.priority = priority
         self.timeout_ms = timeout_ms
         self.timings_per_token = timings_per_token
@@ -1809,6 +1883,7 @@ public struct CompletionRequest: WireObject {
         self.stop = try reader.optional("stop")
         self.response_format = try reader.optional("response_format")
         self.logit_processor = try reader.optional("logit_processor")
+        self.lora = try reader.optional("lora")
         self.user = try reader.optional("user")
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
@@ -1848,6 +1923,7 @@ public struct CompletionRequest: WireObject {
         writer.optional("stop", self.stop)
         writer.optional("response_format", self.response_format)
         writer.optional("logit_processor", self.logit_processor)
+        writer.optional("lora", self.lora)
         writer.optional("user", self.user)
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)
@@ -2356,6 +2432,83 @@ public struct ThermalHint: WireObject {
     }
 }
 
+/// An adapter that requests may choose from now on.
+public struct AdapterLoadRequest: WireObject {
+    /// The name that requests use. One that is loaded already is replaced; its requests go on with
+    /// it. Length: at least 1 and at most 256.
+    public var name: String
+    /// The adapter's file, on the engine's machine; `mlc_llm convert_adapter` makes it of other
+    /// formats. Length: at least 1.
+    public var path: String
+
+    public init(
+        name: String,
+        path: String
+    ) {
+        self.name = name
+        self.path = path
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.name = try reader.required("name")
+        self.path = try reader.required("path")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("name", self.name)
+        writer.required("path", self.path)
+        return writer.jsonValue
+    }
+}
+
+/// An adapter that no new request may choose; its requests go on with it.
+public struct AdapterUnloadRequest: WireObject {
+    /// Its name. Length: at least 1.
+    public var name: String
+
+    public init(
+        name: String
+    ) {
+        self.name = name
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.name = try reader.required("name")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("name", self.name)
+        return writer.jsonValue
+    }
+}
+
+/// Which adapters are asked for.
+public struct AdapterListRequest: WireObject {
+    /// The adapter of this name alone. Absent: all. Length: at least 1.
+    public var name: String?
+
+    public init(
+        name: String? = nil
+    ) {
+        self.name = name
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.name = try reader.optional("name")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.optional("name", self.name)
+        return writer.jsonValue
+    }
+}
+
 /// The folders that a program gives to the engine, for the whole process.
 public struct Directories: WireObject {
     /// For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or `mlc_llm`
@@ -2620,8 +2773,6 @@ public enum SpeculativeMode: WireEnum {
     case smallDraft
     /// By what followed the last tokens when they came before.
     case promptLookup
-    /// By the layer for further tokens in the model's own checkpoint.
-    case mtp
     /// By an EAGLE head on the model's hidden states.
     case eagle
     /// By Medusa heads on the model's hidden states.
@@ -2633,7 +2784,6 @@ public enum SpeculativeMode: WireEnum {
         .disable,
         .smallDraft,
         .promptLookup,
-        .mtp,
         .eagle,
         .medusa,
     ]
@@ -2643,7 +2793,6 @@ public enum SpeculativeMode: WireEnum {
         case "disable": self = .disable
         case "small_draft": self = .smallDraft
         case "prompt_lookup": self = .promptLookup
-        case "mtp": self = .mtp
         case "eagle": self = .eagle
         case "medusa": self = .medusa
         default: self = .unknown(rawValue)
@@ -2655,7 +2804,6 @@ public enum SpeculativeMode: WireEnum {
         case .disable: "disable"
         case .smallDraft: "small_draft"
         case .promptLookup: "prompt_lookup"
-        case .mtp: "mtp"
         case .eagle: "eagle"
         case .medusa: "medusa"
         case .unknown(let word): word
@@ -2750,6 +2898,10 @@ public struct EngineConfig: WireObject {
     /// Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
     /// least 1.
     public var pipeline_parallel_stages: Int?
+    /// Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
+    /// library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no
+    /// room. Range: at least 0 and at most 65536.
+    public var lora_ranks: Int?
     /// Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and
     /// at most 1024.
     public var num_threads: Int?
@@ -2785,6 +2937,7 @@ public struct EngineConfig: WireObject {
         spec_tree_width: Int? = nil,
         tensor_parallel_shards: Int? = nil,
         pipeline_parallel_stages: Int? = nil,
+        lora_ranks: Int? = nil,
         num_threads: Int? = nil
     ) {
         self.mode = mode
@@ -2817,6 +2970,7 @@ public struct EngineConfig: WireObject {
         self.spec_tree_width = spec_tree_width
         self.tensor_parallel_shards = tensor_parallel_shards
         self.pipeline_parallel_stages = pipeline_parallel_stages
+        self.lora_ranks = lora_ranks
         self.num_threads = num_threads
     }
 
@@ -2851,6 +3005,7 @@ public struct EngineConfig: WireObject {
         "spec_tree_width",
         "tensor_parallel_shards",
         "pipeline_parallel_stages",
+        "lora_ranks",
         "num_threads",
     ]
 
@@ -2888,6 +3043,7 @@ public struct EngineConfig: WireObject {
         self.spec_tree_width = try reader.optional("spec_tree_width")
         self.tensor_parallel_shards = try reader.optional("tensor_parallel_shards")
         self.pipeline_parallel_stages = try reader.optional("pipeline_parallel_stages")
+        self.lora_ranks = try reader.optional("lora_ranks")
         self.num_threads = try reader.optional("num_threads")
     }
 
@@ -2924,6 +3080,7 @@ public struct EngineConfig: WireObject {
         writer.optional("spec_tree_width", self.spec_tree_width)
         writer.optional("tensor_parallel_shards", self.tensor_parallel_shards)
         writer.optional("pipeline_parallel_stages", self.pipeline_parallel_stages)
+        writer.optional("lora_ranks", self.lora_ranks)
         writer.optional("num_threads", self.num_threads)
         return writer.jsonValue
     }
@@ -4468,6 +4625,76 @@ public struct ThermalLimits: WireObject {
     }
 }
 
+/// An adapter that requests may choose.
+public struct AdapterInfo: WireObject {
+    /// Its name.
+    public var name: String
+    /// The rank of its matrices. Range: at least 1.
+    public var rank: Int
+    /// What identifies its content.
+    public var hash: String
+
+    public init(
+        name: String,
+        rank: Int,
+        hash: String
+    ) {
+        self.name = name
+        self.rank = rank
+        self.hash = hash
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.name = try reader.required("name")
+        self.rank = try reader.required("rank")
+        self.hash = try reader.required("hash")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("name", self.name)
+        writer.required("rank", self.rank)
+        writer.required("hash", self.hash)
+        return writer.jsonValue
+    }
+}
+
+/// The adapters that requests may choose.
+public struct AdapterList: WireObject {
+    /// In the order of their names.
+    public var adapters: [AdapterInfo]
+    /// How many ranks have room, those of all adapters together. Range: at least 0.
+    public var ranks: Int
+    /// How many of them are free; an adapter takes a multiple of 8. Range: at least 0.
+    public var free_ranks: Int
+
+    public init(
+        adapters: [AdapterInfo],
+        ranks: Int,
+        free_ranks: Int
+    ) {
+        self.adapters = adapters
+        self.ranks = ranks
+        self.free_ranks = free_ranks
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.adapters = try reader.required("adapters")
+        self.ranks = try reader.required("ranks")
+        self.free_ranks = try reader.required("free_ranks")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("adapters", self.adapters)
+        writer.required("ranks", self.ranks)
+        writer.required("free_ranks", self.free_ranks)
+        return writer.jsonValue
+    }
+}
+
 /// Whether a server has a model in memory.
 public enum ModelStatus: WireEnum {
     /// It is known, and a request loads it.
@@ -4533,19 +4760,27 @@ public struct ModelObject: WireObject {
     public var status: ModelStatus?
     /// How far its load is. Range: at least 0 and at most 1.
     public var progress: Double?
+    /// Of an adapter: its model. Absent: it is a model.
+    public var parent: String?
+    /// Of an adapter: where it was loaded from. Absent: nobody says.
+    public var root: String?
 
     public init(
         id: String,
         created: Int,
         owned_by: String,
         status: ModelStatus? = nil,
-        progress: Double? = nil
+        progress: Double? = nil,
+        parent: String? = nil,
+        root: String? = nil
     ) {
         self.id = id
         self.created = created
         self.owned_by = owned_by
         self.status = status
         self.progress = progress
+        self.parent = parent
+        self.root = root
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -4556,6 +4791,8 @@ public struct ModelObject: WireObject {
         self.owned_by = try reader.required("owned_by")
         self.status = try reader.optional("status")
         self.progress = try reader.optional("progress")
+        self.parent = try reader.optional("parent")
+        self.root = try reader.optional("root")
     }
 
     public var jsonValue: JSONValue {
@@ -4566,6 +4803,8 @@ public struct ModelObject: WireObject {
         writer.required("owned_by", self.owned_by)
         writer.optional("status", self.status)
         writer.optional("progress", self.progress)
+        writer.optional("parent", self.parent)
+        writer.optional("root", self.root)
         return writer.jsonValue
     }
 }

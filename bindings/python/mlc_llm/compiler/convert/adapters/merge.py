@@ -64,7 +64,7 @@ class Merge:
         """Each adapter has a factor for its own scale. Error: one that does not fit the model."""
         self._changes: dict[str, list[Change]] = {}
         for adapter, factor in adapters:
-            for name, change in _changes(adapter, factor, family, config):
+            for name, change in changes_of(adapter, factor, family, config):
                 self._changes.setdefault(name, []).append(change)
 
     def __contains__(self, name: str) -> bool:
@@ -84,9 +84,10 @@ class Merge:
         return applied
 
 
-def _changes(
+def changes_of(
     adapter: Adapter, factor: float, family: ModelFamily, config: Any
 ) -> Iterator[tuple[str, Change]]:
+    """What the adapter adds, by our names of the weights. Error: it does not fit the model."""
     _check_architecture(adapter, family)
     names = {name: TensorInfo(name, f.shape, "F32") for name, f in adapter.factors.items()}
     left = set(names)

@@ -118,8 +118,11 @@ class RMSNorm:
         dtype = self.nn.stored(self.name).dtype
         args = [x, *([rows] if gather else []), self.nn.param(self.name)]
 
-        def forms(codes: activations.Codes | None):
+        def forms(codes: activations.Codes | None, chosen: Any = None):
             key = (self.size, self.eps, gather, codes)
+            if chosen is not None:
+                make = partial(elementwise.rms_norm, self.size, self.eps, dtype, in_place=True)
+                return "norm_of_rows", key, [x, chosen, self.nn.param(self.name)], make
             if codes is None:
                 return (
                     "rms_norm",
@@ -240,8 +243,11 @@ class Gated:
         self.nn, self.size, self.activation, self.each = nn, size, activation, each
 
     def __call__(self, x: relax.Expr) -> Deferred:
-        def forms(codes: activations.Codes | None):
+        def forms(codes: activations.Codes | None, chosen: Any = None):
             word, each = self.activation, self.each
+            if chosen is not None:
+                make = partial(elementwise.gate_and_multiply, self.size, word, each, chosen=True)
+                return "gate_rows", (self.size, word, each), [x, chosen], make
             if codes is None:
                 make = partial(elementwise.gate_and_multiply, self.size, word, each)
                 return "gate_and_multiply", (self.size, word, each), [x], make

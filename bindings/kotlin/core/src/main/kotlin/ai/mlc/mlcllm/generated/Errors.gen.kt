@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 package ai.mlc.mlcllm
 
 /** The caller asked for something impossible. */
@@ -127,6 +127,10 @@ enum class MLCReason(
     MODEL_UNLOADED("model_unloaded", ErrorStatus.unavailable, "server_error", ::UnavailableException),
     /** The model's device has failed. Unload the model and load it again. */
     DEVICE_LOST("device_lost", ErrorStatus.unavailable, "server_error", ::UnavailableException),
+    /** No adapter of this name is loaded. Load it first, or correct its name. */
+    ADAPTER_NOT_FOUND("adapter_not_found", ErrorStatus.not_found, "invalid_request_error", ::NotFoundException),
+    /** There is no room for this adapter. Unload another one, or load the engine with more `lora_ranks`. */
+    ADAPTERS_FULL("adapters_full", ErrorStatus.resource_exhausted, "server_error", ::ResourceException),
     /** Too many requests are waiting. Try again later. */
     QUEUE_FULL("queue_full", ErrorStatus.resource_exhausted, "rate_limit_error", ::RateLimitException),
     /** The KV cache has no room for this request. Shorten it, or raise `max_total_seq_length`. */

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: f538c18d4d5182f0
+// Schema hash: 6f3878130a73cc30
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "f538c18d4d5182f0"
+internal const val SCHEMA_HASH = "6f3878130a73cc30"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -652,6 +652,44 @@ class ReasoningEffort private constructor(word: String, isKnown: Boolean) :
 internal object ReasoningEffortSerializer :
     WordSerializer<ReasoningEffort>("ReasoningEffort", ReasoningEffort::of)
 
+/** An adapter of a request. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class LoraUse @JvmOverloads constructor(
+    /** The name under which it was loaded. Length: at least 1. */
+    val name: String,
+    /** By how much its change counts. Range: at least -1000 and at most 1000. Default: 1. */
+    @EncodeDefault
+    val scale: Double = 1.0,
+)
+
+/** The adapters of a request: the name of one, or several, whose changes add up. */
+@Serializable(with = LoraSerializer::class)
+sealed interface Lora
+
+/** [Lora] as a text. */
+data class LoraName(val value: String) : Lora
+
+/** [Lora] as a list. */
+data class LoraUses(val value: List<LoraUse>) : Lora
+
+/** A [Lora] of a kind that this version does not know. */
+data class LoraUnknown(val json: JsonElement) : Lora
+
+internal object LoraSerializer : UnionSerializer<Lora>("Lora") {
+    override fun decode(json: Json, element: JsonElement): Lora = when {
+        element.isText -> LoraName(json.decodeFromJsonElement<String>(element))
+        element.isArray -> LoraUses(json.decodeFromJsonElement<List<LoraUse>>(element))
+        else -> LoraUnknown(element)
+    }
+
+    override fun encode(json: Json, value: Lora): JsonElement = when (value) {
+        is LoraName -> json.encodeToJsonElement<String>(value.value)
+        is LoraUses -> json.encodeToJsonElement<List<LoraUse>>(value.value)
+        is LoraUnknown -> value.json
+    }
+}
+
 /** A request that is no conversation. */
 @Serializable(with = SpecialRequestSerializer::class)
 class SpecialRequest private constructor(word: String, isKnown: Boolean) :
@@ -934,6 +972,11 @@ data class ChatCompletionRequest(
      * this engine.
      */
     val logit_processor: String? = null,
+    /**
+     * The adapters that change the model for this request. Absent: none. An extension of
+     * this engine.
+     */
+    val lora: Lora? = null,
     /** A label of the end user; it has no effect on the answer. */
     val user: String? = null,
     /**
@@ -1022,6 +1065,7 @@ data class ChatCompletionRequest(
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         logit_processor: String? = null,
+        lora: Lora? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1074,6 +1118,7 @@ data class ChatCompletionRequest(
         reasoning_budget,
         chat_template_kwargs,
         logit_processor,
+        lora,
         user,
         priority,
         timeout_ms,
@@ -1128,6 +1173,7 @@ data class ChatCompletionRequest(
         reasoning_budget: Long? = null,
         chat_template_kwargs: JsonObject? = null,
         logit_processor: String? = null,
+        lora: Lora? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1180,6 +1226,223 @@ data class ChatCompletionRequest(
         reasoning_budget,
         chat_template_kwargs,
         logit_processor,
+        lora,
+        user,
+        priority,
+        timeout_ms,
+        usage_extra,
+        timings_per_token,
+        return_progress,
+        debug_config,
+        metadata,
+        store,
+        service_tier,
+        modalities,
+        audio,
+        prediction,
+        web_search_options,
+        functions,
+        function_call,
+    )
+
+    constructor(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream: Boolean = false,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
+        logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        stop: Stop? = null,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
+        chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
+        lora: String,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ) : this(
+        messages,
+        model,
+        stream,
+        stream_options,
+        max_tokens,
+        max_completion_tokens,
+        n,
+        temperature,
+        top_p,
+        top_k,
+        min_p,
+        frequency_penalty,
+        presence_penalty,
+        repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
+        logit_bias,
+        seed,
+        logprobs,
+        top_logprobs,
+        stop,
+        tools,
+        tool_choice,
+        parallel_tool_calls,
+        response_format,
+        reasoning_effort,
+        reasoning_budget,
+        chat_template_kwargs,
+        logit_processor,
+        LoraName(lora),
+        user,
+        priority,
+        timeout_ms,
+        usage_extra,
+        timings_per_token,
+        return_progress,
+        debug_config,
+        metadata,
+        store,
+        service_tier,
+        modalities,
+        audio,
+        prediction,
+        web_search_options,
+        functions,
+        function_call,
+    )
+
+    constructor(
+        messages: List<ChatCompletionMessage>,
+        model: String? = null,
+        stream: Boolean = false,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long? = null,
+        max_completion_tokens: Long? = null,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
+        logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
+        logprobs: Boolean = false,
+        top_logprobs: Long? = null,
+        stop: Stop? = null,
+        tools: List<ChatCompletionTool>? = null,
+        tool_choice: ToolChoice? = null,
+        parallel_tool_calls: Boolean = true,
+        response_format: ResponseFormat? = null,
+        reasoning_effort: ReasoningEffort? = null,
+        reasoning_budget: Long? = null,
+        chat_template_kwargs: JsonObject? = null,
+        logit_processor: String? = null,
+        lora: List<LoraUse>,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        usage_extra: Boolean? = null,
+        timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
+        debug_config: DebugConfig? = null,
+        metadata: Map<String, String>? = null,
+        store: Boolean? = null,
+        service_tier: String? = null,
+        modalities: List<String>? = null,
+        audio: JsonElement? = null,
+        prediction: ChatCompletionPrediction? = null,
+        web_search_options: JsonElement? = null,
+        functions: JsonElement? = null,
+        function_call: JsonElement? = null,
+    ) : this(
+        messages,
+        model,
+        stream,
+        stream_options,
+        max_tokens,
+        max_completion_tokens,
+        n,
+        temperature,
+        top_p,
+        top_k,
+        min_p,
+        frequency_penalty,
+        presence_penalty,
+        repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
+        logit_bias,
+        seed,
+        logprobs,
+        top_logprobs,
+        stop,
+        tools,
+        tool_choice,
+        parallel_tool_calls,
+        response_format,
+        reasoning_effort,
+        reasoning_budget,
+        chat_template_kwargs,
+        logit_processor,
+        LoraUses(lora),
         user,
         priority,
         timeout_ms,
@@ -1397,6 +1660,11 @@ data class CompletionRequest(
      * this engine.
      */
     val logit_processor: String? = null,
+    /**
+     * The adapters that change the model for this request. Absent: none. An extension of
+     * this engine.
+     */
+    val lora: Lora? = null,
     /** A label of the end user; it has no effect on the answer. */
     val user: String? = null,
     /**
@@ -1446,6 +1714,7 @@ data class CompletionRequest(
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         logit_processor: String? = null,
+        lora: Lora? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1482,6 +1751,7 @@ data class CompletionRequest(
         stop,
         response_format,
         logit_processor,
+        lora,
         user,
         priority,
         timeout_ms,
@@ -1520,6 +1790,7 @@ data class CompletionRequest(
         stop: Stop? = null,
         response_format: ResponseFormat? = null,
         logit_processor: String? = null,
+        lora: Lora? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1556,6 +1827,7 @@ data class CompletionRequest(
         stop,
         response_format,
         logit_processor,
+        lora,
         user,
         priority,
         timeout_ms,
@@ -1594,6 +1866,7 @@ data class CompletionRequest(
         stop: String,
         response_format: ResponseFormat? = null,
         logit_processor: String? = null,
+        lora: Lora? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1630,6 +1903,7 @@ data class CompletionRequest(
         StopText(stop),
         response_format,
         logit_processor,
+        lora,
         user,
         priority,
         timeout_ms,
@@ -1668,6 +1942,7 @@ data class CompletionRequest(
         stop: List<String>,
         response_format: ResponseFormat? = null,
         logit_processor: String? = null,
+        lora: Lora? = null,
         user: String? = null,
         priority: Long? = null,
         timeout_ms: Long? = null,
@@ -1704,6 +1979,159 @@ data class CompletionRequest(
         StopTexts(stop),
         response_format,
         logit_processor,
+        lora,
+        user,
+        priority,
+        timeout_ms,
+        timings_per_token,
+        debug_config,
+    )
+
+    constructor(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream: Boolean = false,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
+        logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
+        logprobs: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
+        lora: String,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
+        debug_config: DebugConfig? = null,
+    ) : this(
+        prompt,
+        model,
+        suffix,
+        echo,
+        best_of,
+        stream,
+        stream_options,
+        max_tokens,
+        n,
+        temperature,
+        top_p,
+        top_k,
+        min_p,
+        frequency_penalty,
+        presence_penalty,
+        repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
+        logit_bias,
+        seed,
+        logprobs,
+        stop,
+        response_format,
+        logit_processor,
+        LoraName(lora),
+        user,
+        priority,
+        timeout_ms,
+        timings_per_token,
+        debug_config,
+    )
+
+    constructor(
+        prompt: Prompt,
+        model: String? = null,
+        suffix: String? = null,
+        echo: Boolean = false,
+        best_of: Long? = null,
+        stream: Boolean = false,
+        stream_options: StreamOptions? = null,
+        max_tokens: Long = 16,
+        n: Long = 1,
+        temperature: Double? = null,
+        top_p: Double? = null,
+        top_k: Long? = null,
+        min_p: Double? = null,
+        frequency_penalty: Double? = null,
+        presence_penalty: Double? = null,
+        repetition_penalty: Double? = null,
+        top_n_sigma: Double? = null,
+        xtc_probability: Double? = null,
+        xtc_threshold: Double? = null,
+        dry_multiplier: Double? = null,
+        dry_base: Double? = null,
+        dry_allowed_length: Long? = null,
+        dry_penalty_last_n: Long? = null,
+        dry_sequence_breakers: List<String>? = null,
+        logit_bias: Map<Int, Double>? = null,
+        seed: Long? = null,
+        logprobs: Long? = null,
+        stop: Stop? = null,
+        response_format: ResponseFormat? = null,
+        logit_processor: String? = null,
+        lora: List<LoraUse>,
+        user: String? = null,
+        priority: Long? = null,
+        timeout_ms: Long? = null,
+        timings_per_token: Boolean? = null,
+        debug_config: DebugConfig? = null,
+    ) : this(
+        prompt,
+        model,
+        suffix,
+        echo,
+        best_of,
+        stream,
+        stream_options,
+        max_tokens,
+        n,
+        temperature,
+        top_p,
+        top_k,
+        min_p,
+        frequency_penalty,
+        presence_penalty,
+        repetition_penalty,
+        top_n_sigma,
+        xtc_probability,
+        xtc_threshold,
+        dry_multiplier,
+        dry_base,
+        dry_allowed_length,
+        dry_penalty_last_n,
+        dry_sequence_breakers,
+        logit_bias,
+        seed,
+        logprobs,
+        stop,
+        response_format,
+        logit_processor,
+        LoraUses(lora),
         user,
         priority,
         timeout_ms,
@@ -2040,6 +2468,38 @@ data class ThermalHint(
     val state: ThermalState,
 )
 
+/** An adapter that requests may choose from now on. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class AdapterLoadRequest(
+    /**
+     * The name that requests use. One that is loaded already is replaced; its requests go
+     * on with it. Length: at least 1 and at most 256.
+     */
+    val name: String,
+    /**
+     * The adapter's file, on the engine's machine; `mlc_llm convert_adapter` makes it of
+     * other formats. Length: at least 1.
+     */
+    val path: String,
+)
+
+/** An adapter that no new request may choose; its requests go on with it. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class AdapterUnloadRequest(
+    /** Its name. Length: at least 1. */
+    val name: String,
+)
+
+/** Which adapters are asked for. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class AdapterListRequest @JvmOverloads constructor(
+    /** The adapter of this name alone. Absent: all. Length: at least 1. */
+    val name: String? = null,
+)
+
 /** The folders that a program gives to the engine, for the whole process. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -2255,10 +2715,6 @@ class SpeculativeMode private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val prompt_lookup: SpeculativeMode = SpeculativeMode("prompt_lookup", true)
 
-        /** By the layer for further tokens in the model's own checkpoint. */
-        @JvmField
-        val mtp: SpeculativeMode = SpeculativeMode("mtp", true)
-
         /** By an EAGLE head on the model's hidden states. */
         @JvmField
         val eagle: SpeculativeMode = SpeculativeMode("eagle", true)
@@ -2267,7 +2723,7 @@ class SpeculativeMode private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val medusa: SpeculativeMode = SpeculativeMode("medusa", true)
 
-        private val knownWords = listOf(disable, small_draft, prompt_lookup, mtp, eagle, medusa).associateBy { it.word }
+        private val knownWords = listOf(disable, small_draft, prompt_lookup, eagle, medusa).associateBy { it.word }
 
         /** The word on the wire as a value, known or not. */
         @JvmStatic
@@ -2424,6 +2880,12 @@ data class EngineConfig(
      * Range: at least 1.
      */
     val pipeline_parallel_stages: Long? = null,
+    /**
+     * Room for the adapters that requests choose, in ranks: four adapters of rank 16 take
+     * 64. A library that is given must be compiled with `--lora`; CPUs only. Absent: 0,
+     * which is no room. Range: at least 0 and at most 65536.
+     */
+    val lora_ranks: Long? = null,
     /**
      * Worker threads on the CPU. Absent: the physical cores that are free. Range: at least
      * 1 and at most 1024.
@@ -3092,6 +3554,30 @@ data class ThermalLimits(
     val prefill_chunk_size: Long,
 )
 
+/** An adapter that requests may choose. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class AdapterInfo(
+    /** Its name. */
+    val name: String,
+    /** The rank of its matrices. Range: at least 1. */
+    val rank: Long,
+    /** What identifies its content. */
+    val hash: String,
+)
+
+/** The adapters that requests may choose. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class AdapterList(
+    /** In the order of their names. */
+    val adapters: List<AdapterInfo>,
+    /** How many ranks have room, those of all adapters together. Range: at least 0. */
+    val ranks: Long,
+    /** How many of them are free; an adapter takes a multiple of 8. Range: at least 0. */
+    val free_ranks: Long,
+)
+
 /** Whether a server has a model in memory. */
 @Serializable(with = ModelStatusSerializer::class)
 class ModelStatus private constructor(word: String, isKnown: Boolean) :
@@ -3150,6 +3636,10 @@ data class ModelObject @JvmOverloads constructor(
     val status: String? = null,
     /** How far its load is. Range: at least 0 and at most 1. */
     val progress: Double? = null,
+    /** Of an adapter: its model. Absent: it is a model. */
+    val parent: String? = null,
+    /** Of an adapter: where it was loaded from. Absent: nobody says. */
+    val root: String? = null,
     /** The kind of object. */
     @EncodeDefault
     val `object`: String = "model",

@@ -1,0 +1,168 @@
+#include "model/adapter_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "platform/file.h"
+#include "runtime/half.h"
+
+namespace mlc {
+namespace {
+
+constexpr char kFormat[] = "mlc-adapter";
+constexpr char kVersion[] = "1";
+constexpr int64_t kMaxHeadBytes = 1 << 26;
+constexpr int kMaxRank = 4096;
+
+Status BadFile(const char* what) {
+  return Corrupt(std::string("is no whole adapter: ") + what + "; make it again");
+}
+
+Status OfAnotherModel(const std::string& what) {
+  return InvalidArgument(what + "; the adapter was made for another model");
+}
+
+// "__metadata__": {"format": "mlc-adapter", "version": "1", "rank": "16"}.
+Result<int> ReadRank(const Json& head) {
+  const Json none, *found = head.Find("__metadata__"), *about = found == nullptr ? &none : found;
+  Result<std::string> format = GetString(*about, "format");
+  if (!format.ok() || *format != kFormat) {
+    return InvalidArgument(
+        "is no adapter in mlc_llm's form; make one of it (mlc_llm convert_adapter)");
+  }
+  Result<std::string> version = GetString(*about, "version"), rank = GetString(*about, "rank");
+  if (!version.ok() || *version != kVersion) {
+    return Unsupported("has a version that this engine does not read; make it again");
+  }
+  bool is_number = rank.ok() && !rank->empty() && rank->size() < 6 &&
+                   rank->find_first_not_of("0123456789") == std::string::npos;
+  int value = is_number ? std::stoi(*rank) : 0;
+  if (value < 1 || value > kMaxRank) return BadFile("it has no rank");
+  return value;
+}
+
+// The bytes of a tensor that has this shape. The type must be float32.
+Result<std::string_view> BytesOf(const Json& tensor, const Shape& shape, std::string_view body) {
+  Result<std::string> dtype = GetString(tensor, "dtype");
+  const Json *extents = tensor.Find("shape"), *offsets = tensor.Find("data_offsets");
+  auto is_list = [](const Json* json) {
+    return json != nullptr && json->is_array() &&
+           std::all_of(json->as_array().begin(), json->as_array().end(),
+                       [](const Json& item) { return item.is_int(); });
+  };
+  if (!dtype.ok() || *dtype != "F32" || !is_list(extents) || !is_list(offsets) ||
+      offsets->as_array().size() != 2) {
+    return BadFile("a tensor is not described as float32");
+  }
+  Shape found;
+  for (const Json& extent : extents->as_array()) found.push_back(extent.as_int());
+  if (found != shape) {
+    return OfAnotherModel("has a tensor of shape " + ShapeText(found) + " where the model takes " +
+                          ShapeText(shape));
+  }
+  int64_t begin = offsets->as_array()[0].as_int(), end = offsets->as_array()[1].as_int();
+  int64_t bytes = *TensorBytes(shape, DType::kFloat32);
+  auto size = static_cast<int64_t>(body.size());
+  if (begin < 0 || begin > size || end - begin != bytes || bytes > size - begin) {
+    return BadFile("a tensor lies outside of it");
+  }
+  return body.substr(static_cast<size_t>(begin), static_cast<size_t>(bytes));
+}
+
+// The values in the form of the pool. They may begin at any address.
+Result<std::vector<char>> InForm(std::string_view bytes, DType dtype) {
+  size_t count = bytes.size() / sizeof(float);
+  std::vector<char> out(count * static_cast<size_t>(DTypeBytes(dtype)));
+  float most = 0;
+  bool is_finite = true;
+  for (size_t i = 0; i < count; ++i) {
+    float value;
+    std::memcpy(&value, bytes.data() + i * sizeof(float), sizeof(float));
+    is_finite = is_finite && std::isfinite(value);
+    most = std::max(most, std::fabs(value));
+    if (dtype == DType::kFloat16) {
+      uint16_t half = HalfOfFloat(value);
+      std::memcpy(out.data() + i * sizeof(half), &half, sizeof(half));
+    } else {
+      std::memcpy(out.data() + i * sizeof(value), &value, sizeof(value));
+    }
+  }
+  if (!is_finite) return BadFile("it holds NaN or infinite values");
+  if (dtype == DType::kFloat16 && most > 65504.0f) {
+    return Unsupported("holds numbers that are too large for float16");
+  }
+  return out;
+}
+
+Status ReadTensors(const Json& head, std::string_view body, const AdapterSpec& spec,
+                   AdapterWeights* out) {
+  size_t num_used = 0;
+  for (const AdapterLayer& layer : spec.layers) {
+    std::vector<Shape> shapes = layer.shapes();
+    const Json* given[] = {head.Find(layer.name + ".a"), head.Find(layer.name + ".b")};
+    if ((given[0] == nullptr) != (given[1] == nullptr)) {
+      return BadFile("a layer has one factor without the other");
+    }
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      out->tensors.emplace_back();
+      if (given[i] == nullptr) continue;
+      ++num_used;
+      shapes[i].insert(shapes[i].begin(), out->num_groups);
+      MLC_ASSIGN_OR_RETURN(std::string_view bytes, BytesOf(*given[i], shapes[i], body));
+      MLC_ASSIGN_OR_RETURN(out->tensors.back(), InForm(bytes, spec.dtype));
+    }
+  }
+  if (num_used + 1 == head.as_object().size()) return Status();
+  return OfAnotherModel("changes " + std::to_string(head.as_object().size() - 1 - num_used) +
+                        " tensors of layers that the model does not have, or that take no adapter");
+}
+
+Result<AdapterWeights> Read(std::string_view bytes, const AdapterSpec& spec) {
+  if (bytes.size() < 8) return BadFile("it is too short");
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<uint8_t>(bytes[i]);
+  if (length > kMaxHeadBytes || length > bytes.size() - 8) return BadFile("its head is too long");
+  Result<Json> head = Json::Parse(bytes.substr(8, length));
+  if (!head.ok() || !head->is_object()) return BadFile("its head is no JSON object");
+  AdapterWeights out;
+  MLC_ASSIGN_OR_RETURN(out.rank, ReadRank(*head));
+  out.num_groups = (out.rank + AdapterSpec::kRanks - 1) / AdapterSpec::kRanks;
+  out.hash = HashWords(bytes);
+  MLC_RETURN_IF_ERROR(ReadTensors(*head, bytes.substr(8 + length), spec, &out));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Shape> AdapterLayer::shapes() const {
+  auto parts = static_cast<int64_t>(outputs.size());
+  int64_t all = 0;
+  for (int64_t part : outputs) all += part;
+  return {{parts * inputs / AdapterSpec::kLanes, AdapterSpec::kRanks, AdapterSpec::kLanes},
+          {all / AdapterSpec::kLanes, AdapterSpec::kRanks, AdapterSpec::kLanes}};
+}
+
+int64_t AdapterSpec::group_bytes() const {
+  int64_t bytes = 0;
+  for (const AdapterLayer& layer : layers) {
+    for (const Shape& shape : layer.shapes()) bytes += *TensorBytes(shape, dtype);
+  }
+  return bytes;
+}
+
+Result<AdapterWeights> ReadAdapter(const std::string& path, const AdapterSpec& spec) {
+  Result<std::shared_ptr<MappedFile>> file = MappedFile::Open(path);
+  if (!file.ok()) return Status(file.status()).WithParam("path");
+  std::string_view bytes(reinterpret_cast<const char*>((*file)->data()),
+                         static_cast<size_t>((*file)->size()));
+  Result<AdapterWeights> read = Read(bytes, spec);
+  if (!read.ok()) return Status(read.status()).In(path).WithParam("path");
+  return read;
+}
+
+}  // namespace mlc

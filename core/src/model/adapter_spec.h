@@ -1,0 +1,17 @@
+// Reads from a library's metadata which layers take adapters (docs/model-library.md).
+#ifndef MLC_MODEL_ADAPTER_SPEC_H_
+#define MLC_MODEL_ADAPTER_SPEC_H_
+
+#include <memory>
+
+#include "base/json.h"
+#include "model/adapter_file.h"
+
+namespace mlc {
+
+// Null: the library takes no adapters.
+Result<std::shared_ptr<const AdapterSpec>> ReadAdapterSpec(const Json& metadata);
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_ADAPTER_SPEC_H_

@@ -1,0 +1,145 @@
+#include "model/adapter_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+
+#include "base/json.h"
+
+namespace mlc {
+namespace {
+
+// Two layers; the first one has two parts.
+AdapterSpec SomeSpec(DType dtype = DType::kFloat32) {
+  return {dtype, {{"qkv", 16, {32, 16}}, {"down", 32, {16}}}};
+}
+
+// A whole adapter of rank 12, of the first layer alone. Element i of a tensor is i / 4.
+struct Written {
+  Json head = Json::MakeObject();
+  std::string body;
+
+  Written() {
+    head.Set("__metadata__",
+             Json::MakeObject().Set("format", "mlc-adapter").Set("version", "1").Set("rank", "12"));
+    Add("qkv.a", {2, 2, 8, 16});
+    Add("qkv.b", {2, 3, 8, 16});
+  }
+
+  void Add(const std::string& name, const Shape& shape) {
+    Json extents = Json::MakeArray(), offsets = Json::MakeArray();
+    int64_t count = 1;
+    for (int64_t extent : shape) extents.Append(extent), count *= extent;
+    offsets.Append(static_cast<int64_t>(body.size()));
+    for (int64_t i = 0; i < count; ++i) {
+      float value = 0.25f * static_cast<float>(i);
+      body.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
+    offsets.Append(static_cast<int64_t>(body.size()));
+    head.Set(name, Json::MakeObject()
+                       .Set("dtype", "F32")
+                       .Set("shape", std::move(extents))
+                       .Set("data_offsets", std::move(offsets)));
+  }
+
+  std::string Bytes() const {
+    std::string text = head.Dump(), bytes(8, '\0');
+    uint64_t length = text.size();
+    std::memcpy(bytes.data(), &length, sizeof(length));
+    return bytes + text + body;
+  }
+};
+
+std::string WriteFile(const std::string& bytes) {
+  std::string path = ::testing::TempDir() + "/file.mlc-adapter";
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+TEST(AdapterFile, IsReadInTheFormOfThePool) {
+  std::string path = WriteFile(Written().Bytes());
+  AdapterWeights floats = *ReadAdapter(path, SomeSpec());
+  EXPECT_EQ(floats.rank, 12);
+  EXPECT_EQ(floats.num_groups, 2);
+  ASSERT_EQ(floats.tensors.size(), 4u);
+  EXPECT_EQ(floats.tensors[0].size(), sizeof(float) * 2 * 2 * 8 * 16);
+  EXPECT_TRUE(floats.tensors[2].empty() && floats.tensors[3].empty());
+  float third;
+  std::memcpy(&third, floats.tensors[1].data() + 3 * sizeof(float), sizeof(float));
+  EXPECT_EQ(third, 0.75f);
+  AdapterWeights halves = *ReadAdapter(path, SomeSpec(DType::kFloat16));
+  EXPECT_EQ(halves.hash, floats.hash);
+  EXPECT_EQ(2 * halves.tensors[0].size(), floats.tensors[0].size());
+  uint16_t half;
+  std::memcpy(&half, halves.tensors[1].data() + 3 * sizeof(half), sizeof(half));
+  EXPECT_EQ(half, 0x3A00);  // 0.75
+}
+
+void ExpectRefused(const Written& file, StatusCode code, const std::string& words,
+                   DType dtype = DType::kFloat32) {
+  Status status = ReadAdapter(WriteFile(file.Bytes()), SomeSpec(dtype)).status();
+  EXPECT_EQ(status.code(), code) << words;
+  EXPECT_EQ(status.param(), "path") << words;
+  EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+}
+
+void Replace(Written* file, const char* key, Json value) {
+  file->head.Set("__metadata__", Json(*file->head.Find("__metadata__")).Set(key, std::move(value)));
+}
+
+TEST(AdapterFile, DamagedAndForeignFilesAreRefused) {
+  auto changed = [](const std::function<void(Written*)>& change) {
+    Written file;
+    change(&file);
+    return file;
+  };
+  constexpr StatusCode kInvalid = StatusCode::kInvalidArgument, kCorrupt = StatusCode::kCorrupt;
+  ExpectRefused(changed([](Written* f) { f->head.Set("__metadata__", Json()); }), kInvalid,
+                "no adapter in mlc_llm's form");
+  ExpectRefused(changed([](Written* f) { Replace(f, "version", "2"); }), StatusCode::kUnsupported,
+                "version");
+  for (const char* rank : {"", "0", "-8", "9999", "eight"}) {
+    ExpectRefused(changed([&](Written* f) { Replace(f, "rank", rank); }), kCorrupt, "no rank");
+  }
+  ExpectRefused(changed([](Written* f) { Replace(f, "rank", "8"); }), kInvalid, "another model");
+  ExpectRefused(changed([](Written* f) { f->Add("gate.a", {2, 1, 8, 16}); }), kInvalid,
+                "changes 1 tensors of layers");
+  ExpectRefused(changed([](Written* f) { f->Add("down.a", {2, 2, 8, 16}); }), kCorrupt,
+                "one factor without the other");
+  ExpectRefused(changed([](Written* f) { f->body.pop_back(); }), kCorrupt, "outside");
+  ExpectRefused(changed([](Written* f) {
+                  f->head.Set("qkv.a", Json(*f->head.Find("qkv.a")).Set("dtype", "F16"));
+                }),
+                kCorrupt, "float32");
+  ExpectRefused(changed([](Written* f) {
+                  Json offsets = Json::MakeArray();
+                  offsets.Append(std::numeric_limits<int64_t>::max() - 8);
+                  offsets.Append(std::numeric_limits<int64_t>::min());
+                  f->head.Set("qkv.a",
+                              Json(*f->head.Find("qkv.a")).Set("data_offsets", std::move(offsets)));
+                }),
+                kCorrupt, "outside");
+  auto with_value = [&](float value) {
+    return changed([&](Written* f) { std::memcpy(f->body.data() + 64, &value, sizeof(value)); });
+  };
+  ExpectRefused(with_value(std::numeric_limits<float>::infinity()), kCorrupt, "infinite");
+  ExpectRefused(with_value(std::numeric_limits<float>::quiet_NaN()), kCorrupt, "NaN");
+  ExpectRefused(with_value(1e6f), StatusCode::kUnsupported, "too large", DType::kFloat16);
+}
+
+TEST(AdapterFile, EveryBeginningOfAFileIsRefused) {
+  std::string whole = Written().Bytes();
+  for (size_t length = 0; length < whole.size(); length += length < 700 ? 1 : 997) {
+    Status status = ReadAdapter(WriteFile(whole.substr(0, length)), SomeSpec()).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << length;
+  }
+  Status missing = ReadAdapter("/no/such/adapter", SomeSpec()).status();
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_EQ(missing.param(), "path");
+}
+
+}  // namespace
+}  // namespace mlc
