@@ -38,7 +38,7 @@ def test_every_route_is_described(document: Any) -> None:
         "/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/ps",
         "/api/show", "/api/version", "/api/pull", "/api/delete",
         "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
-        "/admin/load", "/admin/unload",
+        "/admin/load", "/admin/unload", "/v1/load_lora_adapter", "/v1/unload_lora_adapter",
     }  # fmt: skip
     chat = document["paths"]["/v1/chat/completions"]["post"]
     body = chat["requestBody"]["content"]["application/json"]["schema"]["$ref"]
@@ -104,6 +104,8 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /tokenize": 70,
     "POST /detokenize": 70,
     "POST /admin/load": 40,
+    "POST /v1/load_lora_adapter": 10,
+    "POST /v1/unload_lora_adapter": 10,
     "POST /admin/unload": 20,
     "GET /v1/models/{model}": 50,
     "GET /v1/models": 10,

@@ -82,7 +82,7 @@ def test_models_with_their_settings(tmp_path: Path) -> None:
         ("[models.a]\nmodel='x'\nidle_timeout=inf", "line 3: .*: must be at least 0, not inf"),
         ("[models.a]\nmodel='x'\nnames=['b', 3]", "line 3: .*: must be a list of texts"),
         ("[models.a]\nmodel='x'\npin='yes'", "line 3: models.a.pin: must be true or false"),
-        ("[models.a]\nmodel='x'\nadapters=['l']", "line 3: models.a.adapters: LoRA adapters"),
+        ("[models.a]\nmodel='x'\nadapters=['l']", "line 3: .*: 'l' must be NAME=PATH"),
         (
             "[models.a]\nmodel='x'\n[models.b]\nmodel='y'\nnames=['a']",
             "line 5: models.b.names: 'a' is a name of models.a already",

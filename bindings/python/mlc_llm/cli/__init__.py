@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "show a model's config, template and memory plan",
     "rm": "remove kept models",
     "convert_weight": "convert and quantize weights",
+    "convert_adapter": "convert a LoRA adapter for requests",
     "gen_config": "write the config of a model folder",
     "compile": "compile a model library",
     "package": "package models for an app",

@@ -61,6 +61,11 @@ def register(subparsers: Any) -> None:
     )
     add_kv_cache_option(parser)
     parser.add_argument(
+        "--lora",
+        action="store_true",
+        help="let requests choose LoRA adapters (CPUs; the engine's setting is lora_ranks)",
+    )
+    parser.add_argument(
         "--passes", type=Path, metavar="FILE.py", help="a Python file that changes the passes"
     )
     parser.add_argument(
@@ -125,6 +130,7 @@ def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Updat
         system_lib_prefix=args.system_lib_prefix,
         overrides=args.overrides,
         kv_cache_dtype=args.kv_cache_dtype,
+        adapters=args.lora,
         passes=args.passes,
         dump=args.dump,
         progress=report,

@@ -54,6 +54,7 @@ _TAKE_MODELS = (
     "pull",
     "compile",
     "convert_weight",
+    "convert_adapter",
     "gen_config",
 )
 

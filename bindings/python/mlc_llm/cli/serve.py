@@ -82,6 +82,14 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
     add_kv_cache_option(parser)
+    parser.add_argument(
+        "--lora", nargs="+", action="extend", default=[], metavar="NAME=PATH",
+        help="LoRA adapters of the first model, which requests choose by name",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lora-ranks", type=int, metavar="N",
+        help="room for adapters, all ranks together (default: 64 with --lora, else 0)",
+    )  # fmt: skip
     parser.add_argument("--enable-tracing", action="store_true", help="record an event trace")
 
 
@@ -342,10 +350,24 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     if args.speculative_mode == "small_draft":
         config["additional_models"] = additional
         additional = []
+    if args.lora_ranks is not None or args.lora:
+        config["lora_ranks"] = 64 if args.lora_ranks is None else args.lora_ranks
     names = tuple(dict.fromkeys(args.served_model_name))
     first = replace(_spec(args, None), model=args.model, model_lib=args.model_lib, names=names)
+    first = replace(first, adapters=_adapters(args.lora))
     others = [_spec(args, model) for model in additional]
     return [replace(spec, engine_config=config) for spec in (first, *others)]
+
+
+def _adapters(given: list[str]) -> dict[str, str]:
+    """`--lora NAME=PATH`."""
+    found = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise InvalidRequestError(f"--lora {text}: must be NAME=PATH", param="lora")
+        found[name] = path
+    return found
 
 
 def _for_all_models(args: argparse.Namespace) -> dict[str, Any]:

@@ -72,6 +72,7 @@ _ENGINE: dict[str, Callable[[str], Any]] = {
     "tensor_parallel_shards": int,
     "pipeline_parallel_stages": int,
     "num_threads": int,
+    "lora_ranks": int,
     "kv_cache_bytes": int,
     "kv_cache_dtype": str,
     "memory_limit_bytes": int,

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mlc_llm.serve import adapters
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve.body import model_name, parse_object, require_json
 from mlc_llm.serve.catalogue import ModelSpec
@@ -21,6 +22,7 @@ from mlc_llm.serve.state import models_of
 from mlc_llm.serve.validation import check
 
 admin = APIRouter(prefix="/admin", tags=["admin"])
+adapter_routes = APIRouter(prefix="/v1", tags=["admin"])
 debug = APIRouter(prefix="/debug", tags=["debug"], include_in_schema=False)
 
 
@@ -48,6 +50,31 @@ async def unload(request: Request) -> Response:
     name = (await _read(request, "ServerUnloadRequest"))["model"]
     await run_long(LOADS, lambda: models_of(request).unload(name))
     return JSONResponse({"status": "unloaded", "model": name})
+
+
+@adapter_routes.post(
+    "/load_lora_adapter",
+    openapi_extra=takes("ServerAdapterLoadRequest"),
+    responses=gives("AdapterList"),
+)
+async def load_adapter(request: Request) -> Response:
+    """Lets requests choose a LoRA adapter, by its name as the model or in `lora`."""
+    asked = await _read(request, "ServerAdapterLoadRequest")
+    name, path, model = asked["lora_name"], asked["lora_path"], asked.get("base_model_name")
+    found = await run_long(LOADS, lambda: adapters.load(models_of(request), model, name, path))
+    return JSONResponse(found.model_dump(mode="json"))
+
+
+@adapter_routes.post(
+    "/unload_lora_adapter",
+    openapi_extra=takes("ServerAdapterUnloadRequest"),
+    responses=gives("AdapterList"),
+)
+async def unload_adapter(request: Request) -> Response:
+    """Takes an adapter from new requests; its running requests go on with it."""
+    name = (await _read(request, "ServerAdapterUnloadRequest"))["lora_name"]
+    found = await run_long(LOADS, lambda: adapters.unload(models_of(request), name))
+    return JSONResponse(found.model_dump(mode="json"))
 
 
 async def _model(request: Request) -> ServedModel:

@@ -82,7 +82,9 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
     app.state.options = options
     routers = [routes.inference, tokenizer_routes.router, ollama_routes.router, routes.service]
     routers += [responses_routes.router, page_routes.router]
-    routers += [admin.admin, ollama_routes.admin] if options.enable_admin else []
+    routers += (
+        [admin.admin, admin.adapter_routes, ollama_routes.admin] if options.enable_admin else []
+    )
     routers += [admin.debug] if options.enable_debug else []
     for router in routers:  # a router that is included matches each request a second time
         app.router.routes.extend(router.routes)

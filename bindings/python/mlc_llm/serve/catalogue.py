@@ -43,6 +43,7 @@ class ModelSpec:
     pinned: bool = False  # it stays in memory once it is loaded
     idle_timeout: float | None = None  # seconds without a request; None: it stays
     when_idle: WhenIdle = "leave"
+    adapters: Mapping[str, str] = field(default_factory=dict)  # LoRA adapters: paths by name
 
     def named(self) -> ModelSpec:
         """The same with at least one name."""
@@ -54,7 +55,18 @@ class ModelSpec:
         return str(self.model or self.named().names[0])
 
     def answers_to(self, name: str) -> bool:
-        return name in self.names or same_model(name, self.argument)
+        return (
+            name in self.names
+            or self.adapter_of(name) is not None
+            or same_model(name, self.argument)
+        )
+
+    def adapter_of(self, name: str) -> str | None:
+        """The adapter that is meant by its name, or by MODEL:ADAPTER."""
+        base, _, adapter = name.rpartition(":")
+        if name in self.adapters:
+            return name
+        return adapter if adapter in self.adapters and base in self.names else None
 
 
 Source = Callable[[], Iterable[ModelSpec]]

@@ -52,14 +52,13 @@ def read_models(settings: Table, template: ModelSpec) -> ModelSettings:
             model_lib=_path(table.file, table.text("model_lib")),
             names=tuple(dict.fromkeys((name, *table.texts("names")))),
             pinned=table.flag("pin") or False,
+            adapters=_adapters(table),
         )
         for one in spec.names:
             if taken.setdefault(one, name) != name:
                 raise table.error("names", f"'{one}' is a name of models.{taken[one]} already")
         if table.flag("load"):
             at_start.append(name)
-        if table.texts("adapters"):
-            raise table.error("adapters", "LoRA adapters are not supported yet; leave them out")
         table.end()
         models.append(spec)
     return ModelSettings(defaults, tuple(models), tuple(at_start))
@@ -88,6 +87,17 @@ def _common(table: Table, base: ModelSpec) -> ModelSpec:
     }
     known = {key: value for key, value in values.items() if value is not None}
     return replace(base, engine_config={**base.engine_config, **given}, **known)
+
+
+def _adapters(table: Table) -> dict[str, str]:
+    """`adapters = ["style=adapters/style"]`."""
+    found: dict[str, str] = {}
+    for text in table.texts("adapters"):
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise table.error("adapters", f"'{text[:100]}' must be NAME=PATH")
+        found[name] = str(_path(table.file, path))
+    return found
 
 
 def _place(file: Path, text: str) -> str | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from mlc_llm.errors import InternalError, MLCError, error_of
@@ -13,6 +15,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.prepare.model_source import StepListener
 from mlc_llm.prepare.progress import steps_of
 from mlc_llm.sdk.core_engine import CoreEngine
+from mlc_llm.serve.adapters import load_all
 from mlc_llm.serve.catalogue import Catalogue, ModelSpec
 from mlc_llm.serve.loading import Loading, LoadingSteps, Report
 from mlc_llm.serve.model_names import require_path
@@ -215,6 +218,20 @@ class ModelRegistry:
             reasons.MODEL_NOT_FOUND, f"The model '{name}' does not exist; {hint}", param="model"
         )
 
+    # Adapters
+
+    def loaded(self, name: str | None) -> Slot:
+        """A model that is in memory."""
+        slot = self._slot(name)
+        if slot.served is None:
+            raise error_of(reasons.MODEL_NOT_LOADED, f"{slot.name} is not loaded", param="model")
+        return slot
+
+    def set_adapters(self, slot: Slot, adapters: Mapping[str, str]) -> None:
+        """Those by whose names it is known."""
+        with self._slots.changed:
+            slot.spec = replace(slot.spec, adapters=adapters)
+
     # Leases
 
     def _hold(self, slot: Slot) -> Lease:
@@ -297,6 +314,7 @@ class ModelRegistry:
                 progress=report,
                 admit=admit,
             )
+            load_all(engine, spec.adapters)
             served = ServedModel(spec.names, spec.argument, engine, slot.created, plan)
             leases = self._arrive(slot, served)
         _log.debug("Loaded %s in %.0f ms", slot.name, (time.monotonic() - began) * 1e3)

@@ -130,7 +130,7 @@ async def count_message_tokens(request: Request) -> Response:
 async def list_models(request: Request) -> Response:
     """The models that can answer, loaded or not. `status` says which."""
     known = await asyncio.to_thread(models_of(request).known)
-    data = [slot.describe(name) for slot in known for name in slot.spec.names]
+    data = [slot.describe(name) for slot in known for name in slot.all_names]
     return JSONResponse({"object": "list", "data": data})
 
 
@@ -139,7 +139,7 @@ async def retrieve_model(request: Request, model: str) -> Response:
     """One model."""
     require_name(model)
     slot = await asyncio.to_thread(models_of(request).look_up, model)
-    return JSONResponse(slot.describe(model if model in slot.spec.names else None))
+    return JSONResponse(slot.describe(model if model in slot.all_names else None))
 
 
 @service.get("/health", responses=gives("HealthStatus"))

@@ -112,7 +112,15 @@ class Slot:
     def describe(self, name: str | None = None) -> dict[str, Any]:
         """OpenAI's model object, with one of its names and the model's state."""
         fields = {"object": "model", "created": self.created, "owned_by": "mlc_llm"}
-        return {"id": name or self.name, **fields, **self._state()}
+        named = name or self.name
+        if (adapter := self.spec.adapter_of(named)) is not None:
+            fields |= {"parent": self.name, "root": self.spec.adapters[adapter]}
+        return {"id": named, **fields, **self._state()}
+
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """Of the model and of its adapters."""
+        return (*self.spec.names, *self.spec.adapters)
 
     def _state(self) -> dict[str, Any]:
         if self.phase == "loading":

@@ -1,0 +1,96 @@
+"""LoRA adapters of a server, over the fake model, whose one layer has 16 inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from .conftest import FAKE, Running, get, post, started_server
+
+MODEL = FAKE.name
+
+
+def write_adapter(path: Path, value: float, layer: str = "fake") -> Path:
+    values = np.full((1, 1, 8, 16), value, np.float32)
+    about = {"format": "mlc-adapter", "version": "1", "rank": "8"}
+    save_file({f"{layer}.a": values, f"{layer}.b": values}, path, metadata=about)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("adapters")
+    for index, name in enumerate(("one", "two")):
+        write_adapter(folder / f"{name}.mlc-adapter", 1.0 + index)
+    write_adapter(folder / "foreign.mlc-adapter", 1.0, "other")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[Running]:
+    lora = ("--lora", f"one={folder / 'one.mlc-adapter'}", "--lora-ranks", "24")
+    with started_server(str(FAKE), "--device", "fake", "--enable-admin", *lora) as made:
+        yield made
+
+
+def ask(server: Running, **fields: Any) -> Any:
+    body = {"prompt": "ba be bi", "temperature": 0, "max_tokens": 8, **fields}
+    return post(f"{server.url}/v1/completions", json=body)
+
+
+def text(server: Running, **fields: Any) -> str:
+    answer = ask(server, **fields)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["choices"][0]["text"])
+
+
+def names(server: Running) -> dict[str, Any]:
+    return {m["id"]: m for m in get(f"{server.url}/v1/models").json()["data"]}
+
+
+def change(server: Running, act: str, **fields: str) -> Any:
+    return post(f"{server.url}/v1/{act}_lora_adapter", json=fields)
+
+
+def test_a_request_names_an_adapter_as_its_model_or_in_lora(server: Running, folder: Path) -> None:
+    base, one = text(server), text(server, model="one")
+    assert base == text(server, model=MODEL) != one
+    assert text(server, model=f"{MODEL}:one") == text(server, lora="one") == one
+    assert text(server, model=MODEL, lora=[{"name": "one", "scale": 0.5}]) not in (base, one)
+    assert ask(server, model=f"{MODEL}:none").status_code == 404
+    unknown = ask(server, lora="none")
+    assert unknown.status_code == 404
+    assert unknown.json()["error"]["code"] == "adapter_not_found"
+    found = names(server)
+    assert found["one"]["parent"] == MODEL and "parent" not in found[MODEL]
+    assert found["one"]["root"] == str(folder / "one.mlc-adapter")
+
+
+def test_adapters_come_and_go_while_the_server_runs(server: Running, folder: Path) -> None:
+    path = str(folder / "two.mlc-adapter")
+    loaded = change(server, "load", lora_name="two", lora_path=path)
+    assert loaded.status_code == 200, loaded.text
+    assert [a["name"] for a in loaded.json()["adapters"]] == ["one", "two"]
+    assert loaded.json()["free_ranks"] == 8
+    assert text(server, model="two") == text(server, lora="two") != text(server, model="one")
+    assert "two" in names(server)
+    assert change(server, "unload", lora_name="two").status_code == 200
+    assert "two" not in names(server) and ask(server, model="two").status_code == 404
+
+
+def test_wrong_adapters_are_refused(server: Running, folder: Path) -> None:
+    for name, path, status, code in (
+        ("x", folder / "none.mlc-adapter", 404, "file_not_found"),
+        ("x", folder / "foreign.mlc-adapter", 400, None),
+        ("x", FAKE / "tokenizer.json", 400, "corrupt_file"),
+        (MODEL, folder / "two.mlc-adapter", 409, "model_exists"),
+    ):
+        answer = change(server, "load", lora_name=name, lora_path=str(path))
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
+    assert change(server, "unload", lora_name="none").status_code == 404
+    assert change(server, "load", lora_name="x").status_code == 400
