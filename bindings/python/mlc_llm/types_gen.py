@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 6f3878130a73cc30
+# Schema hash: 4ea204697ec85e74
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -146,7 +146,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "6f3878130a73cc30"
+SCHEMA_HASH = "4ea204697ec85e74"
 
 
 class _Model(BaseModel):
@@ -1255,7 +1255,9 @@ PrefixCacheMode: TypeAlias = Literal["radix", "disable"]
 """Whether what was computed is kept for requests that begin alike."""
 
 
-SpeculativeMode: TypeAlias = Literal["disable", "small_draft", "prompt_lookup", "eagle", "medusa"]
+SpeculativeMode: TypeAlias = Literal[
+    "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"
+]
 """How tokens are drafted ahead of the model."""
 
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 //
 // The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences.
 #ifndef MLC_MODEL_STEP_INPUTS_GEN_H_
@@ -25,6 +25,10 @@ struct StepValues {
   std::vector<int32_t> page_indptr;
   // [p] The pages of all sequences, one sequence after another.
   std::vector<int32_t> page_indices;
+  // [n] The same as `slots`, in the pages of layers with a window, if these have their own.
+  std::vector<int32_t> windowed_slots;
+  // [p] The pages of layers with a window, as many as in `page_indices`; -1: no row reads it.
+  std::vector<int32_t> windowed_indices;
   // [n] The type of each row: of a first or of a second text.
   std::vector<int32_t> token_types;
   // [n] The last position that each row sees. The rows of one picture may see each other.
@@ -43,6 +47,10 @@ struct StepValues {
   std::vector<int32_t> copy_source;
   // [c] Where these slots are copied to.
   std::vector<int32_t> copy_destination;
+  // [c] The same as `copy_source`, in the pages of layers with a window.
+  std::vector<int32_t> windowed_copy_source;
+  // [c] The same as `copy_destination`, in the pages of layers with a window.
+  std::vector<int32_t> windowed_copy_destination;
   // [b] The slot of the recurrent state from which each sequence goes on; -1: an empty state.
   std::vector<int32_t> state_source;
   // [b_plus_1] Where the rows of each sequence begin.
@@ -80,6 +88,10 @@ inline constexpr StepInput kStepInputs[] = {
      "Where the pages of each sequence begin in `page_indices`."},
     {"page_indices", &StepValues::page_indices, "p", 1, true, nullptr, std::nullopt,
      "The pages of all sequences, one sequence after another."},
+    {"windowed_slots", &StepValues::windowed_slots, "n", 1, false, nullptr, std::nullopt,
+     "The same as `slots`, in the pages of layers with a window, if these have their own."},
+    {"windowed_indices", &StepValues::windowed_indices, "p", 1, false, nullptr, std::nullopt,
+     "The pages of layers with a window, as many as in `page_indices`; -1: no row reads it."},
     {"token_types", &StepValues::token_types, "n", 1, false, nullptr, 0,
      "The type of each row: of a first or of a second text."},
     {"last_seen", &StepValues::last_seen, "n", 1, false, &StepValues::positions, std::nullopt,
@@ -98,6 +110,10 @@ inline constexpr StepInput kStepInputs[] = {
      "Slots of this step's rows that branches of a token tree need in their own pages."},
     {"copy_destination", &StepValues::copy_destination, "c", 1, false, nullptr, std::nullopt,
      "Where these slots are copied to."},
+    {"windowed_copy_source", &StepValues::windowed_copy_source, "c", 1, false, nullptr,
+     std::nullopt, "The same as `copy_source`, in the pages of layers with a window."},
+    {"windowed_copy_destination", &StepValues::windowed_copy_destination, "c", 1, false, nullptr,
+     std::nullopt, "The same as `copy_destination`, in the pages of layers with a window."},
     {"state_source", &StepValues::state_source, "b", 1, false, nullptr, -1,
      "The slot of the recurrent state from which each sequence goes on; -1: an empty state."},
     {"row_indptr", &StepValues::row_indptr, "b_plus_1", 1, false, nullptr, std::nullopt,

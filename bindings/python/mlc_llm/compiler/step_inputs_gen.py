@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 6f3878130a73cc30
+# Schema hash: 4ea204697ec85e74
 """The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences."""
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ STEP_INPUTS = (
     StepInput("row_sequence", ("n",), "always"),
     StepInput("page_indptr", ("b_plus_1",), "always"),
     StepInput("page_indices", ("p",), "always"),
+    StepInput("windowed_slots", ("n",), "windowed_pages"),
+    StepInput("windowed_indices", ("p",), "windowed_pages"),
     StepInput("token_types", ("n",), "token_types"),
     StepInput("last_seen", ("n",), "rows_ahead"),
     StepInput("rotary", ("n", 3), "axes"),
@@ -31,6 +33,8 @@ STEP_INPUTS = (
     StepInput("adapter_scales", ("u",), "adapters"),
     StepInput("copy_source", ("c",), "token_trees"),
     StepInput("copy_destination", ("c",), "token_trees"),
+    StepInput("windowed_copy_source", ("c",), "windowed_trees"),
+    StepInput("windowed_copy_destination", ("c",), "windowed_trees"),
     StepInput("state_source", ("b",), "states"),
     StepInput("row_indptr", ("b_plus_1",), "states"),
     StepInput("state_writes", ("n",), "states"),

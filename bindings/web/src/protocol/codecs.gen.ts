@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -484,6 +484,7 @@ export const SpeculativeMode: Codec<types.SpeculativeMode> = words([
   "disable",
   "small_draft",
   "prompt_lookup",
+  "mtp",
   "eagle",
   "medusa",
 ]);

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "6f3878130a73cc30";
+export const SCHEMA_HASH = "4ea204697ec85e74";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1011,6 +1011,7 @@ export type PrefixCacheMode =
  * "disable": Not at all.
  * "small_draft": By a smaller model, the one in `additional_models`.
  * "prompt_lookup": By what followed the last tokens when they came before.
+ * "mtp": By the layer for further tokens in the model's own checkpoint.
  * "eagle": By an EAGLE head on the model's hidden states.
  * "medusa": By Medusa heads on the model's hidden states.
  */
@@ -1018,6 +1019,7 @@ export type SpeculativeMode =
   | "disable"
   | "small_draft"
   | "prompt_lookup"
+  | "mtp"
   | "eagle"
   | "medusa";
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1186,7 +1186,7 @@ wire::Words WireWords(PrefixCacheMode) {
 
 wire::Words WireWords(SpeculativeMode) {
   static constexpr const char* kWords[] = {
-      "disable", "small_draft", "prompt_lookup", "eagle", "medusa",
+      "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa",
   };
   return {kWords, std::size(kWords)};
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "6f3878130a73cc30";
+inline constexpr char kSchemaHash[] = "4ea204697ec85e74";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1024,6 +1024,8 @@ enum class SpeculativeMode {
   kSmallDraft,
   // By what followed the last tokens when they came before.
   kPromptLookup,
+  // By the layer for further tokens in the model's own checkpoint.
+  kMtp,
   // By an EAGLE head on the model's hidden states.
   kEagle,
   // By Medusa heads on the model's hidden states.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "6f3878130a73cc30"
+let schemaHash = "4ea204697ec85e74"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2773,6 +2773,8 @@ public enum SpeculativeMode: WireEnum {
     case smallDraft
     /// By what followed the last tokens when they came before.
     case promptLookup
+    /// By the layer for further tokens in the model's own checkpoint.
+    case mtp
     /// By an EAGLE head on the model's hidden states.
     case eagle
     /// By Medusa heads on the model's hidden states.
@@ -2784,6 +2786,7 @@ public enum SpeculativeMode: WireEnum {
         .disable,
         .smallDraft,
         .promptLookup,
+        .mtp,
         .eagle,
         .medusa,
     ]
@@ -2793,6 +2796,7 @@ public enum SpeculativeMode: WireEnum {
         case "disable": self = .disable
         case "small_draft": self = .smallDraft
         case "prompt_lookup": self = .promptLookup
+        case "mtp": self = .mtp
         case "eagle": self = .eagle
         case "medusa": self = .medusa
         default: self = .unknown(rawValue)
@@ -2804,6 +2808,7 @@ public enum SpeculativeMode: WireEnum {
         case .disable: "disable"
         case .smallDraft: "small_draft"
         case .promptLookup: "prompt_lookup"
+        case .mtp: "mtp"
         case .eagle: "eagle"
         case .medusa: "medusa"
         case .unknown(let word): word

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6f3878130a73cc30
+// Schema hash: 4ea204697ec85e74
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "6f3878130a73cc30"
+internal const val SCHEMA_HASH = "4ea204697ec85e74"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2715,6 +2715,10 @@ class SpeculativeMode private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val prompt_lookup: SpeculativeMode = SpeculativeMode("prompt_lookup", true)
 
+        /** By the layer for further tokens in the model's own checkpoint. */
+        @JvmField
+        val mtp: SpeculativeMode = SpeculativeMode("mtp", true)
+
         /** By an EAGLE head on the model's hidden states. */
         @JvmField
         val eagle: SpeculativeMode = SpeculativeMode("eagle", true)
@@ -2723,7 +2727,7 @@ class SpeculativeMode private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val medusa: SpeculativeMode = SpeculativeMode("medusa", true)
 
-        private val knownWords = listOf(disable, small_draft, prompt_lookup, eagle, medusa).associateBy { it.word }
+        private val knownWords = listOf(disable, small_draft, prompt_lookup, mtp, eagle, medusa).associateBy { it.word }
 
         /** The word on the wire as a value, known or not. */
         @JvmStatic
