@@ -81,6 +81,10 @@ class TimedModel : public Model {
   Status AllocateStates(int) override { return Status(); }
   Status ReadState(int32_t, char*) const override { return Status(); }
   Status WriteState(int32_t, const char*) override { return Status(); }
+  Status AllocateAdapters(int) override { return Status(); }
+  Status WriteAdapter(const std::vector<int32_t>&, const AdapterWeights&) override {
+    return Status();
+  }
   int64_t DiscardPages(const std::vector<int32_t>&) override { return 0; }
   int64_t DropWeights() override { return 0; }
   int64_t TouchWeights() override { return 0; }

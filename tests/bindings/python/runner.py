@@ -14,6 +14,7 @@ from tool_loops import run_case
 
 from mlc_llm import MLCEngine, MLCError, errors, types_gen
 from mlc_llm.sdk.answer_fold import AnswerFold
+from mlc_llm.sdk.core_engine import call_core
 
 # The name in the schema, where the Python type has another: as in the package `openai`.
 RESPONSES = {"EmbeddingResponse": "CreateEmbeddingResponse"}
@@ -116,9 +117,9 @@ class Runner:
         self._check_error(errors.error_from_json(case["json"]), case)
 
     def fault(self, case: dict[str, Any]) -> None:
-        handle = self._engine._core
+        handle = self._engine._core._handle
         try:
-            handle.submit_json(case["route"], case["body"].encode(), lambda k, t: None)
+            call_core(handle.stream, case["route"], case["body"], [])
         except MLCError as error:
             return self._check_error(error, case)
         raise Difference("was taken")

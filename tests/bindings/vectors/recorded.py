@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import queue
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +28,15 @@ class Core:
     def refusal(self, route: str, body: str) -> str:
         """The message with which `body` is refused."""
         try:
-            self._engine.submit(route, body, lambda kind, text: None)
+            self._engine.stream(route, body, [])
         except _core.CoreError as error:
             return error_from_core(error).message
         raise AssertionError(f"{route}: is not refused: {body[:200]}")
 
     def answer(self, request: Case) -> Case:
-        events: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
         body = json.dumps({**request, "stream": False})
-        self._engine.submit("chat.completions", body, lambda kind, text: events.put((kind, text)))
-        kind, text = events.get()
+        _, events = self._engine.stream("chat.completions", body, [])
+        kind, text = events.next()
         assert kind == _core.EVENT_RESULT, text
         answer: Case = json.loads(text)
         return answer

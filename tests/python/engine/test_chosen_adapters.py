@@ -1,4 +1,5 @@
-"""Adapters that requests choose while the engine runs, over a tiny Llama from its folder.
+"""Adapters that requests choose while the engine runs (docs/adapters.md), over a tiny Llama from
+its folder.
 
 The judge is the model whose weights were merged in NumPy; and each answer alone, of which no bit
 may change in company.

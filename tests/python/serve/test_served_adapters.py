@@ -1,4 +1,5 @@
-"""LoRA adapters of a server, over the fake model, whose one layer has 16 inputs and outputs."""
+"""LoRA adapters of a server (docs/adapters.md), over the fake model, whose one layer has 16 inputs
+and outputs."""
 
 from __future__ import annotations
 

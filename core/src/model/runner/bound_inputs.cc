@@ -10,7 +10,8 @@ namespace mlc {
 namespace {
 
 // Arguments that are no values of a batch.
-constexpr std::string_view kOwn[] = {kEmbeddings, kTargetStates, kPages, kStates, kAdapterWeights, kParams};
+constexpr std::string_view kOwn[] = {kEmbeddings, kTargetStates,   kPages,
+                                     kStates,     kAdapterWeights, kParams};
 
 const StepInput* Find(std::string_view name) {
   auto found = std::find_if(std::begin(kStepInputs), std::end(kStepInputs),

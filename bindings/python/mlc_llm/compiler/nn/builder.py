@@ -14,7 +14,7 @@ is a mistake in the model's file (KeyError).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, make_dataclass
 from functools import partial
