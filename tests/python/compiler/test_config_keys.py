@@ -65,7 +65,7 @@ HARMLESS = {
         "use_mambapy use_associative_scan".split(),
         _SPEED,
     ),
-    "num_mtp_layers": "layers that predict a second token, which are not used",
+    "num_mtp_layers": "layers that guess a second token: the files say whether they are there",
     "time_step_rank": "of Mamba 1",
 }
 _HEAD = "of heads for other tasks"
