@@ -8,14 +8,18 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import nullcontext
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mlc_llm.cli.launch import Launch, _call, prepare
+from mlc_llm.cli.launch import Launch, _call, _require_model, prepare
 from mlc_llm.cli.launch_tools import TOOLS
+from mlc_llm.errors import NotFoundError
 
 URL = "http://127.0.0.1:1"  # nobody answers there
 HOSTILE = "a 'b' \"c\" $(touch x) `id`; {url}\n"
@@ -100,3 +104,31 @@ def test_ctrl_c_is_the_tools_own() -> None:
     before = signal.getsignal(signal.SIGINT)
     assert _call(Launch((sys.executable, "-c", check + tool), {})) == 0
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"error": {"code": "model_not_found", "message": "there is no 'a/b'"}}, "no 'a/b'"),
+        ({"detail": "Not Found"}, None),
+    ],
+    ids=["ours", "another server's"],
+)
+def test_a_model_that_is_not_there_is_named(answer: dict[str, Any], words: str | None) -> None:
+    asked: list[str] = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(404)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        refused = pytest.raises(NotFoundError, match=words) if words else nullcontext()
+        with refused:
+            _require_model(url, "sk-1", "a/b")
+        server.shutdown()
+    assert asked == ["/v1/models/a%2Fb"]

@@ -23,10 +23,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from mlc_llm.cli.launch_tools import TOOLS, Tool
 from mlc_llm.errors import InvalidRequestError, NotFoundError, UnavailableError
+from mlc_llm.errors import reasons_gen as reasons
 
 _URL = "http://127.0.0.1:8000"
 _NO_KEY = "none"  # tools want a key where the server wants none
@@ -106,6 +107,8 @@ def run(args: argparse.Namespace) -> None:
         return
     with _server(url, key), tempfile.TemporaryDirectory(prefix="mlc_llm-") as folder:
         model = args.model or _first_model(url, key)
+        if args.model:
+            _require_model(url, key, args.model)
         if model is None:
             raise UnavailableError(
                 f"the server at {url} has no model; `mlc_llm pull HF://org/repo` gets one, and "
@@ -157,6 +160,22 @@ def _first_model(url: str, key: str) -> str | None:
     with contextlib.suppress(ValueError, LookupError, TypeError):
         return str(answer.json()["data"][0]["id"])
     return None
+
+
+def _require_model(url: str, key: str, model: str) -> None:
+    """Raises NotFoundError with the server's words if it says that it has no such model. A server
+    that says something else may know better."""
+    import httpx
+
+    headers = {"Authorization": f"Bearer {key}"}
+    with contextlib.suppress(
+        httpx.HTTPError, UnicodeEncodeError, ValueError, LookupError, TypeError
+    ):
+        path = quote(model, safe="")
+        answer = httpx.get(f"{url}/v1/models/{path}", headers=headers, timeout=_ASK_SECONDS)
+        error = answer.json()["error"] if answer.status_code == 404 else {}
+        if error.get("code") == reasons.MODEL_NOT_FOUND:
+            raise NotFoundError(f"--model: {error['message']}", param="model")
 
 
 def _answers(url: str) -> bool:
