@@ -64,16 +64,39 @@ def test_a_refused_request_is_an_error_and_leaves_nothing() -> None:
     asyncio.run(run())
 
 
-def test_a_last_event_before_the_submission_is_known() -> None:
-    """The core's threads may be faster than the one that submits."""
-    got: list[tuple[int, str]] = []
+class Quick:
+    """Stands for a CoreEngine whose threads are faster than the one that submits."""
 
-    class Quick:
-        def submit_later(
-            self, route: str, body: bytes, buffers: Any, mailbox: _core.EventMailbox, number: int
-        ) -> None:
-            mailbox.put(number, _core.EVENT_RESULT, "{}")
-            mailbox.put(number, _core.EVENT_SUBMITTED, "7")
+    def submit_later(
+        self, route: str, body: bytes, buffers: Any, mailbox: _core.EventMailbox, number: int
+    ) -> None:
+        mailbox.put(number, _core.EVENT_RESULT, "{}")
+        mailbox.put(number, _core.EVENT_SUBMITTED, "7")
+
+
+def test_a_receiver_that_fails_takes_nothing_from_others() -> None:
+    got: list[int] = []
+    told: list[str] = []
+
+    def fail(kind: int, text: str) -> None:
+        raise KeyError("mine")
+
+    async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: told.append(repr(context["exception"]))
+        )
+        events = LoopEvents.of_running_loop()
+        engine: Any = Quick()
+        both = (fail, lambda kind, text: got.append(kind))
+        await asyncio.gather(*(events.submit(engine, "", b"", one) for one in both))
+        assert events._requests == {}
+
+    asyncio.run(run())
+    assert got == [_core.EVENT_RESULT] and told == ["KeyError('mine')"]
+
+
+def test_a_last_event_before_the_submission_is_known() -> None:
+    got: list[tuple[int, str]] = []
 
     async def run() -> int:
         events = LoopEvents.of_running_loop()

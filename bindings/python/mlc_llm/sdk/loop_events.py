@@ -60,6 +60,7 @@ class LoopEvents:
         return found
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
         self._requests: dict[int, _Request] = {}
         self._next_number = 0
         self._mailbox = _core.EventMailbox()
@@ -91,8 +92,17 @@ class LoopEvents:
 
     def _deliver(self) -> None:
         for number, kind, text in self._mailbox.take():
-            if (request := self._requests.get(number)) is None:
-                continue  # it has ended, and nobody waited for its id
+            try:
+                self._give(number, kind, text)
+            except Exception as error:  # of one request; the others get their events
+                message = "a request's event could not be given"
+                self._loop.call_exception_handler({"message": message, "exception": error})
+
+    def _give(self, number: int, kind: int, text: str) -> None:
+        if (request := self._requests.get(number)) is None:
+            return  # it has ended, and nobody waited for its id
+        try:
             request.take(kind, text)
+        finally:
             if request.ended and request.submitted.done():
                 del self._requests[number]
