@@ -79,12 +79,12 @@ struct EventMailbox::Slot::Box {
   }
 
   void Wake() const {
-    if (pipe.reader() >= 0) {
+    if (!wake) {
       pipe.Write();
       return;
     }
     WithLock lock;
-    if (!lock.held || !wake) return;
+    if (!lock.held) return;
     try {
       wake();
     } catch (py::error_already_set&) {  // the loop is closed: nobody waits any more

@@ -23,7 +23,7 @@ class EventMailbox {
 
   // What the loop watches: it is readable while events wait. -1 where a loop cannot watch it.
   int file_descriptor() const;
-  // Where it cannot: `wake` is called, on any thread, when events begin to wait.
+  // `wake` is called instead, on any thread, when events begin to wait.
   void WakeBy(pybind11::object wake);
   // The events that wait, in order: (number, kind, JSON).
   pybind11::list Take();

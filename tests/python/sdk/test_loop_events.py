@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,38 @@ def test_a_refused_request_is_an_error_and_leaves_nothing() -> None:
         assert LoopEvents.of_running_loop()._requests == {}
 
     asyncio.run(run())
+
+
+def test_a_loop_that_watches_no_files_is_woken_by_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+
+    real = _core.EventMailbox
+
+    class Unwatched:
+        def __init__(self) -> None:
+            mailbox = real()
+            self.wake_by, self.take, self.put = mailbox.wake_by, mailbox.take, mailbox.put
+
+        def fileno(self) -> int:
+            return -1
+
+    monkeypatch.setattr(_core, "EventMailbox", Unwatched)
+
+    class Engine:
+        def submit_later(
+            self, route: str, body: bytes, buffers: Any, mailbox: Unwatched, number: int
+        ) -> None:
+            for event in ((_core.EVENT_SUBMITTED, "7"), (_core.EVENT_DONE, "")):
+                threading.Timer(0.01, mailbox.put, (number, *event)).start()
+
+    async def run() -> list[tuple[int, str]]:
+        got: asyncio.Queue[tuple[int, str]] = asyncio.Queue()
+        engine: Any = Engine()
+        events = LoopEvents.of_running_loop()
+        await events.submit(engine, "", b"", lambda kind, text: got.put_nowait((kind, text)))
+        return [await got.get()]
+
+    assert asyncio.run(asyncio.wait_for(run(), 120)) == [(_core.EVENT_DONE, "")]
 
 
 class Quick:
