@@ -334,7 +334,8 @@ void BindEngine(py::module_& m) {
       .def("unload", &PyEngine::Call<mlc_engine_unload>)
       .def("submit_later", &PyEngine::SubmitLater, py::arg("route"), py::arg("json"),
            py::arg("buffers"), py::arg("mailbox"), py::arg("number"))
-      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"), py::arg("buffers"))
+      .def("stream", &PyEngine::Stream, py::arg("route"), py::arg("json"),
+           py::arg("buffers") = std::vector<std::string>())
       .def("abort", &PyEngine::Call<mlc_engine_abort>, py::arg("request_id"))
       .def("pause_request", &PyEngine::Call<mlc_engine_pause_request>, py::arg("request_id"))
       .def("resume_request", &PyEngine::Call<mlc_engine_resume_request>, py::arg("request_id"))

@@ -97,19 +97,6 @@ Status FakeModel::WriteAdapter(const std::vector<int32_t>& groups, const Adapter
   return Status();
 }
 
-Status FakeModel::CheckAdapters(const Batch& batch) const {
-  size_t num_units = batch.adapter_rows.size(), num_scales = batch.adapter_scales.size();
-  if (batch.adapter_groups.size() != num_units || num_scales != num_units) return Internal("units");
-  std::vector<int32_t> rows = batch.adapter_rows;
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  if (rows != batch.adapted_rows) return Internal("rows with adapters are not named");
-  for (int32_t group : batch.adapter_groups) {
-    if (group < 0 || group >= static_cast<int32_t>(adapters_.size())) return Internal("bad group");
-  }
-  return Status();
-}
-
 int64_t FakeModel::DropWeights() {
   weights_in_memory_ = false;
   return info_.weight_bytes;
@@ -118,48 +105,6 @@ int64_t FakeModel::DropWeights() {
 int64_t FakeModel::TouchWeights() {
   weights_in_memory_ = true;
   return info_.weight_bytes;
-}
-
-Status FakeModel::CheckBatch(const Batch& batch) const {
-  if (!batch.hidden_rows.empty() && info_.hidden_size == 0) return Unsupported("no hidden states");
-  if (batch.num_rows() > info_.prefill_chunk_size) return Internal("more rows than a chunk");
-  if (batch.num_sequences() > info_.max_batch_size) return Internal("more sequences than a batch");
-  if (batch.has_copies() && !info_.token_trees) return Unsupported("no token trees");
-  size_t num_windowed = info_.has_windowed_pages() ? batch.tokens.size() : 0;
-  if (batch.windowed_slots.size() != num_windowed) return Internal("bad windowed slots");
-  for (size_t g = 0; g < info_.PageBytes().size(); ++g) {
-    for (int32_t slot : g == 0 ? batch.slots : batch.windowed_slots) {
-      if (slot < 0 || slot >= first_slots_[g + 1] - first_slots_[g]) return Internal("bad slot");
-    }
-  }
-  MLC_RETURN_IF_ERROR(CheckStates(batch));
-  size_t wanted_states = info_.is_mtp ? batch.tokens.size() : 0;
-  if (batch.target_states.size() != wanted_states) return Internal("not a state for each row");
-  MLC_RETURN_IF_ERROR(CheckAdapters(batch));
-  if (batch.embedding_rows.size() != batch.embeddings.size()) return Internal("bad embeddings");
-  if (batch.token_types.size() > batch.tokens.size()) return Internal("types without rows");
-  if (!batch.embedding_rows.empty() && info_.embedding_size == 0) return Unsupported("no rows");
-  if (!batch.rotary.empty() && batch.rotary.size() != 3 * batch.tokens.size()) {
-    return Internal("not as many rotary positions as rows");
-  }
-  for (size_t r = 1; r < batch.tokens.size(); ++r) {
-    bool same = batch.row_sequence[r] == batch.row_sequence[r - 1];
-    if (same && batch.positions[r] != batch.positions[r - 1] + 1)
-      return Internal("rows not in order");
-    if (!same && batch.row_sequence[r] <= batch.row_sequence[r - 1])
-      return Internal("rows not adjacent");
-  }
-  return info_.is_encoder ? CheckWholeTexts(batch) : Status();
-}
-
-// An encoder computes no logits, and the first row of each sequence is at position 0.
-Status FakeModel::CheckWholeTexts(const Batch& batch) {
-  if (!batch.logit_rows.empty()) return Unsupported("an encoder has no logits");
-  for (size_t r = 0; r < batch.tokens.size(); ++r) {
-    bool is_first = r == 0 || batch.row_sequence[r] != batch.row_sequence[r - 1];
-    if (is_first && batch.positions[r] != 0) return Internal("not the whole text");
-  }
-  return Status();
 }
 
 Status FakeModel::AllocateStates(int num_slots) {
@@ -185,28 +130,6 @@ Status FakeModel::WriteState(int32_t slot, const char* data) {
   std::vector<int32_t>& state = states_[static_cast<size_t>(slot)];
   state.resize(static_cast<size_t>(count));
   std::memcpy(state.data(), data + sizeof(count), sizeof(int32_t) * state.size());
-  return Status();
-}
-
-Status FakeModel::CheckStates(const Batch& batch) const {
-  int num_sequences = has_states() ? batch.num_sequences() : 0;
-  if (static_cast<int>(batch.state_source.size()) != num_sequences) {
-    return Internal("not as many states as sequences");
-  }
-  size_t num_writes = has_states() ? batch.tokens.size() : 0;
-  if (batch.state_writes.size() != num_writes) return Internal("bad states");
-  for (size_t i = 0; i < num_writes; ++i) {
-    int32_t slot = batch.state_writes[i], sequence = batch.row_sequence[i];
-    if (slot < 0) continue;
-    for (size_t j = 0; j < i; ++j) {
-      if (batch.state_writes[j] == slot) return Internal("a state is written twice");
-    }
-    for (int32_t other = 0; other < num_sequences; ++other) {
-      if (other != sequence && batch.state_source[other] == slot) {
-        return Internal("a state is written that another sequence reads");
-      }
-    }
-  }
   return Status();
 }
 

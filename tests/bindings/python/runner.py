@@ -119,7 +119,7 @@ class Runner:
     def fault(self, case: dict[str, Any]) -> None:
         handle = self._engine._core._handle
         try:
-            call_core(handle.stream, case["route"], case["body"], [])
+            call_core(handle.stream, case["route"], case["body"])
         except MLCError as error:
             return self._check_error(error, case)
         raise Difference("was taken")

@@ -28,14 +28,14 @@ class Core:
     def refusal(self, route: str, body: str) -> str:
         """The message with which `body` is refused."""
         try:
-            self._engine.stream(route, body, [])
+            self._engine.stream(route, body)
         except _core.CoreError as error:
             return error_from_core(error).message
         raise AssertionError(f"{route}: is not refused: {body[:200]}")
 
     def answer(self, request: Case) -> Case:
         body = json.dumps({**request, "stream": False})
-        _, events = self._engine.stream("chat.completions", body, [])
+        _, events = self._engine.stream("chat.completions", body)
         kind, text = events.next()
         assert kind == _core.EVENT_RESULT, text
         answer: Case = json.loads(text)

@@ -4,8 +4,7 @@ in TVM's virtual machine and in the core."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from vm_runner import Runner  # noqa: E402
 from mlc_llm.compiler import reference  # noqa: E402
 from mlc_llm.compiler.layers import Ahead, AttentionSpec, Window  # noqa: E402
 from mlc_llm.compiler.library import build_module  # noqa: E402
-from mlc_llm.compiler.spec import LayerSpec, Parameter, Place, RopeSpec, Tensor  # noqa: E402
+from mlc_llm.compiler.spec import LayerSpec, RopeSpec  # noqa: E402
 from mlc_llm.compiler.spec.part import LayerPart  # noqa: E402
 from mlc_llm.errors import InvalidRequestError  # noqa: E402
 
@@ -45,50 +44,6 @@ def toy(*parts: LayerPart) -> ToyConfig:
     return ToyConfig(layers=tuple(LayerSpec((part, MLP), norm=NORM) for part in parts))
 
 
-@dataclass(frozen=True, kw_only=True)
-class OfAdapter(LayerPart):
-    """x + the vector of the row's adapter; rows without one stay as they are."""
-
-    tensors = {"vectors": Tensor("adapters")}
-    adapters: int = 3
-
-    def parameters(self, at: Place) -> Iterator[Parameter]:
-        yield at.vector("vectors", self.adapters, at.hidden)
-
-    def build(self, nn: Any, at: Place) -> Any:
-        nn.needs("adapters")
-        name, shape = f"{at.name('vectors')}.weight", (self.adapters, at.hidden)
-
-        def added(x: Any, batch: Any, memory: Any) -> Any:
-            kernel = nn.kernel("add_of_adapter", shape, lambda: add_of_adapter(*shape))
-            args = [nn.plain(x), batch.adapters, nn.param(name)]
-            return nn.call(kernel, args, nn.rows(args[0], at.hidden))
-
-        return added
-
-    def reference(self, at: reference.Reference, x: Array) -> Array:
-        own = at.step["adapters"][:, None]
-        return x + np.where(own < 0, 0.0, at.weight("vectors")[own[:, 0]])
-
-
-def add_of_adapter(count: int, width: int) -> Any:
-    """f(x [n, width], adapters i32 [n], vectors [count, width], y [n, width])."""
-    from tvm.tirx.script import builder as T
-
-    from mlc_llm.compiler.kernels.common.function import Arg, kernel
-
-    def body(x, adapters, vectors, y) -> None:
-        with T.serial(x.shape[0]) as row, T.serial(width) as d, T.sblock("add"):
-            T.reads()
-            T.writes()
-            own = vectors[T.max(adapters[row], 0), d]
-            added = T.Select(adapters[row] < 0, T.float32(0), own)
-            T.buffer_store(y, x[row, d] + added, [row, d])
-
-    args = [Arg("x", ("n", width)), Arg("adapters", ("n",), "int32")]
-    return kernel([*args, Arg("vectors", (count, width)), Arg("y", ("n", width))], body)
-
-
 def last_seen() -> Array:
     """Two pictures: rows 5 to 13 see each other, and so do rows 20 to 39."""
     seen = np.arange(ROWS)
@@ -106,10 +61,6 @@ def rotary() -> Array:
 
 
 OWN_LAYERS = {
-    "an adapter of each row": (
-        ToyConfig(layers=(LayerSpec((attention(TURNS), MLP, OfAdapter()), norm=NORM),)),
-        {"adapters": np.where(np.arange(ROWS) < 6, -1, np.arange(ROWS) % 3), "rotary": rotary()},
-    ),
     "three axes": (
         toy(attention(SECTIONS, 64), attention(TURNS), attention(RopeSpec(dim=8, theta=9.0))),
         {"rotary": rotary()},

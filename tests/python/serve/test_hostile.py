@@ -70,14 +70,19 @@ SOUND: dict[str, dict[str, Any]] = {
     "POST /detokenize": {"tokens": [1]},
     "POST /admin/load": {"model": "/no/such/model", "device": "fake", "mode": "local"},
     "POST /admin/unload": {"model": "nobody"},
+    "POST /v1/load_lora_adapter": {"lora_name": "x", "lora_path": "/no/such/adapter"},
+    "POST /v1/unload_lora_adapter": {"lora_name": "nobody"},
     "POST /api/pull": {"model": "/no/such/model"},
     "DELETE /api/delete": {"model": "nobody"},
     "POST /debug/dump_engine_metrics": {},
     "POST /debug/dump_event_trace": {"model": FAKE_MODEL},
     "POST /debug/reset_engine": {"model": FAKE_MODEL},
 }  # fmt: skip
-# These name a model that is not there, so that the test does not load or fetch any.
-ABSENT = {"POST /admin/load", "POST /admin/unload", "POST /api/pull", "DELETE /api/delete"}
+# These name a model or an adapter that is not there, so that the test does not load or fetch any.
+ABSENT = {
+    "POST /admin/load", "POST /admin/unload", "POST /api/pull", "DELETE /api/delete",
+    "POST /v1/load_lora_adapter", "POST /v1/unload_lora_adapter",
+}  # fmt: skip
 DEEP: Any = "x"
 for _ in range(200):
     DEEP = [{"a": DEEP}]

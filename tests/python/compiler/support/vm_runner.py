@@ -141,7 +141,6 @@ class Runner:
             "token_types": [0] * len(rows),
             "last_seen": positions,
             "rotary": np.repeat(np.array(positions, np.int32)[:, None], 3, 1),
-            "adapters": [-1] * len(rows),
         }
 
     def _steps(self, work: Sequence[tuple[str, Sequence[int]]]) -> dict[str, list[int]]:
