@@ -1,19 +1,13 @@
 #include "engine/adapters.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
+#include "base/half.h"
 #include "base/hash.h"
 
 namespace mlc {
 namespace {
-
-int32_t BitsOfScale(float scale) {
-  int32_t bits;
-  std::memcpy(&bits, &scale, sizeof(bits));
-  return bits;
-}
 
 Status NoAdapter(const std::string& name) {
   return NotFound("no adapter '" + name + "' is loaded; load it first (adapters.load)")
@@ -26,7 +20,7 @@ uint64_t KeyOf(const AdapterUses& uses) {
   if (uses.empty()) return 0;
   std::string text;
   for (const AdapterUse& use : uses) {
-    text += HexText(use.adapter->hash) + HexText(static_cast<uint32_t>(BitsOfScale(use.scale)));
+    text += HexText(use.adapter->hash) + HexText(BitsOfFloat(use.scale));
   }
   return std::max<uint64_t>(1, HashWords(text));
 }
@@ -46,7 +40,7 @@ void AddAdapters(const std::vector<AdaptedRows>& rows, Batch* batch) {
         each_row([&](int row) {
           batch->adapter_rows.push_back(row);
           batch->adapter_groups.push_back(group);
-          batch->adapter_scales.push_back(BitsOfScale(use.scale));
+          batch->adapter_scales.push_back(static_cast<int32_t>(BitsOfFloat(use.scale)));
         });
       }
     }

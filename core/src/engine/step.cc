@@ -170,7 +170,7 @@ Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
     MLC_RETURN_IF_ERROR(AddRows(SpanOf(item, *cache), cache, &batch));
     MLC_RETURN_IF_ERROR(AddBranches(item, first_row, cache, &batch));
     const AdapterUses& uses = item.sequence->request->request.adapters;
-    adapted.push_back({first_row, batch.num_rows(), AdapterOf(item), &uses});
+    if (!uses.empty()) adapted.push_back({first_row, batch.num_rows(), AdapterOf(item), &uses});
   }
   AddAdapters(adapted, &batch);
   return batch;

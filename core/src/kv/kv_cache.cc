@@ -39,6 +39,12 @@ std::vector<int32_t> KVCache::free_pages() const {
   return pages;
 }
 
+int KVCache::num_free_pages() const {
+  size_t count = 0;
+  for (const Group& group : groups_) count += group.free_pages.size();
+  return static_cast<int>(count);
+}
+
 PageCounts KVCache::available_pages() const {
   PageCounts counts = PageCounts::Each(1 << 30);  // a group that is not there lacks nothing
   for (size_t g = 0; g < num_groups(); ++g) {

@@ -61,7 +61,7 @@ class KVCache {
   const KVCacheOptions& options() const { return options_; }
   // The pages that hold nothing, of all groups.
   std::vector<int32_t> free_pages() const;
-  int num_free_pages() const { return static_cast<int>(free_pages().size()); }
+  int num_free_pages() const;
   // The pages that Append can take: free pages, and pages that only the prefix cache holds.
   PageCounts available_pages() const;
   int num_available_pages() const;  // of all groups

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string_view>
 
+#include "base/half.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "platform/file.h"
-#include "runtime/half.h"
 
 namespace mlc {
 namespace {

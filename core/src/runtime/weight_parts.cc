@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/half.h"
+#include "base/half.h"
 
 namespace mlc {
 namespace {

@@ -127,3 +127,15 @@ def test_a_package_changes_each_compilation(site, capsys):  # noqa: F811
     install(site, "acme_wrong", {"x": "acme_wrong.family:absent"}, source, group=outside.PASSES)
     with pytest.raises(MLCError, match="acme_wrong 1 .*cannot be loaded .AttributeError"):
         changes.apply(Pipeline(targets.host()), None)
+
+
+def test_a_dump_replaces_that_of_another_model(tmp_path):
+    import tvm
+
+    from mlc_llm.compiler.kernels.cpu.rows import take_rows
+
+    texts = []
+    for width in (16, 32):
+        PassRecord(tmp_path).run("model", [], tvm.IRModule({"take": take_rows(width, 0, 32)}))
+        texts.append((tmp_path / "00-model.py").read_text())
+    assert texts[0] != texts[1]

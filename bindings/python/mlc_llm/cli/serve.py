@@ -361,12 +361,13 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
 
 def _adapters(given: list[str]) -> dict[str, str]:
     """`--lora NAME=PATH`."""
+    from mlc_llm.serve.model_names import name_and_path
+
     found = {}
     for text in given:
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
+        if (pair := name_and_path(text)) is None:
             raise InvalidRequestError(f"--lora {text}: must be NAME=PATH", param="lora")
-        found[name] = path
+        found[pair[0]] = pair[1]
     return found
 
 

@@ -15,7 +15,6 @@ launches. Our kernels state all three in `kernels/gpu/grid.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import tvm
 from tvm import s_tir, tirx
@@ -59,16 +58,8 @@ def pipeline(lower: Callable[[tvm.IRModule], tvm.IRModule]) -> str:
 
 
 def _pipeline(lower: Callable[[tvm.IRModule], tvm.IRModule]) -> tuple:
-    @tvm.transform.module_pass(opt_level=0)
-    def run(mod: tvm.IRModule, _context: tvm.transform.PassContext) -> tvm.IRModule:
-        return lower(mod)
-
-    return run, finalize_host_passes, finalize_device_passes
+    return lower, finalize_host_passes, finalize_device_passes
 
 
-def _with(passes: Callable[[], Passes]) -> tuple:
-    return _pipeline(lambda mod: tvm.transform.Sequential(passes())(mod))
-
-
-PIPELINE_MAP[CPU] = partial(_with, cpu_passes)
-PIPELINE_MAP[GPU] = partial(_with, gpu_passes)
+PIPELINE_MAP[CPU] = lambda: _pipeline(tvm.transform.Sequential(cpu_passes()))
+PIPELINE_MAP[GPU] = lambda: _pipeline(tvm.transform.Sequential(gpu_passes()))

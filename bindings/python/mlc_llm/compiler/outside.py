@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mlc_llm.compiler.models.family import ModelFamily
 
 FAMILIES, PASSES = "mlc_llm.families", "mlc_llm.passes"
+# Of each group: what an error calls its entry points, and its `param`.
+_FAULTS = {FAMILIES: ("the model family", "model_type"), PASSES: ("the passes", "passes")}
 
 
 def family(model_type: str) -> ModelFamily | None:
@@ -60,15 +62,7 @@ def pass_changes() -> dict[str, Callable[[Any], object]]:
     """The functions that change the passes, by the names of their packages."""
     changes: dict[str, Callable[[Any], object]] = {}
     for point in sorted(_points(PASSES), key=lambda point: (_package(point), point.name)):
-        try:
-            changes[f"{_package(point)} ({point.value})"] = point.load()
-        except Exception as error:
-            why = f"{type(error).__name__}: {error}"
-            raise UnsupportedError(
-                f"the passes of the package {_package(point)} ({point.value}) cannot be loaded "
-                f"({why}): update or remove that package",
-                param="passes",
-            ) from error
+        changes[f"{_package(point)} ({point.value})"] = _object(point)
     return changes
 
 
@@ -109,21 +103,25 @@ def _every() -> dict[str, ModelFamily | UnsupportedError]:
 def _loaded(point: EntryPoint) -> ModelFamily:
     from mlc_llm.compiler.models.family import ModelFamily
 
-    try:
-        made: Any = point.load()
-    except Exception as error:
-        why = f"{type(error).__name__}: {error}"
-        raise _fault(point, f"cannot be loaded ({why}): update or remove that package") from error
+    made = _object(point)
     if not isinstance(made, ModelFamily):
         raise _fault(point, f"is of the type {type(made).__name__}: it must be a ModelFamily")
     return made
 
 
+def _object(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise _fault(point, f"cannot be loaded ({why}): update or remove that package") from error
+
+
 def _fault(point: EntryPoint, problem: str) -> UnsupportedError:
+    what, param = _FAULTS[point.group]
     return UnsupportedError(
-        f'the model family "{point.name}" of the package {_package(point)} ({point.value}) '
-        f"{problem}",
-        param="model_type",
+        f'{what} "{point.name}" of the package {_package(point)} ({point.value}) {problem}',
+        param=param,
     )
 
 

@@ -26,6 +26,7 @@ class PassRecord:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._times: list[dict[str, Any]] = []
+        self._begun = False
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -34,7 +35,8 @@ class PassRecord:
     ) -> tvm.IRModule:
         if self._folder is None:
             return tvm.transform.Sequential(passes)(module)
-        if not self._times and not (self._folder / "00-model.py").exists():
+        if not self._begun:
+            self._begun = True
             self._write("00-model.py", module.script())
         for one in passes:
             name = str(one.info.name).rpartition(".")[2]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 from mlc_llm.errors import NotFoundError
+from mlc_llm.prepare import content_hash
 from mlc_llm.prepare.jit_cache import Policies, home, home_errors_named
 from mlc_llm.prepare.jit_child import run_job
+from mlc_llm.prepare.local_model import CHAT_CONFIG
 from mlc_llm.prepare.model_source import StepListener
-from mlc_llm.prepare.progress import steps_of
+from mlc_llm.prepare.progress import Steps, steps_of
 from mlc_llm.prepare.temporary_files import locked
 
 SUFFIX = ".mlc-adapter"
-_CONFIG = "mlc-chat-config.json"
 _VERSION = 1  # raise it when the file of the same adapter would be another one
-_CHUNK = 1 << 20
 
 
 def run_time_adapter(adapter: Path, model: Path, *, progress: StepListener = None) -> Path:
@@ -26,22 +27,22 @@ def run_time_adapter(adapter: Path, model: Path, *, progress: StepListener = Non
         return adapter
     if not adapter.exists():
         raise NotFoundError(f"{adapter}: no such folder or file of an adapter", param="path")
-    made = home() / "adapters" / f"{_digest(adapter, model)}{SUFFIX}"
+    steps, what = steps_of(progress), f"the adapter {adapter.name}"
+    made = home() / "adapters" / f"{_digest(adapter, model, steps)}{SUFFIX}"
     if made.is_file() and Policies.from_environment().jit != "REDO":
         return made
-    steps, what = steps_of(progress), f"the adapter {adapter.name}"
     with home_errors_named(made), locked(made, steps, what):
         job = {"kind": "adapter", "source": str(adapter), "model": str(model)}
         run_job(job | {"output": str(made)}, f"Preparing {adapter.name}", steps)
     return made
 
 
-def _digest(adapter: Path, model: Path) -> str:
-    whole = hashlib.sha256(f"{_VERSION} {adapter.suffix}".encode())
-    files = sorted(adapter.iterdir()) if adapter.is_dir() else [adapter]
-    for path in (model / _CONFIG, *(file for file in files if file.is_file())):
-        whole.update(f"{path.name} {path.stat().st_size}\n".encode())
-        with path.open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                whole.update(chunk)
-    return whole.hexdigest()[:32]
+def _digest(adapter: Path, model: Path, steps: Steps) -> str:
+    memory = home() / "content"
+    files: object
+    if adapter.is_dir():
+        files = content_hash.hashes_of(adapter, ["*"], memory, steps)
+    else:
+        files = [adapter.name, content_hash.hash_of(adapter, memory, steps)]
+    config = content_hash.hash_of(model / CHAT_CONFIG, memory, steps)
+    return hashlib.sha256(json.dumps([_VERSION, config, files]).encode()).hexdigest()[:32]

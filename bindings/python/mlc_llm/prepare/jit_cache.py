@@ -328,7 +328,7 @@ def _toolchain() -> list[Any]:
 
 @cache
 def _families() -> list[str]:
-    """The identity of the packages that have model families too."""
+    """The identity of the packages that add to the compiler (`compiler/outside.py`)."""
     from mlc_llm.compiler import outside
 
     return outside.identity()

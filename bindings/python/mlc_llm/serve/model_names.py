@@ -1,4 +1,4 @@
-"""Refuses texts of requests that cannot be the path of a model."""
+"""The texts that name a model, its path or an adapter."""
 
 from __future__ import annotations
 
@@ -23,3 +23,9 @@ def require_path(text: str | None, param: str) -> None:
             return  # it does not exist; the loader's own error says so
         why = "it is longer than a file's name can be"
     raise error_of(reasons.INVALID_REQUEST, f"Invalid '{param}': {why}.", param=param)
+
+
+def name_and_path(text: str) -> tuple[str, str] | None:
+    """Of `NAME=PATH`; None if it is written otherwise."""
+    name, _, path = text.partition("=")
+    return (name, path) if name and path else None

@@ -18,6 +18,7 @@ from mlc_llm.errors import MLCError
 from mlc_llm.prepare.hub_download import PREFIX
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.serve.catalogue import ModelSpec, WhenIdle
+from mlc_llm.serve.model_names import name_and_path
 from mlc_llm.serve.settings_file import Table
 from mlc_llm.serve.validation import check
 
@@ -93,10 +94,9 @@ def _adapters(table: Table) -> dict[str, str]:
     """`adapters = ["style=adapters/style"]`."""
     found: dict[str, str] = {}
     for text in table.texts("adapters"):
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
+        if (pair := name_and_path(text)) is None:
             raise table.error("adapters", f"'{text[:100]}' must be NAME=PATH")
-        found[name] = str(_path(table.file, path))
+        found[pair[0]] = str(_path(table.file, pair[1]))
     return found
 
 

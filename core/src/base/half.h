@@ -1,6 +1,6 @@
 // Conversions of float16, which C++17 has no type for.
-#ifndef MLC_RUNTIME_HALF_H_
-#define MLC_RUNTIME_HALF_H_
+#ifndef MLC_BASE_HALF_H_
+#define MLC_BASE_HALF_H_
 
 #include <cstdint>
 #include <cstring>
@@ -43,4 +43,4 @@ inline uint16_t HalfOfFloat(float value) {
 
 }  // namespace mlc
 
-#endif  // MLC_RUNTIME_HALF_H_
+#endif  // MLC_BASE_HALF_H_
