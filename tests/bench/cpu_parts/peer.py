@@ -1,49 +1,21 @@
-"""llama.cpp as PyPI's `llama-cpp-python`, built for this machine in an environment of its own.
-
-Under build/peer, never in the project's own environment; several minutes the first time.
-"""
+"""llama.cpp as PyPI's `llama-cpp-python`, built for this machine in an environment of its own."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import gguf
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[3]
-HOME = ROOT / "build" / "peer"
-PYTHON = HOME / "venv" / "bin" / "python"
-PACKAGE = "llama-cpp-python"
+from cpu_parts.environment import ROOT, Environment
 
+LLAMA_CPP = Environment(
+    "peer", "llama-cpp-python", "llama_cpp", {"CMAKE_ARGS": "-DGGML_NATIVE=ON"}, from_source=True
+)
+HOME, PYTHON = LLAMA_CPP.home, LLAMA_CPP.python
+install, version = LLAMA_CPP.install, LLAMA_CPP.version
 
-def install() -> Path | None:
-    """Its Python, or None (with a word on standard error) where it cannot be built."""
-    if not _works():
-        print(f"building {PACKAGE} in {HOME} (minutes)", file=sys.stderr, flush=True)
-        HOME.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "CMAKE_ARGS": "-DGGML_NATIVE=ON"}
-        try:
-            subprocess.run([sys.executable, "-m", "venv", HOME / "venv"], check=True)
-            subprocess.run([PYTHON, "-m", "pip", "install", PACKAGE], check=True, env=environment)
-        except (OSError, subprocess.CalledProcessError) as error:
-            print(f"{PACKAGE} cannot be built: {error}", file=sys.stderr, flush=True)
-            return None
-    return PYTHON if _works() else None
-
-
-def _works() -> bool:
-    if not PYTHON.is_file():
-        return False
-    test = [str(PYTHON), "-c", "import llama_cpp"]
-    return subprocess.run(test, capture_output=True).returncode == 0
-
-
-def version() -> str:
-    command = [str(PYTHON), "-c", "import llama_cpp; print(llama_cpp.__version__)"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+__all__ = ["HOME", "LLAMA_CPP", "PYTHON", "ROOT", "install", "requantized", "version"]
 
 
 def requantized(source: Path, kind: gguf.GGMLQuantizationType) -> Path:

@@ -76,6 +76,8 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
     partial = path.with_suffix(".partial")
     writer = gguf.GGUFWriter(partial, "glm4moe" if shape.mtp else "llama")
     _add_sizes(writer, shape)
+    types = gguf.LlamaFileType.__members__
+    writer.add_file_type(types.get(f"MOSTLY_{kind}") or types[f"MOSTLY_{kind}_M"])
     _add_tokenizer(writer, shape.vocabulary)
     tensors = dict(_tensors(shape))
     for name, size in tensors.items():

