@@ -18,6 +18,9 @@ class Plan(Model):
         ..., "The capacity of the KV cache, all sequences together.", unit="tokens", ge=0
     )
     context_window_size: int = field(..., "The longest sequence.", unit="tokens", ge=0)
+    context_limit: str | None = field(
+        None, "What would allow a longer sequence. Missing: nothing would, the model ends there."
+    )
     prefill_chunk_size: int = field(
         ..., "The most tokens of prompts that one step takes in.", unit="tokens", ge=0
     )

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 4ea204697ec85e74
+# Schema hash: 4250764b8ff3f156
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -146,7 +146,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "4ea204697ec85e74"
+SCHEMA_HASH = "4250764b8ff3f156"
 
 
 class _Model(BaseModel):
@@ -2458,6 +2458,9 @@ class Plan(_Model):
 
     context_window_size: int
     """The longest sequence. Range: at least 0. Unit: tokens."""
+
+    context_limit: str | None = None
+    """What would allow a longer sequence. Missing: nothing would, the model ends there."""
 
     prefill_chunk_size: int
     """The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens."""

@@ -152,7 +152,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
       Engine::Create(std::move(model), bundle.tokenizer, options, std::move(drafter)));
   auto loaded = std::make_unique<Loaded>();
   loaded->bundle = std::move(bundle);
-  loaded->bundle.max_length = engine->max_length();
+  loaded->bundle.length_limit = engine->length_limit();
   loaded->bundle.logit_processors = logit_processors_;
   loaded->bundle.adapters = engine->adapters();
   loaded->name = std::move(name);

@@ -109,6 +109,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       tokenizer_(std::move(tokenizer)),
       max_length_(max_length),
       max_queued_requests_(options.max_queued_requests),
+      longer_by_(options.longer_by),
       pool_bytes_(PoolBytes(options, info())),
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
       device_choice_(model_->sampler(), logit_rows_),

@@ -39,6 +39,7 @@ struct EngineOptions {
   int prefill_chunk_size = 2048;  // rows of one step
   // of one sequence; 0: the model's own limit, or no limit if its window slides
   int context_window_size = 0;
+  std::string longer_by;  // what would allow longer sequences (LengthLimit)
   int max_queued_requests = 1024;
   DraftShape draft_shape;    // limits for the drafts of one sequence in one step
   bool jump_forward = true;  // compute text ahead when the grammar forces it
@@ -78,6 +79,7 @@ class Engine {
   const ModelInfo& info() const { return model_->info(); }
   // The limit for prompt and answer together, in tokens.
   int max_length() const { return max_length_; }
+  LengthLimit length_limit() const { return {max_length_, longer_by_}; }
 
   // Whether the request can run at all: its prompt must fit the context. Thread-safe.
   Status Check(const Request& request) const;
@@ -201,6 +203,7 @@ class Engine {
   std::shared_ptr<const Tokenizer> tokenizer_;
   SchedulerLimits limits_, full_limits_;  // now, and when the device is cool
   int max_length_, max_queued_requests_;
+  std::string longer_by_;
   int64_t pool_bytes_;
   int num_queued_ = 0;
   int prefill_streak_ = 0;  // consecutive plans that delayed decodes

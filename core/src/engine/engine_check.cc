@@ -6,10 +6,11 @@
 
 namespace mlc {
 
-Status PromptTooLong(int max_length, const std::string& count, const char* param) {
-  return InvalidArgument("This model's maximum context length is " + std::to_string(max_length) +
+Status PromptTooLong(const LengthLimit& limit, const std::string& count, const char* param) {
+  std::string advice = limit.advice.empty() ? "" : " " + limit.advice;
+  return InvalidArgument("This model's maximum context length is " + std::to_string(limit.tokens) +
                          " tokens. However, your " + param + " resulted in " + count +
-                         ". Please reduce the length of the " + param + ".")
+                         ". Please reduce the length of the " + param + "." + advice)
       .WithParam(param)
       .WithReason(Reason::kContextLengthExceeded);
 }
@@ -71,7 +72,7 @@ Status Engine::Check(const Request& request) const {
   if (prompt == 0) return InvalidArgument("the prompt is empty").WithParam(param);
   if (request.n < 1) return InvalidArgument("'n' must be at least 1").WithParam("n");
   if (prompt + answer > max_length_) {
-    return PromptTooLong(max_length_, std::to_string(prompt) + " tokens", param);
+    return PromptTooLong(length_limit(), std::to_string(prompt) + " tokens", param);
   }
   if (request.prompt_logprobs && request.prompt.has_rows()) {
     return Unsupported("log probabilities of a prompt are those of tokens; this one has images")

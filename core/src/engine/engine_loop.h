@@ -33,6 +33,7 @@ class EngineLoop {
 
   const ModelInfo& info() const { return engine_->info(); }
   int max_length() const { return engine_->max_length(); }
+  LengthLimit length_limit() const { return engine_->length_limit(); }
   int64_t pool_bytes() const { return engine_->pool_bytes(); }
   Status Check(const Request& request) const { return engine_->Check(request); }
   const std::shared_ptr<AdapterTable>& adapters() const { return engine_->adapters(); }

@@ -64,9 +64,14 @@ struct Request {
   }
 };
 
-// The error for a prompt of `count` ("5000 tokens") that exceeds `max_length`, the limit for prompt
-// and answer together.
-Status PromptTooLong(int max_length, const std::string& count, const char* param);
+// How many tokens prompt and answer may have together, and what would allow more.
+struct LengthLimit {
+  int tokens = 0;      // 0: not known yet
+  std::string advice;  // a sentence; empty: nothing would
+};
+
+// The error for a prompt of `count` ("5000 tokens") that exceeds the limit.
+Status PromptTooLong(const LengthLimit& limit, const std::string& count, const char* param);
 
 // The errors for a request to a model of another kind: one that wants vectors from a reranker, or
 // scores from another model.

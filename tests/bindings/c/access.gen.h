@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -702,6 +702,7 @@ void VisitMembers(const Plan& object, Visit&& visit) {
   visit("max_num_sequence", object.max_num_sequence);
   visit("max_total_seq_length", object.max_total_seq_length);
   visit("context_window_size", object.context_window_size);
+  visit("context_limit", object.context_limit);
   visit("prefill_chunk_size", object.prefill_chunk_size);
   visit("kv_bytes_per_token", object.kv_bytes_per_token);
   visit("kv_cache_dtype", object.kv_cache_dtype);

@@ -25,6 +25,8 @@ def test_a_plan_counts_what_the_library_and_the_weights_say(default_model) -> No
     assert planned.total_bytes == total
     assert planned.summary[0].startswith('The actual engine mode is "local".')
     assert f"Estimated total memory usage: {total / 2**20:.3f} MB" in planned.summary[1]
+    assert planned.summary[2] == f"A chat may have {planned.context_window_size} tokens."
+    assert planned.context_limit is None
 
 
 def test_modes_differ(default_model) -> None:

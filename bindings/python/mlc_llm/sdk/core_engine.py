@@ -190,9 +190,11 @@ class CoreEngine:
 
     def _load(self, log: StepListener, progress: Progress | None) -> None:
         steps = steps_of(log)
-        if steps.wants_details:
-            for line in json.loads(call_core(self._handle.plan, self._paths))["summary"]:
-                steps.detail(line)
+        plan = json.loads(call_core(self._handle.plan, self._paths))
+        *details, context = plan["summary"]
+        for line in details:
+            steps.detail(line)
+        (steps.note if plan.get("context_limit") else steps.detail)(context)
         with steps.step(f"Loading {self.model.name}") as update:
 
             def report(fraction: float, what: str) -> bool | None:

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -903,6 +903,7 @@ export const Plan: Codec<types.Plan> = struct([
   required("max_num_sequence", whole),
   required("max_total_seq_length", whole),
   required("context_window_size", whole),
+  optional("context_limit", text),
   required("prefill_chunk_size", whole),
   required("kv_bytes_per_token", whole),
   required("kv_cache_dtype", text),

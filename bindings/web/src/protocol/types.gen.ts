@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "4ea204697ec85e74";
+export const SCHEMA_HASH = "4250764b8ff3f156";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -950,7 +950,8 @@ export interface ModelLoadRequest {
 /**
  * What the engine is for, which sets its other defaults.
  *
- * "local": At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
+ * "local": At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more
+ * where a quarter of the memory that is free beside the weights does, up to one context.
  * "interactive": One conversation: 1 sequence, as long as the context window.
  * "server": Many requests: as many sequences as the model and the memory allow.
  */
@@ -1861,6 +1862,8 @@ export interface Plan {
   max_total_seq_length: number;
   /** The longest sequence. Range: at least 0. Unit: tokens. */
   context_window_size: number;
+  /** What would allow a longer sequence. Missing: nothing would, the model ends there. */
+  context_limit?: string;
   /** The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens. */
   prefill_chunk_size: number;
   /** Keys and values of one token. Range: at least 0. Unit: bytes. */

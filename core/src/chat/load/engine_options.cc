@@ -74,6 +74,8 @@ struct ModeDefaults {
   int64_t max_sequences, max_total_tokens, prefill_chunk;
 };
 
+constexpr int64_t kLocalTokens = 8192;
+
 ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64_t context) {
   // Windowed pages hold the rows of a step besides the windows, and few rows more are faster.
   constexpr int64_t kWindowedChunk = 1024;
@@ -92,7 +94,7 @@ ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64
     case protocol::EngineMode::kLocal:
       break;
   }
-  int64_t tokens = std::min<int64_t>(context, 8192);
+  int64_t tokens = std::min(context, kLocalTokens);
   // All sequences share the pages; a recurrent state belongs to one sequence.
   int sequences = model.state_bytes > 0 ? 4 : 16;
   return {std::min(sequences, model.max_batch_size), tokens, std::min(chunk, tokens)};
@@ -126,6 +128,40 @@ int64_t PagesThatFit(EngineOptions options, const ModelInfo& model, int64_t kv_b
     if (fitting > windowed) fitting = rest / model.page_bytes;
   }
   return model.max_pages > 0 ? std::min(fitting, model.max_pages) : fitting;
+}
+
+// The capacity of the KV cache that is not given. A local engine holds more than MLC-LLM's 8,192
+// tokens where a part of the memory does, so that one long conversation does not end early.
+int64_t DefaultTotal(const protocol::EngineConfig& config, const ModelInfo& model,
+                     const ModeDefaults& defaults, int64_t longest, int64_t tokens_that_fit) {
+  constexpr int64_t kPart = 4;
+  bool is_local =
+      config.mode.value_or(protocol::EngineMode::kLocal) == protocol::EngineMode::kLocal;
+  if (!is_local || model.is_encoder || model.page_bytes == 0) return defaults.max_total_tokens;
+  int64_t pages = tokens_that_fit / kPart / model.page_size;
+  return std::clamp(pages * model.page_size, defaults.max_total_tokens, longest);
+}
+
+// What would allow a sequence longer than `total` tokens, or than the context that is set.
+std::string LongerBy(const protocol::EngineConfig& config, const ModelInfo& model, int64_t longest,
+                     int64_t total, int64_t tokens_that_fit) {
+  if (model.is_encoder || model.sliding_window_size > 0) return "";
+  if (total >= longest) {
+    bool is_set = config.context_window_size && longest < model.context_window_size;
+    return is_set ? "A larger context_window_size allows more, up to " +
+                        std::to_string(model.context_window_size) + "."
+                  : "";
+  }
+  std::string smaller_pages =
+      model.kv_cache_dtype == "q8" ? "" : "; kv_cache_dtype q8 holds about twice as many tokens";
+  if (total < tokens_that_fit) {
+    return "A larger max_total_seq_length allows more: " +
+           std::to_string(std::min(longest, tokens_that_fit)) + " tokens fit into memory" +
+           smaller_pages + ".";
+  }
+  return "More do not fit into the memory beside the weights: free some, raise the limit that is "
+         "set, or choose a smaller quantization" +
+         smaller_pages + ".";
 }
 
 Status NoRoom(const EngineOptions& options, const ModelInfo& model, int64_t kv_bytes) {
@@ -169,8 +205,9 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   int64_t ranks = config.lora_ranks.value_or(0);
   MLC_RETURN_IF_ERROR(CheckAdapters(ranks, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
-  ModeDefaults defaults = DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model,
-                                     TokensOfSequence(model, context));
+  int64_t longest = TokensOfSequence(model, context);
+  ModeDefaults defaults =
+      DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model, longest);
   EngineOptions options;
   options.adapter_groups =
       static_cast<int>((ranks + AdapterSpec::kRanks - 1) / AdapterSpec::kRanks);
@@ -189,8 +226,10 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
   int64_t tokens_that_fit = PagesThatFit(options, model, kv_bytes) * model.page_size;
   if (tokens_that_fit < 2 * model.page_size) return NoRoom(options, model, kv_bytes);
-  int64_t total =
-      std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
+  int64_t total = config.max_total_seq_length.value_or(
+      DefaultTotal(config, model, defaults, longest, tokens_that_fit));
+  total = std::min(total, tokens_that_fit);
+  options.longer_by = LongerBy(config, model, longest, total, tokens_that_fit);
   options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
   options.max_queued_requests = static_cast<int>(config.max_queued_requests.value_or(1024));
   options.jump_forward = config.jump_forward.value_or(true);

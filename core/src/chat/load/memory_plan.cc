@@ -30,10 +30,22 @@ std::vector<std::string> Summarize(const protocol::Plan& plan) {
               "). The actual usage might be slightly larger than the estimated number."};
 }
 
+// How long a chat may be, and what would allow more.
+std::string DescribeContext(const EngineOptions& options, const ModelInfo& model) {
+  int longest = std::min(options.context_window_size, options.max_total_tokens);
+  if (longest == 0) return "A chat has no limit: the model's window slides.";  // LengthLimit
+  std::string text = "A chat may have " + std::to_string(longest) + " tokens";
+  if (longest < model.context_window_size) {
+    text += " of the model's " + std::to_string(model.context_window_size);
+  }
+  return text + "." + (options.longer_by.empty() ? "" : " " + options.longer_by);
+}
+
 void FillOptions(const EngineOptions& options, const ModelInfo& model, protocol::Plan* plan) {
   plan->max_num_sequence = options.max_sequences;
   plan->max_total_seq_length = options.max_total_tokens;
   plan->context_window_size = options.context_window_size;
+  if (!options.longer_by.empty()) plan->context_limit = options.longer_by;
   plan->prefill_chunk_size = options.prefill_chunk_size;
   plan->kv_cache_bytes = PoolBytes(options, model) + NumStates(options, model) * model.state_bytes;
   plan->temporary_bytes = TemporaryBytes(options, model);
@@ -69,6 +81,7 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   }
   FillOptions(*options, model, &plan);
   plan.summary = Summarize(plan);
+  if (!model.is_encoder) plan.summary.push_back(DescribeContext(*options, model));
   return plan;
 }
 

@@ -15,6 +15,7 @@
 #include "chat/request/dry_breakers.h"
 #include "chat/request/logit_processors.h"
 #include "engine/adapters.h"
+#include "engine/request.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
 #include "model/tower.h"
@@ -56,7 +57,7 @@ struct ModelBundle {
   std::shared_ptr<const LogitProcessors> logit_processors = std::make_shared<LogitProcessors>();
   std::shared_ptr<AdapterTable> adapters = std::make_shared<AdapterTable>(0);
   std::shared_ptr<DryBreakers> dry_breakers = std::make_shared<DryBreakers>();
-  int max_length = 0;  // limit for prompt and answer together, in tokens; 0: not known yet
+  LengthLimit length_limit;
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();
 };
 

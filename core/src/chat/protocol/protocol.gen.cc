@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -2287,6 +2287,7 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(0));
   reader.Required("max_total_seq_length", &out.max_total_seq_length, wire::Limits().AtLeast(0));
   reader.Required("context_window_size", &out.context_window_size, wire::Limits().AtLeast(0));
+  reader.Optional("context_limit", &out.context_limit);
   reader.Required("prefill_chunk_size", &out.prefill_chunk_size, wire::Limits().AtLeast(0));
   reader.Required("kv_bytes_per_token", &out.kv_bytes_per_token, wire::Limits().AtLeast(0));
   reader.Required("kv_cache_dtype", &out.kv_cache_dtype);
@@ -2312,6 +2313,7 @@ Json Plan::ToJson() const {
       .Required("max_num_sequence", max_num_sequence)
       .Required("max_total_seq_length", max_total_seq_length)
       .Required("context_window_size", context_window_size)
+      .Optional("context_limit", context_limit)
       .Required("prefill_chunk_size", prefill_chunk_size)
       .Required("kv_bytes_per_token", kv_bytes_per_token)
       .Required("kv_cache_dtype", kv_cache_dtype)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "4ea204697ec85e74";
+inline constexpr char kSchemaHash[] = "4250764b8ff3f156";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -965,7 +965,8 @@ struct ModelLoadRequest {
 
 // What the engine is for, which sets its other defaults.
 enum class EngineMode {
-  // At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
+  // At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more where a
+  // quarter of the memory that is free beside the weights does, up to one context.
   kLocal,
   // One conversation: 1 sequence, as long as the context window.
   kInteractive,
@@ -1939,6 +1940,8 @@ struct Plan {
   int64_t max_total_seq_length = 0;
   // The longest sequence. Range: at least 0. Unit: tokens.
   int64_t context_window_size = 0;
+  // What would allow a longer sequence. Missing: nothing would, the model ends there.
+  std::optional<std::string> context_limit;
   // The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens.
   int64_t prefill_chunk_size = 0;
   // Keys and values of one token. Range: at least 0. Unit: bytes.

@@ -11,10 +11,12 @@ Result<std::vector<int32_t>> EncodeWithin(const ModelBundle& model, std::string_
   EncodeOptions options;
   options.add_special_tokens = add_special_tokens;
   options.mark = mark;
-  if (model.max_length > 0) options.max_tokens = static_cast<size_t>(model.max_length);
+  if (model.length_limit.tokens > 0) {
+    options.max_tokens = static_cast<size_t>(model.length_limit.tokens);
+  }
   Result<std::vector<int32_t>> tokens = model.tokenizer->Encode(text, options);
   if (tokens.ok() || !tokens.status().Is(Reason::kTooManyTokens)) return tokens;
-  return PromptTooLong(model.max_length, "more tokens than that", param);
+  return PromptTooLong(model.length_limit, "more tokens than that", param);
 }
 
 Result<PromptText> Tokenize(const ModelBundle& model, const std::string& text, std::string path) {

@@ -8,10 +8,11 @@ namespace {
 
 // How many tokens a document may have beside the query. kInvalidArgument when none is left.
 Result<size_t> RoomForDocument(const ModelBundle& model, size_t query_tokens) {
-  if (model.max_length <= 0) return SIZE_MAX;
+  auto longest = static_cast<size_t>(model.length_limit.tokens);
+  if (longest == 0) return SIZE_MAX;
   size_t used = query_tokens + model.tokenizer->NumPairTokens();
-  if (used < static_cast<size_t>(model.max_length)) return model.max_length - used;
-  return PromptTooLong(model.max_length, std::to_string(query_tokens) + " tokens", "query");
+  if (used < longest) return longest - used;
+  return PromptTooLong(model.length_limit, std::to_string(query_tokens) + " tokens", "query");
 }
 
 Result<std::vector<int32_t>> ReadDocument(const ModelBundle& model,

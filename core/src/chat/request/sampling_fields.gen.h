@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 #ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 #define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
 

@@ -76,6 +76,34 @@ TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
   }
 }
 
+TEST(ResolveEngineOptions, ALocalEngineHoldsALongContextWhereThereIsRoom) {
+  ModelInfo model = SomeModel();
+  model.context_window_size = 100000;
+  protocol::EngineConfig config;
+  config.gpu_memory_utilization = 1.0;
+  struct Room {
+    int64_t bytes;
+    int tokens;
+    const char* advice;  // how it begins
+  };
+  const Room rooms[] = {
+      {100000, 1600, "More do not fit into the memory beside the weights"},
+      {1000000, 8192, "A larger max_total_seq_length allows more: 16000 tokens fit"},
+      {10000000, 40000, "A larger max_total_seq_length allows more: 100000 tokens fit"},
+      {30000000, 100000, ""},
+  };
+  for (const Room& room : rooms) {
+    EngineOptions options = *ResolveEngineOptions(config, model, room.bytes);
+    EXPECT_EQ(options.max_total_tokens, room.tokens) << room.bytes;
+    std::string advice = room.advice;
+    EXPECT_EQ(options.longer_by.substr(0, advice.size()), advice);
+    EXPECT_EQ(options.longer_by.empty(), advice.empty());
+  }
+  config.context_window_size = 2048;
+  EXPECT_EQ(ResolveEngineOptions(config, model, kRoomy)->longer_by,
+            "A larger context_window_size allows more, up to 100000.");
+}
+
 TEST(ResolveEngineOptions, AModelOfStatesAloneNeedsRoomForThem) {
   ModelInfo model = SomeModel();
   model.page_bytes = 0;

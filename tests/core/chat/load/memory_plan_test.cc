@@ -40,7 +40,8 @@ TEST(PlanMemory, SaysWhatWouldBeAllocated) {
   EXPECT_EQ(plan->total_bytes, 176 * kMB);
   EXPECT_EQ(plan->kv_bytes_per_token, kMB / 16);
   EXPECT_EQ(plan->kv_cache_dtype, "bf16");
-  ASSERT_EQ(plan->summary.size(), 2u);
+  EXPECT_FALSE(plan->context_limit);
+  ASSERT_EQ(plan->summary.size(), 3u);
   EXPECT_EQ(plan->summary[0],
             "The actual engine mode is \"local\". So max batch size is 16, max KV cache token "
             "capacity is 1024, prefill chunk size is 512.");
@@ -48,6 +49,25 @@ TEST(PlanMemory, SaysWhatWouldBeAllocated) {
             "Estimated total memory usage: 176.000 MB (Parameters: 100.000 MB. KVCache: 64.000 MB. "
             "Temporary buffer: 12.000 MB). The actual usage might be slightly larger than the "
             "estimated number.");
+  EXPECT_EQ(plan->summary[2], "A chat may have 1024 tokens.");
+}
+
+TEST(PlanMemory, SaysWhatLimitsAChat) {
+  PlanSubject subject = SomeSubject(500 * kMB);
+  subject.model.context_window_size = 32768;
+  Result<protocol::Plan> plan = PlanMemory(protocol::EngineConfig(), subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_LT(plan->max_total_seq_length, 8192);
+  ASSERT_TRUE(plan->context_limit);
+  EXPECT_EQ(plan->summary.back(), "A chat may have " + std::to_string(plan->max_total_seq_length) +
+                                      " tokens of the model's 32768. " + *plan->context_limit);
+  protocol::EngineConfig config;
+  config.context_window_size = 512;
+  plan = PlanMemory(config, subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->summary.back(),
+            "A chat may have 512 tokens of the model's 32768. A larger context_window_size allows "
+            "more, up to 32768.");
 }
 
 TEST(PlanMemory, StatesOfRecurrentLayersCount) {

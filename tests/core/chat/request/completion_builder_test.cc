@@ -71,7 +71,7 @@ TEST(BuildCompletion, AnEchoWithLogprobsScoresThePrompt) {
 
 TEST(BuildCompletion, ATextThatCannotFitIsRefusedByItsLength) {
   ModelBundle bundle = testing::ChatBundle();
-  bundle.max_length = 10;
+  bundle.length_limit.tokens = 10;
   std::string text(10'000'000, 'a');
   auto parsed = protocol::CompletionRequest::Parse(Json().Set("prompt", text));
   auto built = BuildCompletion(bundle, *parsed);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "4ea204697ec85e74"
+let schemaHash = "4250764b8ff3f156"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2592,7 +2592,8 @@ public struct ModelLoadRequest: WireObject {
 
 /// What the engine is for, which sets its other defaults.
 public enum EngineMode: WireEnum {
-    /// At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
+    /// At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more
+    /// where a quarter of the memory that is free beside the weights does, up to one context.
     case local
     /// One conversation: 1 sequence, as long as the context window.
     case interactive
@@ -5280,6 +5281,8 @@ public struct Plan: WireObject {
     public var max_total_seq_length: Int
     /// The longest sequence. Range: at least 0. Unit: tokens.
     public var context_window_size: Int
+    /// What would allow a longer sequence. Missing: nothing would, the model ends there.
+    public var context_limit: String?
     /// The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens.
     public var prefill_chunk_size: Int
     /// Keys and values of one token. Range: at least 0. Unit: bytes.
@@ -5313,6 +5316,7 @@ public struct Plan: WireObject {
         max_num_sequence: Int,
         max_total_seq_length: Int,
         context_window_size: Int,
+        context_limit: String? = nil,
         prefill_chunk_size: Int,
         kv_bytes_per_token: Int,
         kv_cache_dtype: String,
@@ -5333,6 +5337,7 @@ public struct Plan: WireObject {
         self.max_num_sequence = max_num_sequence
         self.max_total_seq_length = max_total_seq_length
         self.context_window_size = context_window_size
+        self.context_limit = context_limit
         self.prefill_chunk_size = prefill_chunk_size
         self.kv_bytes_per_token = kv_bytes_per_token
         self.kv_cache_dtype = kv_cache_dtype
@@ -5356,6 +5361,7 @@ public struct Plan: WireObject {
         self.max_num_sequence = try reader.required("max_num_sequence")
         self.max_total_seq_length = try reader.required("max_total_seq_length")
         self.context_window_size = try reader.required("context_window_size")
+        self.context_limit = try reader.optional("context_limit")
         self.prefill_chunk_size = try reader.required("prefill_chunk_size")
         self.kv_bytes_per_token = try reader.required("kv_bytes_per_token")
         self.kv_cache_dtype = try reader.required("kv_cache_dtype")
@@ -5379,6 +5385,7 @@ public struct Plan: WireObject {
         writer.required("max_num_sequence", self.max_num_sequence)
         writer.required("max_total_seq_length", self.max_total_seq_length)
         writer.required("context_window_size", self.context_window_size)
+        writer.optional("context_limit", self.context_limit)
         writer.required("prefill_chunk_size", self.prefill_chunk_size)
         writer.required("kv_bytes_per_token", self.kv_bytes_per_token)
         writer.required("kv_cache_dtype", self.kv_cache_dtype)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm

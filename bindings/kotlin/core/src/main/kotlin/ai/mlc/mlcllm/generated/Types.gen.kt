@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4ea204697ec85e74
+// Schema hash: 4250764b8ff3f156
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "4ea204697ec85e74"
+internal const val SCHEMA_HASH = "4250764b8ff3f156"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2547,7 +2547,11 @@ data class ModelLoadRequest @JvmOverloads constructor(
 class EngineMode private constructor(word: String, isKnown: Boolean) :
     Word(word, isKnown) {
     companion object {
-        /** At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache. */
+        /**
+         * At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens,
+         * or more where a quarter of the memory that is free beside the weights does, up
+         * to one context.
+         */
         @JvmField
         val local: EngineMode = EngineMode("local", true)
 
@@ -3843,6 +3847,8 @@ data class Plan(
     val max_total_seq_length: Long,
     /** The longest sequence. Range: at least 0. Unit: tokens. */
     val context_window_size: Long,
+    /** What would allow a longer sequence. Missing: nothing would, the model ends there. */
+    val context_limit: String? = null,
     /** The most tokens of prompts that one step takes in. Range: at least 0. Unit: tokens. */
     val prefill_chunk_size: Long,
     /** Keys and values of one token. Range: at least 0. Unit: bytes. */
