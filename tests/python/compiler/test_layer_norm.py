@@ -56,7 +56,7 @@ def test_layer_norm_of_named_rows_and_beside_a_residual() -> None:
 
 
 @pytest.mark.parametrize("size", [48, 21])
-@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "silu"])
+@pytest.mark.parametrize("activation", ["gelu", "gelu_tanh", "silu", "quick_gelu"])
 def test_activations_are_exact_far_out_too(size: int, activation: str) -> None:
     x = (np.random.default_rng(size).standard_normal((18, size)) * 4).astype(np.float32)
     x[0, :6] = [0.0, -200.0, 200.0, -80.0, -1e-3, 1e-3]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler import archive, hosts, kv_cache, models, targets
 from mlc_llm.compiler import quantization as schemes
-from mlc_llm.compiler.models import mlc_folders
+from mlc_llm.compiler.models import mlc_folders, towers
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
 from mlc_llm.compiler.seal import seal_file, sealed
@@ -186,6 +186,7 @@ def library_spec(
             kv_cache_dtype or str(config.get("kv_cache_dtype") or kv_cache.AUTO)
         ),
         adapters=adapters,
+        tower=None if theirs else towers.spec_of(merged, typed.hidden_size),
     )
 
 

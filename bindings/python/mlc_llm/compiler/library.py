@@ -18,23 +18,27 @@ from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
 from mlc_llm.compiler.nn.decoder import MTP, Decoder
 from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
+from mlc_llm.compiler.nn.tower import Tower
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
+from mlc_llm.compiler.spec.tower import TowerSpec, with_tower
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 SCHEMA_VERSION = 3
+_TOWER_PATCHES = 1024
 _STEP = "batch_prefill"  # computes a step: logits, hidden states, or both
 _HEAD = "get_logits"  # in an encoder: what its head makes of the vectors of texts
 # Of the MTP layer: `embed`, a step and the copy of pages, for a model of its own.
 _MTP = "mtp_"
 # A decode step for a device that can record it. Nobody calls it by name.
 _DECODE = "batch_decode_tokens"
+_TOWER = "image_embed"  # from the patches of pictures to rows of a prompt
 # The functions that the core runs kernel by kernel on a CPU.
-_PROGRAMS = ("embed", _STEP, _HEAD, f"{_MTP}embed", _MTP + _STEP)
+_PROGRAMS = ("embed", _STEP, _HEAD, f"{_MTP}embed", _MTP + _STEP, _TOWER)
 _AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
@@ -53,6 +57,12 @@ class LibrarySpec:
     made_by_mlc_llm: bool = False  # whether the folder is, and not by our converter
     hidden_layers: tuple[int, ...] = ()  # after which a step gives the residual too
     adapters: bool = False  # whether rows may choose LoRA adapters
+    tower: TowerSpec | None = None
+
+    @property
+    def built_tower(self) -> TowerSpec | None:
+        """GPUs have no kernels for one yet."""
+        return None if isinstance(self.device, GPU) else self.tower
 
 
 def build_module(
@@ -80,6 +90,8 @@ def build_module(
     if head is not None:
         _build_head(nn, model, spec)
     _build_copy(nn)
+    if spec.built_tower is not None:
+        _build_tower(nn, spec.built_tower)
     mtp = {} if decoder.mtp is None else {"mtp": _build_mtp(nn.apart(), decoder, spec)}
     in_programs = _build_for_device(nn, model, spec)
     if change is not None:
@@ -97,7 +109,7 @@ def _weights(
 ) -> tuple[list[WeightSource], Scheme, StoredParts]:
     """The weight map, the scheme, and what parameters are made of if the folder does not have
     them as they are."""
-    weights = family.weight_map(spec.config)
+    weights = with_tower(family.weight_map(spec.config), spec.built_tower)
     if not spec.made_by_mlc_llm or family.mlc is None:
         return weights, spec.scheme, {}
     scheme = spec.scheme.with_plain(family.mlc.plain)
@@ -182,12 +194,29 @@ def metadata(
         "kv_cache": _described_pages(nn),
         **({"states": [state.describe() for state in nn.states]} if nn.states else {}),
         **({"adapters": nn.adapters.describe()} if nn.adapters else {}),
+        **({"tower": _described_tower(nn, spec.built_tower)} if spec.built_tower else {}),
         "params": _described_params(nn.own_params, parts),
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
         **({"sampling": gpu_sampling.describe()} if has_sampler else {}),
         "memory_usage": _memory_usage(nn),
+    }
+
+
+def _described_tower(nn: Builder, tower: TowerSpec) -> dict[str, Any]:
+    function = next(f for v, f in nn.block.get().functions.items() if v.name_hint == _TOWER)
+    sizes = _tower_bounds(tower)
+    bytes_of = buffer_bytes(program_of(function))
+    return {
+        "function": _TOWER,
+        "patch_dim": tower.patch_dim,
+        "merge": tower.merge,
+        "width": tower.out_width,
+        "class_row": tower.class_row,
+        "max_patches": sizes["n"],
+        "max_views": sizes["v"] - 1,
+        "memory": sum(width * sizes.get(size, 1) for size, width in bytes_of.items()),
     }
 
 
@@ -263,6 +292,21 @@ def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     with nn.function(_STEP, inputs, bounds=bounds) as f:
         memory = Memory(f.items("kv_pages"), f.items("states"))
         f.results = model.results(f["embeddings"], f.batch, memory)
+
+
+def _build_tower(nn: Builder, tower: TowerSpec) -> None:
+    made = Tower(nn, tower)
+    with nn.function(_TOWER, made.inputs(), bounds=_tower_bounds(tower)) as f:
+        rows = made(f["patches"], f["patch_positions"], f["view_indptr"], f["first_patches"])
+        f.results = {"rows": rows}
+
+
+def _tower_bounds(tower: TowerSpec) -> dict[str, int]:
+    """The most patches of a call: at least a whole view, so that a call is no longer than needed.
+    The other sizes follow: `v` counts a view more, and a row is at least one block."""
+    view = tower.view_patches
+    patches = max(_TOWER_PATCHES // view, 1) * view
+    return {"n": patches, "m": patches // tower.block, "v": patches // tower.block + 1}
 
 
 def _build_mtp(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str, Any]:

@@ -22,7 +22,8 @@ class VectorUnit:
     """The vector registers of a CPU, and the instruction with which it multiplies bytes.
 
     `dot_tile` is a tile (rows of x, rows of W) of dot products with sums of 16 floats.
-    `column_tile` is a tile (rows of x, vectors of outputs). `integer_tile` is the number of rows of
+    `column_tile` is a tile (rows of x, vectors of outputs), and `panel_tile` one for the many rows
+    of pictures (`panels.py`). `integer_tile` is the number of rows of
     x for 16 outputs in integers (`linear_strips.py` in `kernels/cpu`). `attention_sums` is the
     number of vectors of 16 sums that attention keeps for one row. `attention_heads` is the number
     of query heads, of several rows, that have one vector each (`paged_attention.py`). `dot` is a
@@ -32,6 +33,7 @@ class VectorUnit:
     dot_tile: tuple[int, int]
     column_tile: tuple[int, int]
     dot: str
+    panel_tile: tuple[int, int] = (6, 1)
     integer_tile: int = 4
     attention_sums: int = 4
     attention_heads: int = 6
@@ -51,6 +53,7 @@ AVX512 = VectorUnit(
     dot_tile=(4, 4),
     column_tile=(4, 2),
     dot="avx512bw",
+    panel_tile=(12, 2),
     integer_tile=8,
     attention_sums=16,
     attention_heads=16,
@@ -66,6 +69,7 @@ SSE = VectorUnit(
     dot_tile=(2, 1),
     column_tile=(2, 1),
     dot="ssse3",
+    panel_tile=(3, 1),
     integer_tile=8,
     attention_heads=1 << 20,
     half_floats=False,

@@ -132,8 +132,8 @@ def frozen(array: Array) -> Array:
 
 def activated(x: Array, activation: str) -> Array:
     """By the textbook, for float64."""
-    if activation == "silu":
-        return x / (1 + np.exp(-x))
+    if activation in ("silu", "quick_gelu"):
+        return x / (1 + np.exp(-x * (1 if activation == "silu" else 1.702)))
     u = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
     with np.errstate(over="ignore"):
         return x / (1 + np.exp(-2 * u))  # (1 + tanh u) / 2, exact far below 0 too

@@ -205,7 +205,7 @@ class EncoderRunner(Runner):
     def head(self, vectors: Array) -> Array:
         """What the head makes of the vectors of texts."""
         rows = tvm.runtime.tensor(vectors.astype("float32"))
-        return self.call("get_logits", vectors=rows, params=self._params)["logits"].numpy()
+        return self.call("get_logits", vectors=rows, params=self.params)["logits"].numpy()
 
 
 def runner(family: str, scheme: str = "q0f32") -> EncoderRunner:

@@ -61,7 +61,7 @@ class Runner:
             self.metadata = self.metadata[part]
             params = [*params, *self.metadata["params"]]
         self.call = LibraryCalls(self.vm, self.metadata, f"{part}_" if part else "")
-        self._params = [self._param(spec, weights) for spec in params]
+        self.params = [self._param(spec, weights) for spec in params]
         cache = self.metadata["kv_cache"]
         self.page_size = cache["page_size"]
         self.pages = [
@@ -129,8 +129,8 @@ class Runner:
         given["windowed_indices"] = [self._windowed(page) for page in indices]
         given |= self._steps(work) if self.states else {}
         given.setdefault("logit_rows", ends if last_only else range(len(rows)))
-        embedded = self.call("embed", tokens=ids, params=self._params)
-        kept = {"kv_pages": self.pages, "states": self.states, "params": self._params}
+        embedded = self.call("embed", tokens=ids, params=self.params)
+        kept = {"kv_pages": self.pages, "states": self.states, "params": self.params}
         made = self.call("batch_prefill", **embedded, **given, **kept)
         return {name: value.numpy() for name, value in made.items()}
 

@@ -23,6 +23,7 @@ from mlc_llm.compiler.convert.hf import HuggingFaceFolder
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import Array, ModelSource
+from mlc_llm.compiler.convert.tower import picture_fields, tower_of
 from mlc_llm.compiler.convert.weights import (
     ChangeOf,
     as_in_files,
@@ -32,6 +33,7 @@ from mlc_llm.compiler.convert.weights import (
     stored_bytes,
     with_mtp_of_files,
 )
+from mlc_llm.compiler.spec.tower import with_tower
 from mlc_llm.errors import (
     CorruptFileError,
     InvalidRequestError,
@@ -84,7 +86,7 @@ _TAKE_FLOATS = "take the float weights if you have them."
 def notes(source: ModelSource, quantization: str) -> list[str]:
     """What a user should know of the source, a line each."""
     found = [_requantizing_note(source, quantization)]
-    if (whole := source.text_part_of()) is not None:
+    if (whole := source.text_part_of()) is not None and tower_of(source) is None:
         found.append(f"Only the text part of this model ({whole}) is read: it takes no pictures.")
     found.append(_family_note(source))
     return [note for note in found if note is not None]
@@ -206,6 +208,7 @@ class _Work:
         self._family = models.get(self._model_type)
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._config = with_mtp_of_files(self._config, self._family, source)
+        self._tower = tower_of(source, self._hf_config, self._config.hidden_size)
         self._scheme = self._scheme_of(quantization)
         self._importance: Mapping[str, Array] | None = None
         self._change_of: ChangeOf = lambda name: None
@@ -264,6 +267,8 @@ class _Work:
             embedding=embedding_metadata(self._hf_config, self._family, self._config),
         )
         config |= self._scheme.config_fields()
+        if self._tower is not None:
+            config |= picture_fields(config, self._hf_config, self._source, self._tower)
         generation = self._source.generation_config()
         if generation:  # `mlc_llm show` says which of its fields are used
             files[GENERATION_CONFIG] = json.dumps(generation, indent=2).encode()
@@ -289,6 +294,7 @@ class _Work:
                 f"config: num_hidden_layers is {layers}, and there are {len(tensors)} tensors",
                 param="num_hidden_layers",
             )
-        weights = as_in_files(self._family.weight_map(self._config, self._source.format), tensors)
+        weights = self._family.weight_map(self._config, self._source.format)
+        weights = as_in_files(with_tower(weights, self._tower), tensors)
         check_tensors(weights, tensors, scheme or self._scheme)
         return weights

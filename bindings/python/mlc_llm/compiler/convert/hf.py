@@ -44,6 +44,7 @@ _INDEX = "model.safetensors.index.json"
 _SINGLE = "model.safetensors"
 _MODELOPT = "hf_quant_config.json"
 _MODULES = "modules.json"
+_PICTURES = ("processor_config.json", "preprocessor_config.json")
 
 
 class HuggingFaceFolder:
@@ -111,10 +112,21 @@ class HuggingFaceFolder:
         made = {**config, "embedding_metadata": found}
         return {**made, "dense_layers": widths} if widths else made
 
+    def has_weights(self) -> bool:
+        return any((self.folder / name).is_file() for name in (_INDEX, _SINGLE))
+
+    def picture_config(self) -> dict[str, Any]:
+        """Newer repositories have it in `processor_config.json`."""
+        folder = self._config_path.parent
+        newer, older = (folder / name for name in _PICTURES)
+        found = read_json(newer).get("image_processor") if newer.is_file() else None
+        if isinstance(found, dict):
+            return found
+        return read_json(older) if older.is_file() else {}
+
     def _has_head(self, config: Mapping[str, Any]) -> bool | None:
         """For a config that is unsure of it. None: there are no weights here."""
-        has_weights = any((self.folder / name).is_file() for name in (_INDEX, _SINGLE))
-        if not has_weights or not is_unsure_of_the_head(config):
+        if not self.has_weights() or not is_unsure_of_the_head(config):
             return None
         return any("lm_head." in name for name in self._stored())
 

@@ -62,6 +62,12 @@ class ModelSource(Protocol):
         """The `model_type` of a repository that also takes pictures, of which only the text is
         read."""
 
+    def has_weights(self) -> bool:
+        """Whether `tensors` can be asked: a folder may have the config alone."""
+
+    def picture_config(self) -> dict[str, Any]:
+        """The content of `preprocessor_config.json`, or {}."""
+
     def has_float8(self, name: str) -> bool:
         """Whether that weight is 8-bit floats with scales for blocks of 128 x 128."""
 

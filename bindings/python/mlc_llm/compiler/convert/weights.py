@@ -35,6 +35,7 @@ ChangeOf = Callable[[str], "Change | None"]  # of the weight with that name of o
 _PREFIXES = (
     ("transformer.", ""),
     ("model.", "model.language_model."),
+    ("model.", "model.text_model."),
     ("", "language_model."),
     ("model.", ""),
     ("", "bert."),

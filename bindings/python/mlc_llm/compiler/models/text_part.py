@@ -1,11 +1,13 @@
 """The text model in a repository that also takes pictures: its config is `text_config`, and its
-tensors are those of `language_model.`, which the converter's `as_in_files` finds."""
+tensors are those of `language_model.`, which the converter's `as_in_files` finds. What its tower
+needs, if that is a known one, is beside the text's fields (`towers`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from mlc_llm.compiler.models import towers
 from mlc_llm.errors import CorruptFileError
 
 # Gemma 3's published configs leave these out. (Facts: transformers' `configuration_gemma3.py`.)
@@ -65,6 +67,7 @@ _QWEN_3_5_MOE = {
     "num_experts_per_tok": 8,
     "num_experts": 256,
 }
+_IDEFICS_3 = {"rms_norm_eps": 1e-5}
 # A repository's `model_type`: that of its text if `text_config` names none, and usual fields.
 TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma3": ("gemma3_text", _GEMMA_3),
@@ -73,7 +76,11 @@ TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3_5": ("qwen3_5_text", {}),
     "qwen3_5_moe": ("qwen3_5_moe_text", _QWEN_3_5_MOE),
     "mistral3": ("mistral", {}),
+    "idefics3": ("llama", _IDEFICS_3),
+    "smolvlm": ("llama", _IDEFICS_3),
 }
+# Of a text's config: fields of parts that its model does not have.
+_UNUSED = frozenset(("perceiver_config", "pixel_shuffle_factor", "use_resampler"))
 # Fields of the whole repository that hold for its text too, if `text_config` has none or null.
 _COMMON = (
     "bos_token_id",
@@ -110,9 +117,14 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
     usual, fields = TEXTS[whole]
     common = {name: config[name] for name in _COMMON if config.get(name) is not None}
     known = {"model_type": usual, **fields, **common}
-    own = {name: value for name, value in text.items() if value is not None or name not in known}
+    own = {
+        name: value
+        for name, value in text.items()
+        if name not in _UNUSED and (value is not None or name not in known)
+    }
     if has_head is not None and is_unsure_of_the_head(config):
         own[_TIED] = not has_head
     elif whole not in _WITH_OWN_HEAD and _TIED in common:
         own[_TIED] = common[_TIED]
-    return {**known, **own}
+    tower = towers.kept_fields(config)
+    return {**known, **own} | ({} if tower is None else {towers.TOWER_CONFIG: tower})

@@ -53,6 +53,16 @@ class PlainMatrix:
         return packs.PlainPacks(self.stored, self.shape[1])
 
 
+@dataclass(frozen=True)
+class TowerMatrix(PlainMatrix):
+    """The same, for the many rows of pictures."""
+
+    def on_cpu(self) -> CPUMatrix:
+        from mlc_llm.compiler.kernels.cpu import matrices, weights
+
+        return matrices.PanelMatrix(weights.PlainRows(self.stored), self.shape)
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlainScheme(SchemeOfMatrices):
     name: str

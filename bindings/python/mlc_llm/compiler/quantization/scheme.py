@@ -166,6 +166,11 @@ class SchemeOfMatrices:
         raise NotImplementedError
 
     def stacked(self, name: str, shape: tuple[int, ...], use: WeightUse) -> Sequence[Matrix]:
+        if use == "tower":
+            from mlc_llm.compiler.quantization.plain import TowerMatrix
+
+            dtype = self.model_dtype if self.exact else "float16"
+            return [TowerMatrix.of(name, (shape[0], shape[1]), dtype)]
         if use != "experts":
             rows, ins = shape
             return self.matrices(name, (rows, ins), use)

@@ -11,8 +11,10 @@ import numpy as np
 # which rows are read, and nothing else; "tied_embedding": one that is the output layer too.
 # "experts": a stack (experts, out, in) of linear weights. "router": a linear weight that chooses
 # experts, or that makes a text's vector into its score; schemes that quantize floats leave it as it
-# is.
-WeightUse = Literal["linear", "embedding", "tied_embedding", "lm_head", "experts", "router"]
+# is. "tower": a linear weight of what reads pictures; no scheme quantizes it.
+WeightUse = Literal[
+    "linear", "embedding", "tied_embedding", "lm_head", "experts", "router", "tower"
+]
 
 Array = np.ndarray[Any, Any]
 STRIP = 16  # outputs of which a CPU reads the same place together

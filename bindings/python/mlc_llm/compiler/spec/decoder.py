@@ -20,7 +20,9 @@ from typing import Literal
 
 from mlc_llm.compiler.spec.part import LayerPart, TokenInputs
 
-Activation = Literal["silu", "gelu", "gelu_tanh", "relu", "relu2", "tanh", "clipped_swish"]
+Activation = Literal[
+    "silu", "gelu", "gelu_tanh", "quick_gelu", "relu", "relu2", "tanh", "clipped_swish"
+]
 Places = Literal["pre", "sandwich", "post", "after_add", "parallel", "parallel_two"]
 
 

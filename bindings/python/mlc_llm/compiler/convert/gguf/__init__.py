@@ -92,6 +92,12 @@ class GGUFModel:
         """`blocks` gives what is quantized."""
         return None
 
+    def has_weights(self) -> bool:
+        return True
+
+    def picture_config(self) -> dict[str, Any]:
+        return {}
+
     def has_float8(self, name: str) -> bool:
         return False
 

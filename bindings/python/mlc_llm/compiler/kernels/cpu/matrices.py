@@ -18,6 +18,7 @@ from mlc_llm.compiler.kernels.cpu import (
     experts,
     linear,
     linear_columns,
+    linear_panels,
     linear_strips,
 )
 from mlc_llm.compiler.kernels.cpu.activations import Codes
@@ -90,6 +91,19 @@ class FloatMatrix:
     ) -> tirx.PrimFunc:
         assert codes is None, codes
         return experts.by_floats(stack, self.rows, tile=linear.Tile(*unit.dot_tile), bias=bias)
+
+
+@dataclass(frozen=True)
+class PanelMatrix(FloatMatrix):
+    """A matrix for the many rows of pictures."""
+
+    @property
+    def kind(self) -> str:
+        return f"panels {self.stored[0].dtype}"
+
+    def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        tile = linear.Tile(*unit.panel_tile)
+        return linear_panels.linear_panels(self.stored[0], tile=tile, **options)
 
 
 @dataclass(frozen=True)

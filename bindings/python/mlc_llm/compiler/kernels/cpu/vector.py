@@ -171,6 +171,11 @@ def gelu(x, lanes: int = LANES):
     return x * T.Select(x < splat(0.0, lanes), half, splat(1.0, lanes) - half)
 
 
+def quick_gelu(x, lanes: int = LANES):
+    """CLIP's: x * sigmoid(1.702 x)."""
+    return x * sigmoid(x * splat(1.702, lanes), lanes)
+
+
 _GELU = 2 * math.sqrt(2 / math.pi)
 _ERFC_SHRINK = 0.3275911
 _ERFC = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
@@ -178,6 +183,7 @@ ACTIVATIONS = {
     "silu": silu,
     "gelu_tanh": gelu_tanh,
     "gelu": gelu,
+    "quick_gelu": quick_gelu,
     "relu": relu,
     "relu2": relu2,
     "tanh": tanh,

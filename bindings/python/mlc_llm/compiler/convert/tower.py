@@ -1,0 +1,42 @@
+"""The tower of a repository that takes pictures, and what an `-MLC` folder says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlc_llm.compiler import models
+from mlc_llm.compiler.convert.source import ModelSource
+from mlc_llm.compiler.convert.weights import as_in_files
+from mlc_llm.compiler.models import towers
+from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
+
+PICTURES = "pictures"  # the field of an mlc-chat-config.json
+
+
+def tower_of(
+    source: ModelSource, config: Mapping[str, Any] | None = None, text_width: int = 0
+) -> TowerSpec | None:
+    """None: the repository has no tower, none of a known kind, or its files leave it out. `config`
+    and `text_width`: those of `source`, if they are read already."""
+    if config is None:
+        config = source.hf_config()
+        text_width = models.config_from_hf(config).hidden_size
+    spec = towers.spec_of(config, text_width)
+    if spec is None or not source.has_weights():
+        return spec
+    tensors = source.tensors()
+    parts = [part for weight in as_in_files(tower_weights(spec), tensors) for part in weight.parts]
+    return spec if any(part.tensor in tensors for part in parts) else None
+
+
+def picture_fields(
+    chat: Mapping[str, Any], config: Mapping[str, Any], source: ModelSource, spec: TowerSpec
+) -> dict[str, Any]:
+    """The fields of an mlc-chat-config.json that a model with this tower has besides those of
+    `chat`. `config`: the repository's own."""
+    fields = config[towers.TOWER_CONFIG]
+    pictures = towers.pictures_of(config, source.picture_config(), spec)
+    ids = {name: fields[name] for name in ("image_token_id",) if type(fields.get(name)) is int}
+    inner = {**chat["model_config"], towers.TOWER_CONFIG: fields}
+    return {"model_config": inner, PICTURES: pictures, **ids}

@@ -1,0 +1,265 @@
+"""Attention of patches: each sees all patches of its view, in both directions. No pages, no mask.
+
+A task is a head and a block of neighbouring rows. It lays out a run of the view's keys and values
+as panels (`panels.py`), multiplies all its rows with them, and goes on to the next run with the
+softmax state of each row. Runs begin at the view's first row, so that a row's result depends on its
+view alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat
+from mlc_llm.compiler.kernels.cpu import linear
+from mlc_llm.compiler.kernels.cpu.linear_strips import emit_tiles
+from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed
+from mlc_llm.compiler.kernels.cpu.vector import (
+    at,
+    emit_floats,
+    emit_max,
+    emit_over,
+    emit_sum,
+    emit_value,
+    exp2,
+    shuffle,
+)
+
+RUN = 256  # keys of a panel
+BLOCK = 192  # rows of a task
+SMALLER = (4, 2, 1)  # tiles for the last rows
+
+
+def patch_attention(heads: int, dim: int, scale: float, *, tile: linear.Tile) -> tirx.PrimFunc:
+    """f(qkv [n, 3 * heads * dim], view_indptr i32 [v], y [n, heads * dim]). View i has the rows
+    [view_indptr[i], view_indptr[i + 1])."""
+
+    def body(qkv, indptr, y) -> None:
+        rows = T.Cast("int32", qkv.shape[0])
+        blocks = -(-rows // BLOCK)
+        with T.parallel(blocks * heads) as task, T.sblock("head"):
+            T.reads()
+            T.writes()
+            made = _Head(qkv, y, heads, dim, scale, tile, task % heads)
+            scratch = _Scratch.of(dim, tile)
+            first = emit_value(task // heads * BLOCK)
+            with T.serial(T.Cast("int32", indptr.shape[0]) - 1) as view:
+                begin, end = emit_value(indptr[view]), emit_value(indptr[view + 1])
+                start = emit_value(T.max(begin, first))
+                stop = emit_value(T.min(T.min(end, first + BLOCK), rows))
+                with T.If(start < stop), T.Then():
+                    made.emit(scratch, start, stop - start, begin, T.min(end, rows))
+
+    args = [Arg("qkv", ("n", 3 * heads * dim)), Arg("view_indptr", ("v",), "int32")]
+    return kernel([*args, Arg("y", ("n", heads * dim))], body)
+
+
+@dataclass(frozen=True)
+class _Scratch:
+    """The memory of a task."""
+
+    queries: Any  # [rows, dim], scaled
+    keys: Panel
+    values: Panel
+    scores: Any  # [rows of a tile, keys of a run]
+    sums: Any  # [rows, padded dim]: of the values
+    state: Any  # [2, rows]: the largest score and the sum of the weights
+
+    @classmethod
+    def of(cls, dim: int, tile: linear.Tile) -> _Scratch:
+        def floats(*shape: int):
+            return T.sblock_alloc_buffer((math.prod(shape),), "float32")
+
+        width = tile.w_rows * LANES
+        padded = -(-dim // width) * width
+        return cls(
+            queries=floats(BLOCK, dim),
+            keys=Panel(floats(RUN, dim), dim, tile.w_rows),
+            values=Panel(floats(RUN, padded), RUN, tile.w_rows),
+            scores=floats(tile.x_rows, RUN),
+            sums=floats(BLOCK, padded),
+            state=floats(2, BLOCK),
+        )
+
+
+@dataclass(frozen=True)
+class _Head:
+    qkv: Any
+    y: Any
+    heads: int
+    dim: int
+    scale: float
+    tile: linear.Tile
+    head: Any
+
+    @property
+    def vectors(self) -> int:
+        """Of the values of a row."""
+        return -(-self.dim // LANES)
+
+    @property
+    def padded(self) -> int:
+        width = self.tile.w_rows * LANES
+        return -(-self.dim // width) * width
+
+    def _column(self, which: int):
+        """Where the queries, keys or values of the head begin in a row."""
+        return (which * self.heads + self.head) * self.dim
+
+    def emit(self, to: _Scratch, start, rows, begin, end) -> None:
+        """The rows [start, start + rows), which see [begin, end)."""
+        self._emit_queries(to, start, rows)
+        sizes = [self.tile.x_rows, *(n for n in SMALLER if n < self.tile.x_rows)]
+        with T.serial(-(-(end - begin) // RUN)) as run:
+            first = emit_value(begin + run * RUN)
+            count = emit_value(T.min(RUN, end - first))
+            self._emit_keys(to, first, count)
+            self._emit_values(to, first, count)
+            emit_tiles(rows, sizes, lambda row, size: self._emit_tile(to, row, size, count))
+        self._emit_results(to, start, rows)
+
+    def _emit_queries(self, to: _Scratch, start, rows) -> None:
+        """And the state before the first key."""
+        factor = self.scale * math.log2(math.e)
+        with T.serial(rows) as row:
+
+            def copy(base, lanes: int) -> None:
+                value = self.qkv[start + row, at(self._column(0) + base, lanes)]
+                T.buffer_store(
+                    to.queries, value * splat(factor, lanes), [at(row * self.dim + base, lanes)]
+                )
+
+            emit_over(self.dim, copy)
+            for vector in range(self.padded // LANES):
+                T.buffer_store(to.sums, splat(0.0), [at(row * self.padded + vector * LANES)])
+            T.buffer_store(to.state, T.float32(NEVER), [row])
+            T.buffer_store(to.state, T.float32(0), [BLOCK + row])
+
+    def _emit_keys(self, to: _Scratch, first, count) -> None:
+        """The lanes are keys. Behind the last key it is the last one again."""
+        width = self.tile.w_rows
+        with T.serial(-(-count // (width * LANES)) * width) as vector:
+            rows = [emit_value(first + T.min(vector * LANES + i, count - 1)) for i in range(LANES)]
+            column = self._column(1)
+            if self.dim // LANES:
+                with T.serial(self.dim // LANES) as step:
+                    d = emit_value(step * LANES)
+                    found = [emit_value(self.qkv[row, at(column + d)]) for row in rows]
+                    for i, lanes in enumerate(emit_transposed(found)):
+                        T.buffer_store(to.keys.buffer, lanes, [to.keys.place(vector, d + i)])
+            for d in range(self.dim // LANES * LANES, self.dim):
+                gathered = emit_floats(1)
+                for i, row in enumerate(rows):
+                    T.buffer_store(gathered, self.qkv[row, column + d], [i])
+                T.buffer_store(to.keys.buffer, gathered[at(0)], [to.keys.place(vector, d)])
+
+    def _emit_values(self, to: _Scratch, first, count) -> None:
+        """The lanes are places of a value; behind the last one they are 0."""
+        whole, rest = divmod(self.dim, LANES)
+        with T.serial(count) as key:
+            for vector in range(self.padded // LANES):
+                column = self._column(2) + vector * LANES
+                if vector < whole:
+                    value = self.qkv[first + key, at(column)]
+                elif vector == whole and rest:
+                    partly = emit_floats(1)
+                    T.buffer_store(partly, splat(0.0), [at(0)])
+                    for lane in range(rest):
+                        T.buffer_store(partly, self.qkv[first + key, column + lane], [lane])
+                    value = partly[at(0)]
+                else:
+                    value = splat(0.0)
+                T.buffer_store(to.values.buffer, value, [to.values.place(vector, key)])
+
+    def _emit_tile(self, to: _Scratch, row, rows: int, count) -> None:
+        """Rows [row, row + rows) of the task and the keys of the panels."""
+        width = self.tile.w_rows * LANES
+
+        def zero(tile: Tile) -> None:
+            tile.fill(lambda i, j: splat(0.0))
+
+        with T.serial(-(-count // width)) as block:
+
+            def score(i: int, j: int, sums) -> None:
+                T.buffer_store(to.scores, sums, [at(i * RUN + block * width + j * LANES)])
+
+            to.keys.emit_products(
+                rows,
+                block,
+                self.dim,
+                lambda i, d: to.queries[(row + i) * self.dim + d],
+                zero,
+                score,
+            )
+        for i in range(rows):
+            self._emit_weights(to, row + i, i, count)
+        for block in range(self.padded // width):
+            vectors = min(self.tile.w_rows, self.vectors - block * self.tile.w_rows)
+
+            def place(i: int, j: int, block: int = block):
+                return at((row + i) * self.padded + block * width + j * LANES)
+
+            def begin(tile: Tile, place: Any = place) -> None:
+                tile.fill(lambda i, j: to.sums[place(i, j)])
+
+            def add(i: int, j: int, sums, place: Any = place) -> None:
+                T.buffer_store(to.sums, sums, [place(i, j)])
+
+            to.values.emit_products(
+                rows,
+                block,
+                count,
+                lambda i, key: to.scores[i * RUN + key],
+                begin,
+                add,
+                vectors,
+            )
+
+    def _emit_weights(self, to: _Scratch, row, i: int, count) -> None:
+        """Makes the scores of a row to its weights, and brings its sums to the new largest score.
+        Scores behind the last key become small enough to change nothing."""
+        line, largest = i * RUN, emit_floats(1)
+        with T.If(count % LANES != 0), T.Then():
+            with T.serial(LANES - count % LANES) as lane:
+                T.buffer_store(to.scores, T.float32(NEVER), [line + count + lane])
+        T.buffer_store(largest, splat(NEVER), [at(0)])
+        vectors = emit_value(-(-count // LANES))
+        with T.serial(vectors) as vector:
+            value = T.max(largest[at(0)], to.scores[at(line + vector * LANES)])
+            T.buffer_store(largest, value, [at(0)])
+        old = emit_value(to.state[row])
+        new = emit_value(T.max(old, emit_max(largest[at(0)])))
+        total = emit_floats(1)
+        T.buffer_store(total, splat(0.0), [at(0)])
+        with T.serial(vectors) as vector:
+            place = at(line + vector * LANES)
+            weight = emit_value(exp2(to.scores[place] - splat(new)))
+            T.buffer_store(to.scores, weight, [place])
+            T.buffer_store(total, total[at(0)] + weight, [at(0)])
+        shrink = emit_value(exp2(old - new, 1))
+        sum_place = BLOCK + row
+        grown = to.state[sum_place] * shrink + emit_sum(total[at(0)])
+        T.buffer_store(to.state, grown, [sum_place])
+        with T.If(old < new), T.Then():
+            T.buffer_store(to.state, new, [row])
+            for vector in range(self.vectors):
+                place = at(row * self.padded + vector * LANES)
+                T.buffer_store(to.sums, to.sums[place] * splat(shrink), [place])
+
+    def _emit_results(self, to: _Scratch, start, rows) -> None:
+        with T.serial(rows) as row:
+            factor = emit_value(T.float32(1) / to.state[BLOCK + row])
+            for vector in range(self.vectors):
+                value = emit_value(to.sums[at(row * self.padded + vector * LANES)] * splat(factor))
+                column = self.head * self.dim + vector * LANES
+                if (vector + 1) * LANES <= self.dim:
+                    T.buffer_store(self.y, value, [start + row, at(column)])
+                    continue
+                for lane in range(self.dim % LANES):
+                    T.buffer_store(self.y, shuffle([value], [lane]), [start + row, column + lane])

@@ -1,0 +1,70 @@
+"""The families of towers, as a table from a repository's `model_type` to an entry.
+
+    fields = kept_fields(json.load(open("config.json")))    # "tower_config", or None
+    spec = spec_of(fields, text_width=576)
+
+To add one: one file here and one line in `TOWERS`; the text's defaults are in `text_part.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.towers import idefics3
+from mlc_llm.compiler.models.towers.family import TowerFamily
+from mlc_llm.compiler.spec.tower import TowerSpec
+from mlc_llm.errors import CorruptFileError
+
+TOWERS: dict[str, TowerFamily] = {
+    "idefics3": idefics3.FAMILY,
+    "smolvlm": idefics3.FAMILY,
+}
+TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
+
+
+def kept_fields(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the tower needs of a repository's config; None if it has no tower, or none that is
+    known."""
+    name = config.get("model_type")
+    family = TOWERS.get(name) if isinstance(name, str) else None
+    if family is None or not isinstance(config.get("vision_config"), Mapping):
+        return None
+    kept = {field: config[field] for field in family.fields if config.get(field) is not None}
+    return {"model_type": name, **kept}
+
+
+def spec_of(config: Mapping[str, Any], text_width: int) -> TowerSpec | None:
+    """The tower of a config whose field `tower_config` is `kept_fields`; None if it has none."""
+    found = _family_of(config)
+    if found is None:
+        return None
+    family, whole = found
+    vision = whole.mapping("vision_config")
+    if vision is None:
+        raise CorruptFileError("config: vision_config is missing", param="vision_config")
+    return family.spec(whole, ConfigReader(vision), text_width)
+
+
+def pictures_of(
+    config: Mapping[str, Any], processor: Mapping[str, Any], spec: TowerSpec
+) -> dict[str, Any]:
+    """The object "pictures" of an mlc-chat-config.json. `processor`: the content of
+    preprocessor_config.json."""
+    found = _family_of(config)
+    assert found is not None, spec
+    return found[0].pictures(ConfigReader(processor), spec, found[1])
+
+
+def _family_of(config: Mapping[str, Any]) -> tuple[TowerFamily, ConfigReader] | None:
+    fields = config.get(TOWER_CONFIG)
+    if fields is None:
+        return None
+    if not isinstance(fields, Mapping) or fields.get("model_type") not in TOWERS:
+        known = ", ".join(TOWERS)
+        raise CorruptFileError(
+            f"config: {TOWER_CONFIG} must be an object whose model_type is one of {known}",
+            param=TOWER_CONFIG,
+        )
+    return TOWERS[str(fields["model_type"])], ConfigReader(fields)

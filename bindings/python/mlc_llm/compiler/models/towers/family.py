@@ -1,0 +1,124 @@
+"""The interface of a family of towers: what a repository's config says of its pictures.
+
+A model that takes pictures is a text family (`models/family.py`) and one of these. Nothing here
+imports TVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.spec import NormSpec
+from mlc_llm.compiler.spec.tower import TowerSpec
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+_ACTIVATIONS = {
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_new": "gelu_tanh",
+    "gelu": "gelu",
+    "quick_gelu": "quick_gelu",
+    "silu": "silu",
+}
+_FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers
+_HALVES = [0.5, 0.5, 0.5]
+
+
+@dataclass(frozen=True)
+class TowerFamily:
+    """`fields`: those of the repository's config that the tower needs, `vision_config` among them.
+    `spec(whole, vision, text_width)` and `pictures(processor, spec, whole)`: what the core needs
+    between a picture and the tower ("pictures" in mlc-chat-config.json)."""
+
+    fields: tuple[str, ...]
+    spec: Callable[[ConfigReader, ConfigReader, int], TowerSpec]
+    pictures: Callable[[ConfigReader, TowerSpec, ConfigReader], dict[str, Any]]
+
+
+def vit_fields(vision: ConfigReader, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `TowerSpec` that SigLIP's and CLIP's configs share. `usual`: Hugging Face's
+    defaults."""
+
+    def size(name: str, maximum: int = 2**16) -> int:
+        return vision.integer(name, default=usual[name], maximum=maximum)
+
+    width, heads = size("hidden_size"), size("num_attention_heads")
+    if width % heads:
+        raise CorruptFileError(
+            "config: hidden_size of vision_config must be a multiple of num_attention_heads",
+            param="num_attention_heads",
+        )
+    eps = vision.number("layer_norm_eps", default=usual["layer_norm_eps"])
+    side, image = size("patch_size", 256), size("image_size")
+    columns = image // side
+    if not columns:
+        raise CorruptFileError(
+            "config: image_size of vision_config is smaller than patch_size", param="image_size"
+        )
+    return {
+        "layers": size("num_hidden_layers", 1024),
+        "width": width,
+        "heads": heads,
+        "ff": size("intermediate_size"),
+        "channels": vision.integer("num_channels", default=3, maximum=3, minimum=3),
+        "patch_size": side,
+        "positions": columns**2,
+        "columns": columns,
+        "norm": NormSpec(eps=eps, kind="layer", bias=True),
+        "activation": vision.choice("hidden_act", of=_ACTIVATIONS, default=usual["hidden_act"]),
+    }
+
+
+def pixels(processor: ConfigReader, usual_filter: str, mean: Any = None, std: Any = None) -> dict:
+    """How a picture's bytes become numbers; errors name the field. `mean`, `std`: if the processor
+    has none."""
+    return {
+        "mean": _colours(processor, "image_mean", mean or _HALVES),
+        "std": _colours(processor, "image_std", std or _HALVES),
+        "filter": _filter(processor, usual_filter),
+    }
+
+
+def patches(spec: TowerSpec) -> dict[str, Any]:
+    return {
+        "patch_size": spec.patch_size,
+        "patch_order": "channel_row_column",
+        "merge": spec.merge,
+        "columns": spec.columns,
+    }
+
+
+def longest_edge(reader: ConfigReader, name: str, usual: int) -> int:
+    """The field `longest_edge` of an object, or the object itself as a number."""
+    value = reader.config.get(name)
+    if isinstance(value, Mapping):
+        return ConfigReader(value).integer("longest_edge", default=usual, maximum=2**15)
+    return reader.integer(name, default=usual, maximum=2**15)
+
+
+def _colours(processor: ConfigReader, name: str, usual: list[float]) -> list[float]:
+    value = processor.config.get(name)
+    if value is None:
+        return usual
+    is_list = isinstance(value, list) and len(value) == 3
+    numbers = [n for n in value if isinstance(n, (int, float))] if is_list else []
+    if len(numbers) != 3 or (name == "image_std" and not all(numbers)):
+        raise CorruptFileError(
+            f"preprocessor_config: {name} must be three numbers, one for each colour", param=name
+        )
+    return [float(n) for n in numbers]
+
+
+def _filter(processor: ConfigReader, usual: str) -> str:
+    value = processor.config.get("resample")
+    if value is None:
+        return usual
+    if not isinstance(value, int) or _FILTERS.get(value, "nearest") == "nearest":
+        raise UnsupportedError(
+            f"preprocessor_config: resample {value!r} is not supported; available: "
+            f"{', '.join(f'{n} ({word})' for n, word in _FILTERS.items() if n)}",
+            param="resample",
+        )
+    return _FILTERS[value]

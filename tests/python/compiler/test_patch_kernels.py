@@ -1,0 +1,106 @@
+"""The kernels of towers against NumPy in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from kernel_tools import Array, activated, compiled, frozen  # noqa: E402
+
+from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
+    linear_panels,
+    patch_attention,
+    patches,
+)
+from mlc_llm.compiler.kernels.cpu.linear import Tile  # noqa: E402
+from mlc_llm.compiler.quantization.stored import StoredParam  # noqa: E402
+
+
+def products(shape: tuple[int, int], tile: Tile, dtype: str = "float16", **options: Any) -> Any:
+    weight = StoredParam("a.weight", shape, dtype)
+    return compiled(linear_panels.linear_panels(weight, tile=tile, **options))
+
+
+# Whole panels; outputs that end inside a vector; several runs of inputs, the last one odd.
+@pytest.mark.parametrize(
+    ("shape", "tile"),
+    [((64, 48), Tile(12, 2)), ((45, 588), Tile(12, 2)), ((24, 1700), Tile(6, 1))],
+)
+def test_products_of_many_rows_equal_numpy(shape: tuple[int, int], tile: Tile) -> None:
+    rng, (outs, ins) = np.random.default_rng(sum(shape)), shape
+    weight = rng.standard_normal(shape).astype(np.float16)
+    x = rng.standard_normal((29, ins)).astype(np.float32)
+    bias = rng.standard_normal(outs).astype(np.float16)
+    residual = rng.standard_normal((29, outs)).astype(np.float32)
+    kernel = products(shape, tile, bias="float16", residual=True, activation="quick_gelu")
+    y = np.zeros((29, outs), np.float32)
+    kernel(frozen(x), frozen(weight), frozen(bias), frozen(residual), y)
+    given = x.astype(np.float64) @ weight.astype(np.float64).T + bias
+    expected = activated(given, "quick_gelu") + residual
+    np.testing.assert_allclose(y, expected, atol=1e-5 * np.abs(expected).max())
+    alone = np.zeros((2, outs), np.float32)
+    kernel(frozen(x[11:13]), frozen(weight), frozen(bias), frozen(residual[11:13]), alone)
+    assert np.array_equal(alone, y[11:13]), "a row's result depends on its place"
+
+
+def attended(qkv: Array, views: Array, heads: int, scale: float) -> Array:
+    rows = []
+    for begin, end in zip(views[:-1], views[1:], strict=True):
+        parts = np.split(qkv[begin:end].astype(np.float64), 3, axis=1)
+        q, k, v = (part.reshape(end - begin, heads, -1).transpose(1, 0, 2) for part in parts)
+        scores = q @ k.transpose(0, 2, 1) * scale
+        scores = np.exp(scores - scores.max(-1, keepdims=True))
+        made = scores / scores.sum(-1, keepdims=True) @ v
+        rows.append(made.transpose(1, 0, 2).reshape(end - begin, -1))
+    return np.concatenate(rows)
+
+
+# Views of one patch, of less and more than a run of keys, and of more rows than a task has.
+@pytest.mark.parametrize(
+    ("heads", "dim", "tile"),
+    [(2, 64, Tile(12, 2)), (2, 72, Tile(12, 2)), (1, 80, Tile(6, 1)), (2, 12, Tile(3, 1))],
+)
+def test_patches_attend_to_their_view(heads: int, dim: int, tile: Tile) -> None:
+    rng = np.random.default_rng(dim)
+    views = np.array([0, 1, 21, 300, 557], np.int32)
+    qkv = rng.standard_normal((557, 3 * heads * dim)).astype(np.float32) * 2
+    scale = dim**-0.5
+    kernel = compiled(patch_attention.patch_attention(heads, dim, scale, tile=tile))
+    y = np.zeros((557, heads * dim), np.float32)
+    kernel(frozen(qkv), frozen(views), y)
+    np.testing.assert_allclose(y, attended(qkv, views, heads, scale), rtol=1e-4, atol=1e-5)
+    alone = np.zeros((20, heads * dim), np.float32)
+    kernel(frozen(qkv[1:21]), frozen(np.array([0, 20], np.int32)), alone)
+    assert np.array_equal(alone, y[1:21]), "a view's result depends on the other views"
+
+
+@pytest.mark.parametrize("has_class", [False, True])
+def test_patches_get_their_place_in_the_table(has_class: bool) -> None:
+    rng, first = np.random.default_rng(3), int(has_class)
+    x = rng.standard_normal((4, 20)).astype(np.float32)
+    table = rng.standard_normal((6 + first, 20)).astype(np.float16)
+    row = rng.standard_normal(20).astype(np.float32)
+    positions = np.array([[1, 2], [0, 0], [-1, -1] if has_class else [0, 2], [1, 0]], np.int32)
+    entries = [5 + first, first, 0 if has_class else 2, 3 + first]
+    made = patches.place_patches(20, 6 + first, 3, "float16", "float32" if has_class else None)
+    y = np.zeros_like(x)
+    compiled(made)(*map(frozen, [x, positions, table, *([row] if has_class else [])]), y)
+    given = x.copy()
+    if has_class:
+        given[2] = row
+    np.testing.assert_allclose(y, given + table[entries].astype(np.float32), atol=1e-6)
+
+
+def test_blocks_of_patches_are_joined_and_averaged() -> None:
+    x = np.random.default_rng(4).standard_normal((9, 20)).astype(np.float32)
+    first = np.array([5, 1], np.int32)
+    joined, mean = np.zeros((2, 80), np.float32), np.zeros((2, 20), np.float32)
+    compiled(patches.join_patches(20, 4))(frozen(x), frozen(first), joined)
+    compiled(patches.average_patches(20, 4))(frozen(x), frozen(first), mean)
+    blocks = np.stack([x[5:9], x[1:5]])
+    assert np.array_equal(joined, blocks.reshape(2, 80))
+    np.testing.assert_allclose(mean, blocks.mean(1), atol=1e-6)

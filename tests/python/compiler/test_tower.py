@@ -1,0 +1,72 @@
+"""Towers: rows of pictures against NumPy and against programs that are not ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tvm")
+
+from tower_fixtures import NAMES, Array, embedded, load, tower_numpy  # noqa: E402
+
+TOLERANCE = 1e-3  # of the largest value
+COUNTS = 0.01  # a switch that changes less than this proves nothing
+ALWAYS = ("smolvlm",)
+
+
+def apart(made: Array, expected: Array) -> float:
+    return float(np.abs(made - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numpy_computes_what_the_references_compute(name: str) -> None:
+    fixture = load(name)
+    made = tower_numpy.rows(fixture.config, fixture.weights, fixture.pixels)
+    assert apart(made, fixture.rows) < TOLERANCE
+    assert len(fixture.content["references"]) > 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_switch_of_the_fixture_moves_the_rows(name: str) -> None:
+    fixture = load(name)
+    for switch in tower_numpy.switches(fixture.config):
+        made = tower_numpy.rows(fixture.config, fixture.weights, fixture.pixels, [switch])
+        assert apart(made, fixture.rows) > COUNTS, switch
+
+
+def test_every_tensor_of_the_files_is_read() -> None:
+    for name in NAMES:
+        fixture = load(name)
+        read = sum(value.size for value in fixture.params().values())
+        unused = tower_numpy.unused(fixture.config, fixture.weights)
+        assert read == sum(v.size for k, v in fixture.weights.items() if k not in unused), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_compiled_tower_gives_the_references_rows(name: str, request: Any) -> None:
+    if name not in ALWAYS and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each tower; run with --long")
+    fixture = load(name)
+    runner = fixture.runner()
+    inputs = fixture.inputs(fixture.pixels)
+    made = embedded(runner, inputs)
+    assert apart(made, fixture.rows) < TOLERANCE
+    alone = embedded(runner, fixture.inputs(fixture.pixels[1:]))
+    assert np.array_equal(alone, made[len(made) - len(alone) :]), "views change each other"
+    chosen = embedded(runner, {**inputs, "first_patches": inputs["first_patches"][::-3]})
+    assert np.array_equal(chosen, made[::-3])
+    tower = runner.metadata["tower"]
+    assert (tower["width"], tower["function"]) == (made.shape[1], "image_embed")
+    assert tower["max_patches"] >= fixture.tower.view_patches
+    logits = runner.forward([("a", [3, 5, 7])])
+    assert np.isfinite(logits).all()
+
+
+def test_float16_weights_are_close() -> None:
+    fixture = load("smolvlm")
+    runner = fixture.runner("q4f16_1")
+    kinds = {p["dtype"] for p in runner.metadata["params"] if p["name"].startswith("vision_tower")}
+    assert kinds == {"float16"}
+    assert apart(embedded(runner, fixture.inputs(fixture.pixels)), fixture.rows) < 5e-3

@@ -1,0 +1,89 @@
+"""A tiny random SmolVLM as a Hugging Face folder: `tests/fixtures/towers/cases.py` with the drawn
+weights of a fixture, a tokenizer with the words around pictures, and a template that has pictures.
+
+    folder = write_hf_folder(tmp_path / "smolvlm")
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tiny_models
+from safetensors.numpy import save_file
+
+from mlc_llm.compiler.random_weights import draw
+
+FIXTURES = Path(__file__).parents[2] / "fixtures/towers"
+sys.path.append(str(FIXTURES))
+
+import cases  # noqa: E402
+import tower_shapes  # noqa: E402
+
+Array = np.ndarray[Any, Any]
+SEED = 11
+TEMPLATE = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ':' }}"
+    "{% if m['content'] is string %}{{ m['content'] }}{% else %}{% for part in m['content'] %}"
+    "{% if part['type'] == 'text' %}{{ part['text'] }}{% else %}{{ '<image>' }}{% endif %}"
+    "{% endfor %}{% endif %}{{ '<end_of_utterance>\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}"
+)
+GRID = 4  # rows and columns of tiles that have a token
+WORDS = (
+    "<end_of_utterance>",
+    "<fake_token_around_image>",
+    "<global-img>",
+    *(f"<row_{row}_col_{column}>" for row in range(1, GRID + 1) for column in range(1, GRID + 1)),
+    "<image>",
+)
+TOKENS = [*tiny_models.tokens(), *WORDS]
+
+
+def config(case: str = "smolvlm") -> dict[str, Any]:
+    found = cases.CASES[case]
+    text = {**found["text_config"], "vocab_size": len(TOKENS)}
+    ends = {"bos_token_id": 1, "eos_token_id": 2, "image_token_id": TOKENS.index("<image>")}
+    return {**found, "text_config": text, **ends}
+
+
+def weights(c: dict[str, Any]) -> dict[str, Array]:
+    return draw(tower_shapes.of(c), SEED, 1)
+
+
+def processor(c: dict[str, Any]) -> dict[str, Any]:
+    """Tiles of the tower's size; up to `GRID` of them along a side."""
+    tile = c["vision_config"]["image_size"]
+    return {
+        "do_image_splitting": True,
+        "image_mean": [0.5, 0.4, 0.6],
+        "image_std": [0.5, 0.25, 0.5],
+        "max_image_size": {"longest_edge": tile},
+        "size": {"longest_edge": GRID * tile},
+        "resample": 1,
+    }
+
+
+def tokenizer_json() -> bytes:
+    made = json.loads(tiny_models.tokenizer_json())
+    plain = {"special": True, "single_word": False, "lstrip": False, "rstrip": False}
+    made["added_tokens"] += [
+        {"id": TOKENS.index(word), "content": word, "normalized": False, **plain} for word in WORDS
+    ]
+    return json.dumps(made).encode()
+
+
+def write_hf_folder(folder: Path, case: str = "smolvlm", **changes: Any) -> Path:
+    """`changes`: of the config."""
+    folder.mkdir(parents=True, exist_ok=True)
+    c = {**config(case), **changes}
+    (folder / "config.json").write_text(json.dumps(c))
+    (folder / "preprocessor_config.json").write_text(json.dumps(processor(c)))
+    (folder / "tokenizer.json").write_bytes(tokenizer_json())
+    extras = {"chat_template": TEMPLATE, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(extras))
+    save_file(weights(c), folder / "model.safetensors")
+    return folder
