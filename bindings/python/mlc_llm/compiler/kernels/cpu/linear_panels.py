@@ -21,13 +21,12 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu import linear
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, linear_args
 from mlc_llm.compiler.kernels.cpu.linear_strips import emit_tiles
-from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed
+from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed, tile_sizes
 from mlc_llm.compiler.kernels.cpu.vector import ACTIVATIONS, at, emit_floats, emit_value, shuffle
 from mlc_llm.compiler.quantization.stored import StoredParam
 
 PANEL = 4  # vectors of outputs of a thread's panel
 RUN = 768  # the most inputs of a panel
-SMALLER = (4, 2, 1)  # tiles for the last rows
 
 
 def linear_panels(
@@ -85,7 +84,7 @@ class _Linear:
         ins, run = self.shape[1], self.run
         buffer = T.sblock_alloc_buffer((self.width * run,), "float32")
         panel = Panel(buffer, run, self.tile.w_rows)
-        sizes = [self.tile.x_rows, *(n for n in SMALLER if n < self.tile.x_rows)]
+        sizes = tile_sizes(self.tile.x_rows)
         with T.serial(-(-ins // run)) as part:
             begin = emit_value(part * run)
             size = emit_value(T.min(run, ins - begin))

@@ -79,6 +79,12 @@ class Tile:
                 self.set(i, j, value_of(i, j))
 
 
+def tile_sizes(rows: int) -> list[int]:
+    """Of tiles that cover all rows, the largest first (`emit_tiles`): each divides the one
+    before."""
+    return [size for size in (rows, 4, 2, 1) if size <= rows and rows % size == 0]
+
+
 def emit_transposed(vectors: Sequence[Any]) -> list[Any]:
     """16 vectors, whose lane i are the i-th elements of the given ones: interleaving the halves of
     the list four times moves every bit of a place to its opposite."""

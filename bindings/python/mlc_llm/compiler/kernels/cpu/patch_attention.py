@@ -19,7 +19,7 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat
 from mlc_llm.compiler.kernels.cpu import linear
 from mlc_llm.compiler.kernels.cpu.linear_strips import emit_tiles
-from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed
+from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed, tile_sizes
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_floats,
@@ -33,7 +33,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 
 RUN = 256  # keys of a panel
 BLOCK = 192  # rows of a task
-SMALLER = (4, 2, 1)  # tiles for the last rows
 
 
 def patch_attention(heads: int, dim: int, scale: float, *, tile: linear.Tile) -> tirx.PrimFunc:
@@ -115,7 +114,7 @@ class _Head:
     def emit(self, to: _Scratch, start, rows, begin, end) -> None:
         """The rows [start, start + rows), which see [begin, end)."""
         self._emit_queries(to, start, rows)
-        sizes = [self.tile.x_rows, *(n for n in SMALLER if n < self.tile.x_rows)]
+        sizes = tile_sizes(self.tile.x_rows)
         with T.serial(-(-(end - begin) // RUN)) as run:
             first = emit_value(begin + run * RUN)
             count = emit_value(T.min(RUN, end - first))
