@@ -29,7 +29,10 @@ def kept_fields(config: Mapping[str, Any]) -> dict[str, Any] | None:
     known."""
     name = config.get("model_type")
     family = TOWERS.get(name) if isinstance(name, str) else None
-    if family is None or not isinstance(config.get("vision_config"), Mapping):
+    vision = config.get("vision_config")
+    if family is None or not isinstance(vision, Mapping):
+        return None
+    if vision.get("model_type", family.kinds[0]) not in family.kinds:
         return None
     kept = {field: config[field] for field in family.fields if config.get(field) is not None}
     return {"model_type": name, **kept}

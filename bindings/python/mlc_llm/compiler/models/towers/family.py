@@ -28,10 +28,12 @@ _HALVES = [0.5, 0.5, 0.5]
 
 @dataclass(frozen=True)
 class TowerFamily:
-    """`fields`: those of the repository's config that the tower needs, `vision_config` among them.
+    """`kinds`: the `model_type` of a `vision_config` that it reads; one without it is read too.
+    `fields`: those of the repository's config that the tower needs, `vision_config` among them.
     `spec(whole, vision, text_width)` and `pictures(processor, spec, whole)`: what the core needs
     between a picture and the tower ("pictures" in mlc-chat-config.json)."""
 
+    kinds: tuple[str, ...]
     fields: tuple[str, ...]
     spec: Callable[[ConfigReader, ConfigReader, int], TowerSpec]
     pictures: Callable[[ConfigReader, TowerSpec, ConfigReader], dict[str, Any]]

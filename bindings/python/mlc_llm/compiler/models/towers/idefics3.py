@@ -66,4 +66,5 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
-FAMILY = TowerFamily(("vision_config", "scale_factor", "image_token_id"), spec, pictures)
+_KINDS = ("idefics3", "idefics3_vision", "smolvlm_vision", "siglip_vision_model")
+FAMILY = TowerFamily(_KINDS, ("vision_config", "scale_factor", "image_token_id"), spec, pictures)

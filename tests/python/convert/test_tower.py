@@ -1,0 +1,150 @@
+"""Repositories that take pictures: their tower stays, if it is a known one and its weights are
+there, and their text answers as the text model alone does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiny_models
+import tiny_pictures
+from safetensors.numpy import load_file, save_file
+
+from mlc_llm import MLCEngine
+from mlc_llm.compiler.convert import convert_model, notes, open_source, write_config
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.prepare.model_source import resolve_model
+
+TEXT_ALONE = "Only the text part of this model (smolvlm) is read: it takes no pictures."
+
+
+def config_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "mlc-chat-config.json").read_text())
+    return found
+
+
+def edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def without(folder: Path, word: str) -> None:
+    """Takes the tensors with this word out of the files."""
+    path = folder / "model.safetensors"
+    save_file({k: v for k, v in load_file(path).items() if word not in k}, path)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return tiny_pictures.write_hf_folder(tmp_path / "smolvlm")
+
+
+def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) -> None:
+    source, out = open_source(repository), tmp_path / "out"
+    assert notes(source, "q4f16_1") == []
+    convert_model(source, out, quantization="q4f16_1")
+    chat = config_of(out)
+    pictures = chat["pictures"]
+    assert pictures["layout"] == "tiles"
+    assert (pictures["tile"], pictures["longest_edge"]) == (48, 192)
+    assert (pictures["patch_size"], pictures["merge"], pictures["columns"]) == (6, 2, 8)
+    assert (pictures["mean"], pictures["filter"]) == ([0.5, 0.4, 0.6], "lanczos")
+    assert chat["image_token_id"] == tiny_pictures.TOKENS.index("<image>")
+    index = json.loads((out / "tensor-cache.json").read_text())
+    stored = {r["name"]: r["dtype"] for shard in index["records"] for r in shard["records"]}
+    tower = {k: v for k, v in stored.items() if k.startswith(("vision_tower.", "multi_modal"))}
+    assert set(tower.values()) == {"float16"}
+    assert len(tower) == 5 + 2 * 12 + 1
+    alone = tmp_path / "config"
+    write_config(open_source(repository), alone, quantization="q4f16_1")
+    assert config_of(alone) == chat
+
+
+def test_newer_repositories_say_it_in_processor_config(repository: Path, tmp_path: Path) -> None:
+    (repository / "preprocessor_config.json").unlink()
+    processor = {"image_processor": {"resample": 3, "do_image_splitting": False}}
+    (repository / "processor_config.json").write_text(json.dumps(processor))
+    write_config(open_source(repository), tmp_path / "out", quantization="q0f32")
+    pictures = config_of(tmp_path / "out")["pictures"]
+    assert (pictures["filter"], pictures["split"]) == ("bicubic", False)
+    assert (pictures["mean"], pictures["tile"]) == ([0.5, 0.5, 0.5], 48)
+
+
+def test_a_repository_without_its_tower_is_a_text_model(repository: Path, tmp_path: Path) -> None:
+    without(repository, "vision_model")
+    without(repository, "connector")
+    source = open_source(repository)
+    assert notes(source, "q4f16_1") == [TEXT_ALONE]
+    convert_model(source, tmp_path / "out", quantization="q4f16_1")
+    assert "pictures" not in config_of(tmp_path / "out")
+
+
+def test_an_unknown_kind_of_tower_is_left_out(repository: Path) -> None:
+    edit(repository / "config.json", vision_config={"model_type": "some_vision"})
+    assert notes(open_source(repository), "q4f16_1") == [TEXT_ALONE]
+
+
+def test_a_missing_tensor_of_a_tower_is_named(repository: Path, tmp_path: Path) -> None:
+    without(repository, "layers.1.mlp.fc1.bias")
+    with pytest.raises(CorruptFileError) as error:
+        convert_model(open_source(repository), tmp_path / "out", quantization="q4f16_1")
+    assert error.value.param == "model.vision_model.encoder.layers.1.mlp.fc1.bias"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind"),
+    [
+        ("image_mean", [0.5, 0.5], CorruptFileError),
+        ("image_std", [0.5, 0, 0.5], CorruptFileError),
+        ("image_std", [0.5, "0.5", 0.5], CorruptFileError),
+        ("resample", 0, UnsupportedError),
+        ("do_image_splitting", "yes", CorruptFileError),
+    ],
+)
+def test_errors_name_the_field(
+    repository: Path, tmp_path: Path, name: str, value: Any, kind: type[Exception]
+) -> None:
+    edit(repository / "preprocessor_config.json", **{name: value})
+    with pytest.raises(kind) as error:
+        write_config(open_source(repository), tmp_path / "out", quantization="q0f32")
+    assert getattr(error.value, "param", None) == name
+
+
+@pytest.mark.parametrize("changes", [{"hidden_size": 63}, {"image_size": 4}, {"patch_size": "6"}])
+def test_errors_of_the_towers_config_name_the_field(
+    repository: Path, changes: dict[str, Any]
+) -> None:
+    vision = {**tiny_pictures.config()["vision_config"], **changes}
+    edit(repository / "config.json", vision_config=vision)
+    with pytest.raises(CorruptFileError) as error:
+        notes(open_source(repository), "q4f16_1")
+    assert error.value.param in {*changes, "num_attention_heads"}
+
+
+def test_texts_are_answered_as_by_the_text_model(
+    repository: Path, tmp_path: Path, shared_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLC_LLM_HOME", str(shared_folder / "home"))
+    c = tiny_pictures.config()
+    text = {
+        name.replace("model.text_model.", "model."): value
+        for name, value in tiny_pictures.weights(c).items()
+        if "text_model" in name or name == "lm_head.weight"
+    }
+    ids = {name: c[name] for name in ("bos_token_id", "eos_token_id")}
+    alone = tiny_models.write_hf_folder(tmp_path / "text", text, **c["text_config"], **ids)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (alone / name).write_bytes((repository / name).read_bytes())
+    answers = []
+    for folder in (repository, alone):
+        model = resolve_model(folder, quantization="q4f32_1", progress=lambda _: None)
+        with MLCEngine(str(model.folder), model_lib=str(model.model_lib)) as engine:
+            made = engine.chat.completions.create(
+                messages=[{"role": "user", "content": "th"}], max_tokens=12, temperature=0.0
+            )
+            answers.append(made.choices[0].message.content)
+    assert answers[0] == answers[1]
+    assert answers[0]
+    assert np.mean([len(answer) for answer in answers]) > 4
