@@ -66,11 +66,11 @@ def attended(qkv: Array, views: Array, heads: int, scale: float) -> Array:
 )
 def test_patches_attend_to_their_view(heads: int, dim: int, tile: Tile) -> None:
     rng = np.random.default_rng(dim)
-    views = np.array([0, 1, 21, 300, 557], np.int32)
-    qkv = rng.standard_normal((557, 3 * heads * dim)).astype(np.float32) * 2
+    views = np.array([0, 1, 21, 300, 857], np.int32)
+    qkv = rng.standard_normal((857, 3 * heads * dim)).astype(np.float32) * 2
     scale = dim**-0.5
     kernel = compiled(patch_attention.patch_attention(heads, dim, scale, tile=tile))
-    y = np.zeros((557, heads * dim), np.float32)
+    y = np.zeros((857, heads * dim), np.float32)
     kernel(frozen(qkv), frozen(views), y)
     np.testing.assert_allclose(y, attended(qkv, views, heads, scale), rtol=1e-4, atol=1e-5)
     alone = np.zeros((20, heads * dim), np.float32)

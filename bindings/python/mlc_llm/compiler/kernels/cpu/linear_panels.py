@@ -1,8 +1,8 @@
 """y = activation(x W^T (+ bias)) (+ residual), for float weights (out, in) and the many rows of
 pictures.
 
-A thread lays out some outputs as a panel (`panels.py`) once for all rows, for one run of inputs
-after another. So the panel stays in the cache, and it costs 1 % of the products of a thousand rows.
+A task lays out some outputs as a panel (`panels.py`) for hundreds of rows, for one run of inputs
+after another. So the panel stays in the cache, and laying it out costs 2 % of the products.
 `linear.py` is for texts, where few rows are usual and weights stay where they are.
 """
 
@@ -25,8 +25,9 @@ from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed, ti
 from mlc_llm.compiler.kernels.cpu.vector import ACTIVATIONS, at, emit_floats, emit_value, shuffle
 from mlc_llm.compiler.quantization.stored import StoredParam
 
-PANEL = 4  # vectors of outputs of a thread's panel
+PANEL = 8  # vectors of outputs of a panel
 RUN = 768  # the most inputs of a panel
+ROWS = 512  # the most rows of a task, so that there are tasks for many threads
 
 
 def linear_panels(
@@ -46,10 +47,14 @@ def linear_panels(
             bias=extras[0] if bias else None, residual=extras[-1] if residual else None
         )
         made = _Linear(x, matrix, y, (outs, ins), tile, epilogue, activation)
-        with T.parallel(-(-outs // made.width)) as index, T.sblock("panel"):
+        rows = T.Cast("int32", x.shape[0])
+        panels, parts = -(-outs // made.width), -(-rows // ROWS)
+        with T.parallel(panels * parts) as task, T.sblock("panel"):
             T.reads()
             T.writes()
-            made.emit(index * made.width)
+            each = emit_value(-(-rows // (parts * tile.x_rows)) * tile.x_rows)
+            begin = emit_value(T.min(task // panels * each, rows))
+            made.emit(task % panels * made.width, begin, T.min(each, rows - begin))
 
     return kernel(linear_args([weight], (outs, ins), bias, residual), body)
 
@@ -79,8 +84,8 @@ class _Linear:
         count = -(-self.shape[1] // RUN)
         return -(-self.shape[1] // (count * LANES)) * LANES
 
-    def emit(self, first) -> None:
-        """The outputs [first, first + width) of all rows."""
+    def emit(self, first, begin_row, rows) -> None:
+        """The outputs [first, first + width) of the rows [begin_row, begin_row + rows)."""
         ins, run = self.shape[1], self.run
         buffer = T.sblock_alloc_buffer((self.width * run,), "float32")
         panel = Panel(buffer, run, self.tile.w_rows)
@@ -91,9 +96,11 @@ class _Linear:
             with T.serial(self.blocks * self.tile.w_rows) as vector:
                 self._emit_packed(panel, first, vector, begin, size)
             emit_tiles(
-                self.x.shape[0],
+                rows,
                 sizes,
-                lambda row, rows: self._emit_rows(panel, first, row, rows, begin, size),
+                lambda row, count: self._emit_rows(
+                    panel, first, begin_row + row, count, begin, size
+                ),
             )
 
     def _emit_packed(self, panel: Panel, first, vector, begin, size) -> None:

@@ -32,7 +32,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 )
 
 RUN = 256  # keys of a panel
-BLOCK = 192  # rows of a task
+BLOCK = 384  # rows of a task
 
 
 def patch_attention(heads: int, dim: int, scale: float, *, tile: linear.Tile) -> tirx.PrimFunc:
@@ -183,10 +183,15 @@ class _Head:
         def zero(tile: Tile) -> None:
             tile.fill(lambda i, j: splat(0.0))
 
+        largest = emit_floats(rows)
+        for i in range(rows):
+            T.buffer_store(largest, splat(NEVER), [at(i * LANES)])
         with T.serial(-(-count // width)) as block:
 
             def score(i: int, j: int, sums) -> None:
                 T.buffer_store(to.scores, sums, [at(i * RUN + block * width + j * LANES)])
+                greater = T.max(largest[at(i * LANES)], sums)
+                T.buffer_store(largest, greater, [at(i * LANES)])
 
             to.keys.emit_products(
                 rows,
@@ -197,7 +202,7 @@ class _Head:
                 score,
             )
         for i in range(rows):
-            self._emit_weights(to, row + i, i, count)
+            self._emit_weights(to, row + i, i, count, largest[at(i * LANES)])
         for block in range(self.padded // width):
             vectors = min(self.tile.w_rows, self.vectors - block * self.tile.w_rows)
 
@@ -220,20 +225,16 @@ class _Head:
                 vectors,
             )
 
-    def _emit_weights(self, to: _Scratch, row, i: int, count) -> None:
+    def _emit_weights(self, to: _Scratch, row, i: int, count, largest) -> None:
         """Makes the scores of a row to its weights, and brings its sums to the new largest score.
-        Scores behind the last key become small enough to change nothing."""
-        line, largest = i * RUN, emit_floats(1)
+        Behind the last key are scores of that key again; they become too small to count."""
+        line = i * RUN
         with T.If(count % LANES != 0), T.Then():
             with T.serial(LANES - count % LANES) as lane:
                 T.buffer_store(to.scores, T.float32(NEVER), [line + count + lane])
-        T.buffer_store(largest, splat(NEVER), [at(0)])
         vectors = emit_value(-(-count // LANES))
-        with T.serial(vectors) as vector:
-            value = T.max(largest[at(0)], to.scores[at(line + vector * LANES)])
-            T.buffer_store(largest, value, [at(0)])
         old = emit_value(to.state[row])
-        new = emit_value(T.max(old, emit_max(largest[at(0)])))
+        new = emit_value(T.max(old, emit_max(largest)))
         total = emit_floats(1)
         T.buffer_store(total, splat(0.0), [at(0)])
         with T.serial(vectors) as vector:

@@ -1,0 +1,224 @@
+"""Towers of real shapes with random weights on this CPU: time of `image_embed`, and its rate beside
+the matrix rate of the machine.
+
+usage: ./dev bench pictures [--towers smolvlm,so400m] [--threads 1,2] [--rounds 3] [--layers 4]
+
+`smolvlm` is a tile of SmolVLM (SigLIP B/16, 512 pixels: 1,024 patches), `so400m` the tower of
+Gemma 3 4B (SigLIP so400m, 896 pixels: 4,096 patches). `--layers` runs that many layers of each and
+says the time of all. The rates beside them: multiply-adds on registers alone, and the products with
+which texts of 1,024 rows are read (float16 weights; 4-bit weights in integers).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SUPPORT = Path(__file__).parents[1] / "python/compiler/support"
+_TEXT = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "vocab_size": 64,
+    "max_position_embeddings": 64,
+    "rms_norm_eps": 1e-5,
+}
+_SMOLVLM = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "image_size": 512,
+    "patch_size": 16,
+}
+_SO400M = {
+    "hidden_size": 1152,
+    "intermediate_size": 4304,
+    "num_hidden_layers": 27,
+    "num_attention_heads": 16,
+    "image_size": 896,
+    "patch_size": 14,
+}
+TOWERS = {"smolvlm": _SMOLVLM, "so400m": _SO400M}
+ROWS = 1024  # of the products beside a tower
+
+
+def main() -> None:
+    args = _arguments()
+    if args.child:
+        return _child(args)
+    for threads in args.threads:
+        command = [sys.executable, __file__, "--child", *sys.argv[1:]]
+        environment = {**os.environ, "TVM_NUM_THREADS": str(threads)}
+        print(f"{threads} thread{'s' * (threads > 1)}", flush=True)
+        subprocess.run(command, env=environment, check=True)
+
+
+def _child(args: argparse.Namespace) -> None:
+    sys.path.append(str(SUPPORT))
+    for name, (work, run) in {**_products(), **_towers(args)}.items():
+        best = min(_seconds(run) for _ in range(args.rounds))
+        print(f"  {name}: {best * 1e3:.0f} ms, {work / best / 1e9:.0f} GFLOP/s", flush=True)
+
+
+def _seconds(run: Any) -> float:
+    begin = time.perf_counter()
+    run()
+    return time.perf_counter() - begin
+
+
+def _towers(args: argparse.Namespace) -> dict[str, tuple[float, Any]]:
+    from vm_runner import Runner
+
+    from mlc_llm.compiler import models, pipeline
+    from mlc_llm.compiler.compile import library_spec
+    from mlc_llm.compiler.library import build_module
+
+    found = {}
+    for name in args.towers:
+        vision = {**TOWERS[name]}
+        layers = args.layers or vision["num_hidden_layers"]
+        vision["num_hidden_layers"] = layers
+        tower = {"model_type": "idefics3", "scale_factor": 4, "vision_config": vision}
+        chat = {**_TEXT, "tower_config": tower, "quantization": "q0f16"}
+        spec = library_spec(chat, device="cpu")
+        module = pipeline.build(build_module(spec, models.get("llama")), spec.device)
+        runner = Runner(module, _random_weights(module))
+        memory = runner.metadata["tower"]["memory"]
+        count = spec.tower.view_patches
+        inputs = _inputs(spec.tower)
+        label = f"{name}, {count} patches, {layers} layers, {memory / 2**20:.0f} MiB"
+
+        def run(runner: Any = runner, inputs: Any = inputs) -> None:
+            runner.call("image_embed", **inputs, params=runner.params)
+
+        run()
+        found[label] = (_flops(spec.tower), run)
+    return found
+
+
+def _random_weights(module: Any) -> dict[str, Any]:
+    """For the library of a scheme of floats."""
+    import tvm
+
+    machine = tvm.relax.VirtualMachine(module, tvm.cpu())
+    rng = np.random.default_rng(0)
+    return {
+        param["name"]: (rng.standard_normal(param["shape"], np.float32) * 0.02).astype(
+            param["dtype"]
+        )
+        for param in json.loads(str(machine["_metadata"]()))["params"]
+    }
+
+
+def _inputs(tower: Any) -> dict[str, Any]:
+    count, side = tower.view_patches, tower.columns
+    places = np.arange(count)
+    return {
+        "patches": np.random.default_rng(1).standard_normal((count, tower.patch_dim), np.float32),
+        "patch_positions": np.stack([places // side, places % side], 1).astype(np.int32),
+        "view_indptr": np.array([0, count], np.int32),
+        "first_patches": places[:: tower.block].astype(np.int32),
+    }
+
+
+def _flops(tower: Any) -> float:
+    n, w = tower.view_patches, tower.width
+    layer = 2 * n * (4 * w * w + 2 * w * tower.ff) + 4 * n * n * w
+    return layer * tower.layers + 2 * n * w * (tower.patch_dim + tower.out_width)
+
+
+def _products() -> dict[str, tuple[float, Any]]:
+    """What the machine can do: (768 -> 3072), as in the towers."""
+    from kernel_tools import entry_of, matrix_of, stored_weight, taken
+
+    from mlc_llm.compiler import quantization, targets
+
+    unit, shape = targets.host().vectors, (3072, 768)
+    rng = np.random.default_rng(2)
+    weight = rng.standard_normal(shape).astype(np.float32)
+    x, y = rng.standard_normal((ROWS, 768), np.float32), np.zeros((ROWS, 3072), np.float32)
+    found: dict[str, tuple[float, Any]] = {"registers alone": _peak()}
+    for name in ("q0f16", "q4f16_1"):
+        scheme = quantization.get(name)
+        matrix = matrix_of(scheme, shape).on_cpu()
+        stored = taken(matrix, stored_weight(scheme, weight, "linear")[0])
+        codes = matrix.codes(8)
+        if codes is None:
+            kernel, given = matrix.linear(unit, bias=None, residual=False), x
+        else:
+            kernel = matrix.linear_of_codes(codes.on(unit.dot), unit, bias=None, residual=False)
+            given = np.zeros((ROWS, codes.on(unit.dot).arg.shape[1]), np.int32)
+        run = _called(entry_of(kernel), given, *stored, y)
+        found[f"products of texts, {name}"] = (2.0 * ROWS * 768 * 3072, run)
+    return found
+
+
+def _called(entry: Any, *arrays: Any) -> Any:
+    import tvm
+
+    tensors = [tvm.runtime.tensor(np.ascontiguousarray(a)) for a in arrays]
+    entry(*tensors)
+    return lambda: entry(*tensors)
+
+
+def _peak() -> tuple[float, Any]:
+    """Multiply-adds of 24 sums in registers, on every thread."""
+    from kernel_tools import entry_of
+    from tvm.tirx.script import builder as T
+
+    from mlc_llm.compiler.kernels.common.function import Arg, kernel
+    from mlc_llm.compiler.kernels.common.values import LANES, splat
+    from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, fma
+
+    tasks, steps, sums = 64, 1 << 20, 12
+
+    def body(x, y) -> None:
+        with T.parallel(tasks) as task, T.sblock("task"):
+            T.reads()
+            T.writes()
+            made = [emit_floats(sums) for _ in range(2)]
+            for half in made:
+                for i in range(sums):
+                    T.buffer_store(half, splat(0.0), [at(i * LANES)])
+            factor = emit_value(x[task, at(0)])
+            with T.serial(steps):
+                for half in made:
+                    for i in range(sums):
+                        place = at(i * LANES)
+                        T.buffer_store(half, fma(factor, half[place], factor), [place])
+            total = splat(0.0)
+            for half in made:
+                for i in range(sums):
+                    total = emit_value(total + half[at(i * LANES)])
+            T.buffer_store(y, total, [task, at(0)])
+
+    args = [Arg("x", (tasks, LANES)), Arg("y", (tasks, LANES))]
+    x = np.random.default_rng(3).random((tasks, LANES)).astype(np.float32)
+    run = _called(entry_of(kernel(args, body)), x, np.zeros_like(x))
+    return 2.0 * LANES * 2 * sums * steps * tasks, run
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--towers", type=lambda t: t.split(","), default=list(TOWERS))
+    parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--layers", type=int, default=0, help="of each tower; 0: all")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
