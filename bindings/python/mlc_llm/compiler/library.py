@@ -82,6 +82,8 @@ def build_module(
     )
     _check_types(nn)
     decoder = family.decoder(spec.config)
+    if spec.built_tower is not None and spec.built_tower.rows_see_each_other:
+        decoder = decoder.with_pictures()
     _check_adapters(spec, decoder)
     _check_hidden_layers(spec, decoder)
     model, head = Decoder(nn, decoder, spec.hidden_layers), decoder.pooled_head

@@ -37,6 +37,7 @@ def picture_fields(
     `chat`. `config`: the repository's own."""
     fields = config[towers.TOWER_CONFIG]
     pictures = towers.pictures_of(config, source.picture_config(), spec)
-    ids = {name: fields[name] for name in ("image_token_id",) if type(fields.get(name)) is int}
+    token = fields.get("image_token_id", fields.get("image_token_index"))
+    ids = {"image_token_id": token} if type(token) is int else {}
     inner = {**chat["model_config"], towers.TOWER_CONFIG: fields}
     return {"model_config": inner, PICTURES: pictures, **ids}

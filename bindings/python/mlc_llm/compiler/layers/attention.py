@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -121,6 +121,9 @@ class AttentionSpec(Mixer):
     @property
     def is_encoder(self) -> bool:
         return self.ahead is not None and not self.ahead.told
+
+    def with_pictures(self) -> AttentionSpec:
+        return replace(self, ahead=Ahead(told=True))
 
     @property
     def is_told(self) -> bool:

@@ -30,7 +30,7 @@ REASONS = {
     "phi3_v": _PICTURES,
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
     "qwen3_5": f"{_PICTURES}; {_TEXT}, qwen3_5_text",
-    "llava": _PICTURES,
+    "llava": "MLC-LLM's own folders of it are not read; a Hugging Face folder of LLaVA 1.5 is",
     "chatglm": "the config of ChatGLM 2 and 3, and of GLM 4's first repositories: use GLM 4 in "
     "transformers' form (glm, glm4) or a GGUF file of it",
     "eagle": _DRAFT,

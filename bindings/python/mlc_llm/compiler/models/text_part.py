@@ -67,7 +67,15 @@ _QWEN_3_5_MOE = {
     "num_experts_per_tok": 8,
     "num_experts": 256,
 }
-_IDEFICS_3 = {"rms_norm_eps": 1e-5}
+_LLAMA = {
+    "vocab_size": 32000,
+    "hidden_size": 4096,
+    "intermediate_size": 11008,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "max_position_embeddings": 2048,
+    "rms_norm_eps": 1e-6,
+}
 # A repository's `model_type`: that of its text if `text_config` names none, and usual fields.
 TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma3": ("gemma3_text", _GEMMA_3),
@@ -76,8 +84,12 @@ TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3_5": ("qwen3_5_text", {}),
     "qwen3_5_moe": ("qwen3_5_moe_text", _QWEN_3_5_MOE),
     "mistral3": ("mistral", {}),
-    "idefics3": ("llama", _IDEFICS_3),
-    "smolvlm": ("llama", _IDEFICS_3),
+}
+# Of those that MLC-LLM does not have, or has in folders of another kind.
+_MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "idefics3": ("llama", {"rms_norm_eps": 1e-5}),
+    "smolvlm": ("llama", {"rms_norm_eps": 1e-5}),
+    "llava": ("llama", _LLAMA),
 }
 # Of a text's config: fields of parts that its model does not have.
 _UNUSED = frozenset(("perceiver_config", "pixel_shuffle_factor", "use_resampler"))
@@ -109,12 +121,14 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
     """The config of the text model; None if the repository is no such one. `has_head`: whether the
     files hold a head, for a config that is unsure of it; None if there are no files."""
     whole = config.get("model_type")
-    if not isinstance(whole, str) or whole not in TEXTS:
+    if not isinstance(whole, str) or whole not in TEXTS | _MORE:
         return None
     text = config.get("text_config")
     if not isinstance(text, Mapping):
         raise CorruptFileError("config: text_config is missing", param="text_config")
-    usual, fields = TEXTS[whole]
+    usual, fields = (TEXTS | _MORE)[whole]
+    if text.get("model_type", usual) != usual:
+        fields = {}
     common = {name: config[name] for name in _COMMON if config.get(name) is not None}
     known = {"model_type": usual, **fields, **common}
     own = {

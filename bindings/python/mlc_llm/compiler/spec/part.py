@@ -129,6 +129,10 @@ class LayerPart(ABC):
         """Whether it has the norm before it itself."""
         return False
 
+    def with_pictures(self) -> LayerPart:
+        """The same in a model whose rows of one picture see each other."""
+        return self
+
     @abstractmethod
     def parameters(self, at: Place) -> Iterator[Parameter]:
         """Its tensors."""

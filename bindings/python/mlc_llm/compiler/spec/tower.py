@@ -95,6 +95,7 @@ class TowerSpec:
     projector: tuple[ProjectorPart, ...]
     prefix: str  # of the tower's names in Hugging Face's files
     projector_prefix: str
+    rows_see_each_other: bool = False  # in the text model: the rows of one picture, both ways
     names: Mapping[str, str] = field(default_factory=lambda: SIGLIP)
 
     @property

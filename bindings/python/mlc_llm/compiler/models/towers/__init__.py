@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers import idefics3
+from mlc_llm.compiler.models.towers import gemma3, idefics3, llava
 from mlc_llm.compiler.models.towers.family import TowerFamily
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
@@ -20,6 +20,8 @@ from mlc_llm.errors import CorruptFileError
 TOWERS: dict[str, TowerFamily] = {
     "idefics3": idefics3.FAMILY,
     "smolvlm": idefics3.FAMILY,
+    "gemma3": gemma3.FAMILY,
+    "llava": llava.FAMILY,
 }
 TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
 

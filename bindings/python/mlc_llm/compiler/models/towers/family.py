@@ -24,6 +24,16 @@ _ACTIVATIONS = {
 }
 _FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers
 _HALVES = [0.5, 0.5, 0.5]
+SIGLIP_USUAL = {
+    "hidden_size": 768,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "image_size": 224,
+    "patch_size": 16,
+    "hidden_act": "gelu_pytorch_tanh",
+    "layer_norm_eps": 1e-6,
+}
 
 
 @dataclass(frozen=True)
@@ -92,11 +102,11 @@ def patches(spec: TowerSpec) -> dict[str, Any]:
     }
 
 
-def longest_edge(reader: ConfigReader, name: str, usual: int) -> int:
-    """The field `longest_edge` of an object, or the object itself as a number."""
+def edge(reader: ConfigReader, name: str, inner: str, usual: int) -> int:
+    """The field `inner` of an object, or the object itself as a number."""
     value = reader.config.get(name)
     if isinstance(value, Mapping):
-        return ConfigReader(value).integer("longest_edge", default=usual, maximum=2**15)
+        return ConfigReader(value).integer(inner, default=usual, maximum=2**15)
     return reader.integer(name, default=usual, maximum=2**15)
 
 

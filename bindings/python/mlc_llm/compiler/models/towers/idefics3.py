@@ -11,7 +11,7 @@ from typing import Any
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.models.towers.family import (
     TowerFamily,
-    longest_edge,
+    edge,
     patches,
     pixels,
     vit_fields,
@@ -49,8 +49,8 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     tile = spec.columns * spec.patch_size
     return {
         "layout": "tiles",
-        "tile": longest_edge(processor, "max_image_size", tile),
-        "longest_edge": longest_edge(processor, "size", 4 * tile),
+        "tile": edge(processor, "max_image_size", "longest_edge", tile),
+        "longest_edge": edge(processor, "size", "longest_edge", 4 * tile),
         "largest_side": _LARGEST_SIDE,
         "split": processor.flag("do_image_splitting", default=True),
         **pixels(processor, "lanczos"),

@@ -62,6 +62,33 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
     assert config_of(alone) == chat
 
 
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("idefics3", {"layout": "tiles", "tile": 48, "merge": 2}),
+        ("gemma3", {"layout": "stretched", "size": [48, 48], "merge": 2, "filter": "lanczos"}),
+        ("llava", {"layout": "cropped", "shortest_edge": 48, "crop": [48, 48], "merge": 1}),
+    ],
+)
+def test_each_family_is_described(case: str, expected: dict[str, Any], tmp_path: Path) -> None:
+    source = open_source(tiny_pictures.write_hf_folder(tmp_path / case, case))
+    assert notes(source, "q0f32") == []
+    edit(tmp_path / case / "preprocessor_config.json", size=48, crop_size=48)
+    convert_model(source, tmp_path / "out", quantization="q0f32")
+    chat = config_of(tmp_path / "out")
+    assert {name: chat["pictures"][name] for name in expected} == expected
+    assert chat["image_token_id"] == tiny_pictures.TOKENS.index("<image>")
+    assert chat["pictures"].get("rows_see_each_other", False) == (case == "gemma3")
+
+
+@pytest.mark.parametrize("layer", [[-2, -3], 4, "-2"])
+def test_llavas_layer_is_checked(tmp_path: Path, layer: Any) -> None:
+    folder = tiny_pictures.write_hf_folder(tmp_path / "a", "llava", vision_feature_layer=layer)
+    with pytest.raises((CorruptFileError, UnsupportedError)) as error:
+        notes(open_source(folder), "q0f32")
+    assert getattr(error.value, "param", None) == "vision_feature_layer"
+
+
 def test_newer_repositories_say_it_in_processor_config(repository: Path, tmp_path: Path) -> None:
     (repository / "preprocessor_config.json").unlink()
     processor = {"image_processor": {"resample": 3, "do_image_splitting": False}}

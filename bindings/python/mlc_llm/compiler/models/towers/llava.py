@@ -1,0 +1,102 @@
+"""LLaVA 1.5: CLIP on a square cut from the picture's middle; each patch becomes a row.
+
+(Facts: transformers' `modeling_llava.py`, `modeling_clip.py`, `image_processing_clip.py`.)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.towers.family import (
+    TowerFamily,
+    edge,
+    patches,
+    pixels,
+    vit_fields,
+)
+from mlc_llm.compiler.spec.tower import Dense, TowerSpec
+from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+_USUAL = {
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "image_size": 336,
+    "patch_size": 14,
+    "hidden_act": "quick_gelu",
+    "layer_norm_eps": 1e-5,
+}
+_MEAN = [0.48145466, 0.4578275, 0.40821073]
+_STD = [0.26862954, 0.26130258, 0.27577711]
+_GELU = {"gelu": "gelu"}
+
+
+def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
+    fields = vit_fields(vision, _USUAL)
+    activation = whole.choice("projector_hidden_act", of=_GELU, default="gelu")
+    whole.choice("vision_feature_select_strategy", of={"default": "default"}, default="default")
+    bias = whole.flag("multimodal_projector_bias", default=True)
+    fields |= {
+        "layers": _layers(whole.config.get("vision_feature_layer", -2), fields["layers"]),
+        "positions": fields["positions"] + 1,
+    }
+    return TowerSpec(
+        **fields,
+        class_row=True,
+        patch_bias=False,
+        pre_norm=True,
+        last_norm=False,
+        projector=(
+            Dense("linear_1", text_width, bias=bias, activation=activation),
+            Dense("linear_2", text_width, bias=bias),
+        ),
+        prefix="vision_tower.vision_model.",
+        projector_prefix="multi_modal_projector.",
+    )
+
+
+def _layers(chosen: Any, count: int) -> int:
+    """After how many layers the hidden state is taken that `vision_feature_layer` names: 0 is what
+    the first layer gets, -1 what the last one gives."""
+    if isinstance(chosen, list):
+        raise UnsupportedError(
+            "config: vision_feature_layer names several layers, which is not supported",
+            param="vision_feature_layer",
+        )
+    if type(chosen) is not int or not -count <= chosen <= count:
+        raise CorruptFileError(
+            f"config: vision_feature_layer must be a number from {-count} to {count}",
+            param="vision_feature_layer",
+        )
+    return chosen if chosen >= 0 else count + 1 + chosen
+
+
+def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> dict[str, Any]:
+    side = spec.columns * spec.patch_size
+    return {
+        "layout": "cropped",
+        "shortest_edge": edge(processor, "size", "shortest_edge", side),
+        "crop": [edge(processor, "crop_size", name, side) for name in ("height", "width")],
+        **pixels(processor, "bicubic", _MEAN, _STD),
+        **patches(spec),
+        "marker": "<image>",
+        "text": {"begin": "", "end": ""},
+    }
+
+
+FAMILY = TowerFamily(
+    ("clip_vision_model",),
+    (
+        "vision_config",
+        "vision_feature_layer",
+        "vision_feature_select_strategy",
+        "projector_hidden_act",
+        "multimodal_projector_bias",
+        "image_token_id",
+        "image_token_index",
+    ),
+    spec,
+    pictures,
+)
