@@ -40,27 +40,54 @@ Result<std::shared_ptr<const EmbeddingRows>> EmbeddingRows::Make(
     if (!std::isfinite(value)) return InvalidArgument("an embedding row holds no finite number");
   }
   size_t num_rows = values.size() / static_cast<size_t>(width);
-  MLC_RETURN_IF_ERROR(CheckPositions(positions, num_rows));
   std::shared_ptr<EmbeddingRows> rows(new EmbeddingRows());
   rows->width_ = width;
   rows->num_rows_ = static_cast<int>(num_rows);
-  rows->num_positions_ = rows->num_rows_;
-  if (!positions.empty()) rows->num_positions_ = 0;
-  for (const RotaryPosition& position : positions) {
-    int32_t largest = *std::max_element(position.begin(), position.end());
-    rows->num_positions_ = std::max(rows->num_positions_, largest + 1);
-  }
+  MLC_RETURN_IF_ERROR(rows->SetPositions(std::move(positions)));
   std::string bytes = std::to_string(width) + " ";
   AppendBytes(values, &bytes);
-  AppendBytes(positions, &bytes);
+  AppendBytes(rows->positions_, &bytes);
   rows->hash_ = HashContent(bytes);
   rows->values_ = std::move(values);
-  rows->positions_ = std::move(positions);
   return std::shared_ptr<const EmbeddingRows>(std::move(rows));
 }
 
+Result<std::shared_ptr<const EmbeddingRows>> EmbeddingRows::Late(
+    std::shared_ptr<LateRows> late, int first, int num_rows, bool see_each_other,
+    std::vector<RotaryPosition> positions) {
+  MLC_ICHECK(first >= 0 && num_rows > 0 && num_rows <= late->num_rows() - first);
+  std::shared_ptr<EmbeddingRows> rows(new EmbeddingRows());
+  rows->width_ = late->width();
+  rows->num_rows_ = num_rows;
+  rows->first_ = first;
+  rows->see_each_other_ = see_each_other;
+  MLC_RETURN_IF_ERROR(rows->SetPositions(std::move(positions)));
+  std::string bytes(late->key().begin(), late->key().end());
+  for (int number : {rows->width_, first, num_rows, int{see_each_other}}) {
+    bytes += std::to_string(number) + " ";
+  }
+  AppendBytes(rows->positions_, &bytes);
+  rows->hash_ = HashContent(bytes);
+  rows->late_ = std::move(late);
+  return std::shared_ptr<const EmbeddingRows>(std::move(rows));
+}
+
+Status EmbeddingRows::SetPositions(std::vector<RotaryPosition> positions) {
+  MLC_RETURN_IF_ERROR(CheckPositions(positions, static_cast<size_t>(num_rows_)));
+  num_positions_ = positions.empty() ? num_rows_ : 0;
+  for (const RotaryPosition& position : positions) {
+    int32_t largest = *std::max_element(position.begin(), position.end());
+    num_positions_ = std::max(num_positions_, largest + 1);
+  }
+  positions_ = std::move(positions);
+  return Status();
+}
+
 const float* EmbeddingRows::row(int index) const {
-  return values_.data() + static_cast<size_t>(index) * static_cast<size_t>(width_);
+  if (awaited() != nullptr) return nullptr;
+  const std::vector<float>& values = late_ == nullptr ? values_ : *late_->values();
+  index += first_;
+  return values.data() + static_cast<size_t>(index) * static_cast<size_t>(width_);
 }
 
 RotaryPosition EmbeddingRows::position(int index) const {

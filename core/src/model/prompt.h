@@ -5,6 +5,7 @@
 //   prompt.Append({4, 5});
 //
 // Embedding rows replace the rows that `embed` computes for tokens. They are shared, never copied.
+// Their values may come later (late_rows.h).
 #ifndef MLC_MODEL_PROMPT_H_
 #define MLC_MODEL_PROMPT_H_
 
@@ -16,6 +17,7 @@
 
 #include "base/content_hash.h"
 #include "base/status.h"
+#include "model/late_rows.h"
 
 namespace mlc {
 
@@ -30,10 +32,20 @@ class EmbeddingRows {
   // values and positions are equal.
   static Result<std::shared_ptr<const EmbeddingRows>> Make(
       std::vector<float> values, int width, std::vector<RotaryPosition> positions = {});
+  // The rows [first, first + num_rows) of `late`. `see_each_other`: attention of each row reaches
+  // to the end of the span, so a step computes all of them or none.
+  static Result<std::shared_ptr<const EmbeddingRows>> Late(
+      std::shared_ptr<LateRows> late, int first, int num_rows, bool see_each_other = false,
+      std::vector<RotaryPosition> positions = {});
 
   int num_rows() const { return num_rows_; }
   int width() const { return width_; }
-  const float* row(int index) const;
+  bool see_each_other() const { return see_each_other_; }
+  // Where the values will come from; null when they are there.
+  LateRows* awaited() const {
+    return late_ == nullptr || late_->is_ready() ? nullptr : late_.get();
+  }
+  const float* row(int index) const;  // null while the values are awaited
   const ContentHash& hash() const { return hash_; }
   bool has_positions() const { return !positions_.empty(); }
   RotaryPosition position(int index) const;
@@ -42,7 +54,12 @@ class EmbeddingRows {
 
  private:
   EmbeddingRows() = default;
+  Status SetPositions(std::vector<RotaryPosition> positions);
+
   std::vector<float> values_;
+  std::shared_ptr<LateRows> late_;  // null: `values_` are the values
+  int first_ = 0;                   // in `late_`
+  bool see_each_other_ = false;
   std::vector<RotaryPosition> positions_;
   int num_rows_ = 0, width_ = 0, num_positions_ = 0;
   ContentHash hash_{};
@@ -75,10 +92,10 @@ class Prompt {
   // The embedding row at `index`; null for a token. `index` may be past the end of the prompt.
   const float* RowAt(int index) const;
   RotaryPosition RotaryAt(int index) const;
-
- private:
+  // The span of the row at `index`; null past the end.
   const Span* SpanAt(int index) const;
 
+ private:
   std::vector<Span> spans_;
   int size_ = 0, next_position_ = 0;
   bool has_rows_ = false, has_positions_ = false;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/base64.h"
+#include "engine/request.h"
 
 namespace mlc {
 namespace {
@@ -72,32 +74,105 @@ Status CheckAllUsed(const std::vector<bool>& used) {
       .WithParam("buffers[" + number + "]");
 }
 
-}  // namespace
+PictureDetail DetailOf(const protocol::ImageSource& source) {
+  const protocol::ImageURL* image = source.image();
+  if (image == nullptr || !image->detail) return PictureDetail::kAuto;
+  switch (*image->detail) {
+    case protocol::ImageDetail::kAuto:
+      return PictureDetail::kAuto;
+    case protocol::ImageDetail::kLow:
+      return PictureDetail::kLow;
+    case protocol::ImageDetail::kHigh:
+      return PictureDetail::kHigh;
+  }
+  return PictureDetail::kAuto;
+}
 
-Result<MediaRows> ReadMedia(const ModelBundle& model,
-                            const protocol::ChatCompletionRequest& request,
-                            const MediaBuffers& buffers) {
-  MediaRows media;
+// A picture that was sent, and what it becomes.
+struct SentPicture {
+  std::string path, bytes;  // path: of its part in the request
+  PictureDetail detail;
+  PicturePlan plan;
+};
+
+Result<SentPicture> ReadPicture(const ModelBundle& model, const protocol::ImageSource& source,
+                                const MediaBuffers& buffers, std::vector<bool>* used) {
+  MLC_RETURN_IF_ERROR(CheckTower(model));
+  SentPicture picture;
+  MLC_ASSIGN_OR_RETURN(picture.bytes, ReadUrl(UrlOf(source), buffers, used));
+  picture.detail = DetailOf(source);
+  MLC_ASSIGN_OR_RETURN(PictureSize size, ReadPictureSize(picture.bytes));
+  MLC_ASSIGN_OR_RETURN(picture.plan, model.tower->Plan(size, picture.detail));
+  return picture;
+}
+
+// Reads all pictures up to their headers.
+Result<std::vector<SentPicture>> ReadPictures(const ModelBundle& model,
+                                              const protocol::ChatCompletionRequest& request,
+                                              const MediaBuffers& buffers) {
+  std::vector<SentPicture> pictures;
   std::vector<bool> used(buffers.size(), false);
-  auto read = [&](const protocol::ImageSource& source) -> Status {
-    MLC_RETURN_IF_ERROR(CheckTower(model));
-    MLC_ASSIGN_OR_RETURN(std::string bytes, ReadUrl(UrlOf(source), buffers, &used));
-    MLC_ASSIGN_OR_RETURN(auto rows, model.tower->Encode(bytes));
-    media.push_back(std::move(rows));
-    return Status();
-  };
+  int64_t num_rows = 0;
   for (size_t m = 0; m < request.messages.size(); ++m) {
     const auto& content = request.messages[m].content;
     if (!content || content->parts() == nullptr) continue;
     for (size_t p = 0; p < content->parts()->size(); ++p) {
       const auto* image = (*content->parts())[p].image_url();
-      Status status = image == nullptr ? Status() : read(image->image_url);
-      if (status.ok()) continue;
-      return std::move(status).WithParam("messages[" + std::to_string(m) + "].content[" +
-                                         std::to_string(p) + "]");
+      if (image == nullptr) continue;
+      std::string path = "messages[" + std::to_string(m) + "].content[" + std::to_string(p) + "]";
+      Result<SentPicture> picture = ReadPicture(model, image->image_url, buffers, &used);
+      if (!picture.ok()) return Status(picture.status()).WithParam(std::move(path));
+      picture->path = std::move(path);
+      num_rows += picture->plan.num_rows;
+      pictures.push_back(*std::move(picture));
     }
   }
   MLC_RETURN_IF_ERROR(CheckAllUsed(used));
+  if (model.max_length == 0 || num_rows < model.max_length) return pictures;
+  return PromptTooLong(model.max_length, std::to_string(num_rows) + " tokens for images alone",
+                       "messages");
+}
+
+// Where the first marker at or behind `from` begins that is not a caller's text.
+size_t FindMarker(const MarkedPrompt& prompt, const std::string& marker, size_t from) {
+  const std::string &text = prompt.text, &mark = prompt.mark;
+  size_t at = text.find(marker, from);
+  auto is_callers = [&] {  // a marker of one letter has the mark behind it
+    return !mark.empty() && text.compare(at + marker.size(), mark.size(), mark) == 0;
+  };
+  while (at != std::string::npos && is_callers()) at = text.find(marker, at + 1);
+  return at;
+}
+
+Status HiddenMedia(size_t num_shown, size_t num_sent) {
+  return InvalidArgument("the model's chat template shows " + std::to_string(num_shown) + " of " +
+                         std::to_string(num_sent) + " images; put them into messages of the user")
+      .WithParam("messages");
+}
+
+}  // namespace
+
+Result<Media> ReadMedia(const ModelBundle& model, const protocol::ChatCompletionRequest& request,
+                        const MediaBuffers& buffers, MediaUse use) {
+  MLC_ASSIGN_OR_RETURN(std::vector<SentPicture> pictures, ReadPictures(model, request, buffers));
+  Media media;
+  std::map<ContentHash, std::shared_ptr<LateRows>> sent;
+  for (SentPicture& picture : pictures) {
+    ContentHash key = PictureKey(picture.bytes, picture.detail, *model.tower);
+    std::shared_ptr<LateRows>& rows = sent[key];
+    if (rows == nullptr) {
+      std::unique_ptr<RowMaker> maker;
+      if (use == MediaUse::kAnswer) {
+        auto made = model.tower->Encode(picture.bytes, picture.detail);
+        if (!made.ok()) return Status(made.status()).WithParam(std::move(picture.path));
+        maker = *std::move(made);
+      }
+      rows = std::make_shared<LateRows>(key, picture.plan.num_rows, model.tower->width(),
+                                        std::move(maker));
+      while (use == MediaUse::kAnswer && !rows->is_ready()) MLC_RETURN_IF_ERROR(rows->Advance());
+    }
+    media.push_back({std::move(picture.plan), rows});
+  }
   return media;
 }
 
@@ -113,25 +188,74 @@ void ShowMedia(Json* messages) {
   }
 }
 
-Result<Prompt> PlaceMedia(const ModelBundle& model, std::vector<int32_t> ids,
-                          const MediaRows& media) {
+std::vector<std::string> MediaMarkers(const ModelBundle& model) {
+  std::vector<std::string> markers;
+  if (model.tower == nullptr) return markers;
+  const std::optional<int32_t>& token = model.config.image_token_id;
+  for (const std::string& text :
+       {model.tower->marker(), token ? model.tokenizer->IdToToken(*token) : std::string()}) {
+    if (!text.empty()) markers.push_back(text);
+  }
+  return markers;
+}
+
+Result<std::string> ExpandMedia(const ModelBundle& model, const MarkedPrompt& prompt,
+                                const Media& media) {
+  if (media.empty()) return prompt.text;
+  std::vector<std::string> markers = MediaMarkers(model);
+  if (markers.empty() || !model.config.image_token_id) {
+    return Corrupt("mlc-chat-config.json names no 'image_token_id', which stands for pictures")
+        .WithParam("image_token_id");
+  }
+  const std::string &marker = markers.front(), &row = markers.back();
+  std::string text;
+  size_t next = 0, done = 0;
+  for (size_t at = FindMarker(prompt, marker, 0); at != std::string::npos;
+       at = FindMarker(prompt, marker, done)) {
+    text.append(prompt.text, done, at - done);
+    done = at + marker.size();
+    if (next < media.size()) {
+      for (const PicturePiece& piece : media[next].plan.pieces) {
+        text += piece.num_rows > 0 ? row : piece.text;
+      }
+    }
+    ++next;
+  }
+  text.append(prompt.text, done);
+  if (next != media.size()) return HiddenMedia(next, media.size());
+  return text;
+}
+
+Result<Prompt> PlaceMedia(const ModelBundle& model, std::vector<int32_t> ids, const Media& media) {
   if (media.empty()) return Prompt(std::move(ids));
   Prompt prompt;
-  size_t next = 0;
-  auto begin = ids.begin();
-  for (auto at = ids.begin(); at != ids.end(); ++at) {
-    if (model.config.image_token_id != *at) continue;
-    prompt.Append(std::vector<int32_t>(begin, at));
-    if (next < media.size()) prompt.Append(media[next]);
-    ++next;
-    begin = at + 1;
+  auto begin = ids.begin(), at = begin;
+  for (const Medium& medium : media) {
+    int first = 0;
+    for (const PicturePiece& piece : medium.plan.pieces) {
+      if (piece.num_rows == 0) continue;
+      at = std::find(begin, ids.end(), *model.config.image_token_id);
+      if (at == ids.end()) break;
+      prompt.Append(std::vector<int32_t>(begin, at));
+      MLC_ASSIGN_OR_RETURN(auto rows,
+                           EmbeddingRows::Late(medium.rows, first, piece.num_rows,
+                                               medium.plan.rows_see_each_other, piece.positions));
+      prompt.Append(std::move(rows));
+      first += piece.num_rows;
+      begin = at + 1;
+    }
+    if (first != medium.plan.num_rows) break;
+  }
+  bool fits =
+      at != ids.end() && std::find(begin, ids.end(), *model.config.image_token_id) == ids.end();
+  if (!fits) {
+    return Corrupt(
+               "tokenizer.json does not give one token, 'image_token_id' of "
+               "mlc-chat-config.json, for each part of a picture")
+        .WithParam("image_token_id");
   }
   prompt.Append(std::vector<int32_t>(begin, ids.end()));
-  if (next == media.size()) return prompt;
-  return InvalidArgument("the model's chat template shows " + std::to_string(next) + " of " +
-                         std::to_string(media.size()) +
-                         " images; put them into messages of the user")
-      .WithParam("messages");
+  return prompt;
 }
 
 }  // namespace mlc

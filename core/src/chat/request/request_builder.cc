@@ -126,8 +126,9 @@ Result<Request> BuildRequest(const ModelBundle& model, const ChatCompletionReque
 Result<int64_t> CountPrompt(const ModelBundle& model, const ChatCompletionRequest& request,
                             const MediaBuffers& buffers) {
   MLC_RETURN_IF_ERROR(CheckConsistent(request));
-  MLC_ASSIGN_OR_RETURN(MediaRows media, ReadMedia(model, request, buffers));
+  MLC_ASSIGN_OR_RETURN(Media media, ReadMedia(model, request, buffers, MediaUse::kCount));
   MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
+  MLC_ASSIGN_OR_RETURN(prompt.text, ExpandMedia(model, prompt, media));
   EncodeOptions options;
   options.mark = prompt.mark;
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, model.tokenizer->Encode(prompt.text, options));
@@ -139,10 +140,11 @@ Result<PlannedRequest> PlanRequest(const ModelBundle& model, const ChatCompletio
                                    const MediaBuffers& buffers) {
   MLC_RETURN_IF_ERROR(CheckConsistent(request));
   MLC_RETURN_IF_ERROR(CheckSupported(request));
-  MLC_ASSIGN_OR_RETURN(MediaRows media, ReadMedia(model, request, buffers));
+  MLC_ASSIGN_OR_RETURN(Media media, ReadMedia(model, request, buffers, MediaUse::kAnswer));
   MLC_ASSIGN_OR_RETURN(MarkedPrompt prompt, RenderMarkedPrompt(model, request));
+  std::string text = WithoutMark(prompt.text, prompt.mark);
+  MLC_ASSIGN_OR_RETURN(prompt.text, ExpandMedia(model, prompt, media));
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> ids, EncodePrompt(model, prompt, "messages"));
-  std::string text = WithoutMark(std::move(prompt.text), prompt.mark);
   auto plan = std::make_shared<AnswerPlan>(PlanAnswer(model, request, text));
   std::vector<int32_t> tokens = model.prompt_prefix;
   tokens.insert(tokens.end(), ids.begin(), ids.end());

@@ -1,11 +1,13 @@
 #include "chat/request/special_text.h"
 
+#include <algorithm>
 #include <bitset>
 #include <functional>
 #include <string_view>
 #include <utility>
 
 #include "base/utf8.h"
+#include "chat/request/media.h"
 #include "chat/tools/answer_planner.h"
 
 namespace mlc {
@@ -129,14 +131,31 @@ Result<std::string> ChooseMark(const ModelBundle& model, ChatCompletionRequest* 
       .WithParam("messages");
 }
 
+// Puts the mark behind the first letter of each `marker`, and of a beginning of it at the end.
+std::string MarkMarker(const std::string& text, const std::string& marker, std::string_view mark) {
+  std::string out;
+  size_t done = 0;
+  for (size_t at = text.find(marker[0]); at != std::string::npos; at = text.find(marker[0], at)) {
+    size_t left = std::min(text.size() - at, marker.size()), begin = at;
+    DecodeUtf8(text, &at);
+    if (text.compare(begin, left, marker, 0, left) != 0) continue;
+    out.append(text, done, at - done).append(mark);
+    done = at;
+  }
+  return out.append(text, done);
+}
+
 }  // namespace
 
 Result<std::string> MarkSpecialTexts(const ModelBundle& model, ChatCompletionRequest* request) {
   std::vector<int32_t> of_model;
   for (const SpecialMarker& marker : FindSpecialMarkers(model)) of_model.push_back(marker.id);
+  std::vector<std::string> of_media = MediaMarkers(model);
   auto marked = [&](const std::string& text, std::string_view mark, bool is_models) {
-    return model.tokenizer->MarkSpecialTokens(text, mark,
-                                              is_models ? of_model : std::vector<int32_t>());
+    std::string out = model.tokenizer->MarkSpecialTokens(
+        text, mark, is_models ? of_model : std::vector<int32_t>());
+    for (const std::string& marker : of_media) out = MarkMarker(out, marker, mark);
+    return out;
   };
   bool is_needed = false;
   VisitTexts(

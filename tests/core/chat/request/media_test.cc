@@ -34,6 +34,38 @@ ModelBundle SeeingBundle() {
   return bundle;
 }
 
+// A tower whose marker is no token.
+class MarkedTower : public FakeTower {
+ public:
+  explicit MarkedTower(std::string marker)
+      : FakeTower(ChatInfo().embedding_size), marker_(std::move(marker)) {}
+  const std::string& marker() const override { return marker_; }
+
+ private:
+  std::string marker_;
+};
+
+// A black picture.
+std::string Bmp(int width, int height) {
+  auto bytes = [](int number, int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += static_cast<char>(number >> (8 * i));
+    return out;
+  };
+  int row = (3 * width + 3) / 4 * 4;
+  return "BM" + bytes(54 + row * height, 4) + bytes(0, 4) + bytes(54, 4) + bytes(40, 4) +
+         bytes(width, 4) + bytes(height, 4) + bytes(1, 2) + bytes(24, 2) + std::string(24, '\0') +
+         std::string(static_cast<size_t>(row * height), '\0');
+}
+
+// What one view of the fake tower becomes.
+void AppendPicture(const ModelBundle& bundle, const std::string& bytes, PictureDetail detail,
+                   Prompt* prompt) {
+  auto rows = std::make_shared<LateRows>(PictureKey(bytes, detail, *bundle.tower), FakeTower::kRows,
+                                         bundle.tower->width(), nullptr);
+  prompt->Append(*EmbeddingRows::Late(rows, 0, FakeTower::kRows));
+}
+
 std::string DataUrl(const std::string& bytes) {
   return "data:image/png;base64," + EncodeBase64(bytes);
 }
@@ -55,10 +87,71 @@ TEST(Media, PicturesTakeThePlaceOfTheirTokens) {
       BuildRequest(bundle, ParseRequest(Look({DataUrl(kCat), "buffer:0"})), {kDog});
   ASSERT_TRUE(built.ok()) << built.status().message();
   Prompt expected({'a', 'b'});
-  expected.Append(*bundle.tower->Encode(kCat));
-  expected.Append(*bundle.tower->Encode(kDog));
+  AppendPicture(bundle, kCat, PictureDetail::kAuto, &expected);
+  AppendPicture(bundle, kDog, PictureDetail::kAuto, &expected);
   expected.Append({'c'});
   EXPECT_TRUE(built->prompt == expected);
+}
+
+TEST(Media, APicturesSizeAndDetailSayWhatItBecomes) {
+  ModelBundle bundle = SeeingBundle();
+  // 130 x 70 pixels: two rows of three views
+  auto ask = [&](const char* detail) {
+    return ParseRequest(R"({"messages": [{"role": "user", "content": [{"type": "image_url",)"
+                        R"( "image_url": {"url": "buffer:0", "detail": ")" +
+                        std::string(detail) + R"("}}]}]})");
+  };
+  auto spans = [&](const char* detail) {
+    Result<Request> built = BuildRequest(bundle, ask(detail), {Bmp(130, 70)});
+    MLC_ICHECK(built.ok());
+    std::string shape;
+    for (const Prompt::Span& span : built->prompt.spans()) {
+      shape += span.rows ? std::to_string(span.size) + " "
+                         : std::string(span.tokens.begin(), span.tokens.end());
+    }
+    EXPECT_EQ(*CountPrompt(bundle, ask(detail), {Bmp(130, 70)}), built->prompt.size());
+    return shape;
+  };
+  EXPECT_EQ(spans("auto"), "4 4 4 \n4 4 4 ");
+  EXPECT_EQ(spans("high"), "4 4 4 \n4 4 4 ");
+  EXPECT_EQ(spans("low"), "4 ");
+}
+
+// A text of the user that looks like the template's marker is text.
+TEST(Media, AMarkerThatAUserTypesIsNoPicture) {
+  for (bool is_special : {true, false}) {
+    ModelBundle bundle = SeeingBundle();
+    std::string marker = is_special ? "<start>" : "<picture>";
+    std::string shown =
+        "{% for part in messages[-1].content %}{% if part.type == 'image' %}" + marker;
+    bundle.chat_template =
+        ChatBundle(shown + "{% else %}{{ part.text }}{% endif %}{% endfor %}").chat_template;
+    bundle.config.image_token_id = bundle.tokenizer->TokenToId("<start>");
+    bundle.tower = std::make_shared<MarkedTower>(is_special ? "" : marker);
+    std::string text = "a" + marker;
+    Result<Request> built = BuildRequest(
+        bundle,
+        ParseRequest(R"({"messages": [{"role": "user", "content": [{"type": "text", "text": ")" +
+                     text + R"("}, {"type": "image_url", "image_url": {"url": "buffer:0"}},)" +
+                     R"( {"type": "text", "text": ")" + text + R"(<start>"}]}]})"),
+        {kCat});
+    ASSERT_TRUE(built.ok()) << built.status().message();
+    Prompt expected(testing::Bytes(text));
+    AppendPicture(bundle, kCat, PictureDetail::kAuto, &expected);
+    expected.Append(testing::Bytes(text + "<start>"));
+    EXPECT_TRUE(built->prompt == expected) << marker;
+  }
+}
+
+TEST(Media, PicturesThatAloneExceedTheContextAreNotDecoded) {
+  ModelBundle bundle = SeeingBundle();
+  bundle.max_length = 512;
+  std::vector<std::string> urls(300, "buffer:0");
+  std::string damaged = Bmp(300, 300).substr(0, 100);
+  Result<Request> built = BuildRequest(bundle, ParseRequest(Look(urls)), {damaged});
+  ASSERT_FALSE(built.ok());
+  EXPECT_TRUE(built.status().Is(Reason::kContextLengthExceeded)) << built.status().message();
+  EXPECT_EQ(built.status().param(), "messages");
 }
 
 TEST(Media, WhatIsWrongIsNamed) {

@@ -1,0 +1,52 @@
+// Embedding rows whose values are computed when a step needs them. Everything else about them is
+// known at once: their number, their positions, and the key that stands for their values.
+//
+// One thread at a time may use an object: the one that builds a request, then that of the engine.
+#ifndef MLC_MODEL_LATE_ROWS_H_
+#define MLC_MODEL_LATE_ROWS_H_
+
+#include <memory>
+#include <vector>
+
+#include "base/content_hash.h"
+#include "base/status.h"
+
+namespace mlc {
+
+// Computes rows in turns, so that an engine can do other work in between.
+class RowMaker {
+ public:
+  virtual ~RowMaker() = default;
+  // Appends the next rows to `values`, at least one.
+  virtual Status Next(std::vector<float>* values) = 0;
+};
+
+using RowValues = std::shared_ptr<const std::vector<float>>;
+
+class LateRows {
+ public:
+  // All rows of one picture: [num_rows, width]. `key`: two objects with the same key get the same
+  // values. `maker`: null if nobody will ask for the values, or Take gives them.
+  LateRows(const ContentHash& key, int num_rows, int width, std::unique_ptr<RowMaker> maker);
+
+  const ContentHash& key() const { return key_; }
+  int num_rows() const { return num_rows_; }
+  int width() const { return width_; }
+  bool is_ready() const { return values_ != nullptr; }
+  const RowValues& values() const { return values_; }  // null unless it is ready
+  // One turn of the maker. Errors are final; also kInternal for rows that are not what was said.
+  Status Advance();
+  // Values that were made for the same key before.
+  void Take(RowValues values);
+
+ private:
+  ContentHash key_;
+  int num_rows_, width_;
+  std::unique_ptr<RowMaker> maker_;
+  std::vector<float> made_;
+  RowValues values_;
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_LATE_ROWS_H_
