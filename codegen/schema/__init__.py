@@ -82,6 +82,7 @@ from codegen.schema.sampling import SAMPLING
 from codegen.schema.server import (
     HealthStatus,
     InputTokenCount,
+    Props,
     ReadyStatus,
     ServerAdapterLoadRequest,
     ServerAdapterUnloadRequest,
@@ -223,6 +224,7 @@ PROTOCOL = ProtocolRoots(
         ResponseInputItems,
         InfillResponse,
         InputTokenCount,
+        Props,
         HealthStatus,
         ReadyStatus,
         ServerUnloaded,

@@ -177,6 +177,10 @@ CORE = (
         "image_file_too_large", INVALID, "A picture's file has more bytes than are allowed.",
         "Make it smaller.",
     ),
+    ReasonModel(
+        "failed_to_download_image", INVALID, "A picture could not be fetched from its address.",
+        "Check the address, or send the picture as a `data:` URL.",
+    ),
     # The model.
     ReasonModel(
         "no_chat_template", UNSUPPORTED, "The model has no chat template.",

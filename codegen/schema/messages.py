@@ -26,6 +26,7 @@ class ImageDetail(ClosedEnum):
     AUTO = "auto", "As the model's own configuration says."
     LOW = "low", "At low resolution, in few tokens."
     HIGH = "high", "At high resolution, in more tokens."
+    ORIGINAL = "original", "In the image's own size, as far as the model can; else as `high`."
 
 
 class ImageURL(Model):
@@ -33,8 +34,8 @@ class ImageURL(Model):
 
     url: str = field(
         ...,
-        "The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file "
-        "too.",
+        "The image as a `data:` URL with its bytes in base64, or that base64 alone. Clients take "
+        "the bytes of its file too.",
         min_length=1,
         or_bytes=True,
     )

@@ -18,6 +18,13 @@ class ModelStatus(OpenEnum):
     FAILED = "failed", "Its last load failed; it is tried again after some time."
 
 
+class InputModality(OpenEnum):
+    """What a model reads."""
+
+    TEXT = "text", "Texts."
+    IMAGE = "image", "Pictures: parts `image_url` of messages."
+
+
 class ModelObject(Model):
     """A model that can answer."""
 
@@ -29,6 +36,9 @@ class ModelObject(Model):
     owned_by: str = field(..., "Who offers it.")
     status: ModelStatus | None = field(None, "Whether it is in memory. Absent: nobody says.")
     progress: float | None = field(None, "How far its load is.", ge=0, le=1)
+    input_modalities: list[InputModality] | None = field(
+        None, "What it reads. Absent: that is known once it is loaded."
+    )
     parent: str | None = field(None, "Of an adapter: its model. Absent: it is a model.")
     root: str | None = field(None, "Of an adapter: where it was loaded from. Absent: nobody says.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.schema.base import Model, field
+from codegen.schema.models import InputModality
 
 
 class Plan(Model):
@@ -36,6 +37,7 @@ class Plan(Model):
         unit="bytes",
         ge=0,
     )
+    input_modalities: list[InputModality] = field(..., "What the model reads.")
     fits: bool = field(..., "Whether the engine would load.")
     reason: str | None = field(None, "Why it would not.")
     summary: list[str] = field(..., "The same for people, a line an item.")

@@ -89,3 +89,27 @@ class ServerUnloaded(Model):
 
     status: Literal["unloaded"] = field(..., "Always this word.")
     model: str = field(..., "The model's name.")
+
+
+class PropsModalities(Model):
+    """What a model takes beside text."""
+
+    vision: bool = field(..., "Whether it takes pictures.")
+    audio: bool = field(..., "Always false.")
+
+
+class PropsSettings(Model):
+    """What a request that says nothing gets."""
+
+    n_ctx: int = field(..., "The longest chat.", unit="tokens", ge=0)
+
+
+class Props(Model):
+    """A model as llama.cpp's server describes it."""
+
+    default_generation_settings: PropsSettings = field(..., "What a request gets by itself.")
+    total_slots: int = field(..., "How many sequences are generated at the same time.", ge=0)
+    model_path: str = field(..., "The place from which it was loaded.")
+    chat_template: str = field(..., "Its chat template.")
+    modalities: PropsModalities = field(..., "What it takes beside text.")
+    build_info: str = field(..., "The server's version.")

@@ -100,6 +100,8 @@ typedef enum {
  *   "unsupported_image_media_type": MLC_UNSUPPORTED. A picture has a format that is not read.
  *   "image_too_large": MLC_INVALID_ARGUMENT. A picture has more pixels than are allowed.
  *   "image_file_too_large": MLC_INVALID_ARGUMENT. A picture's file has more bytes than are allowed.
+ *   "failed_to_download_image": MLC_INVALID_ARGUMENT. A picture could not be fetched from its
+ *     address.
  *   "no_chat_template": MLC_UNSUPPORTED. The model has no chat template.
  *   "template_error": MLC_INVALID_ARGUMENT. The model's chat template refuses the conversation.
  *   "file_not_found": MLC_NOT_FOUND. A file does not exist.

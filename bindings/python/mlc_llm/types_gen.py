@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 4250764b8ff3f156
+# Schema hash: 33f4e50c48b3c643
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -133,6 +133,7 @@ __all__ = [
     "AdapterInfo",
     "AdapterList",
     "ModelStatus",
+    "InputModality",
     "Model",
     "ModelList",
     "DeviceProbe",
@@ -146,7 +147,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "4250764b8ff3f156"
+SCHEMA_HASH = "33f4e50c48b3c643"
 
 
 class _Model(BaseModel):
@@ -223,7 +224,7 @@ class ChatCompletionContentPartTextParam(TypedDict, total=False):
     """The text."""
 
 
-ImageDetail: TypeAlias = Literal["auto", "low", "high"]
+ImageDetail: TypeAlias = Literal["auto", "low", "high", "original"]
 """How closely the model looks at an image."""
 
 
@@ -231,8 +232,8 @@ class ImageURLParam(TypedDict, total=False):
     """Where an image is."""
 
     url: Required[str | bytes]
-    """The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file
-    too. Length: at least 1.
+    """The image as a `data:` URL with its bytes in base64, or that base64 alone. Clients take
+    the bytes of its file too. Length: at least 1.
     """
 
     detail: ImageDetail | None
@@ -2202,6 +2203,10 @@ ModelStatus: TypeAlias = (
 """Whether a server has a model in memory."""
 
 
+InputModality: TypeAlias = Literal["text", "image"] | str
+"""What a model reads."""
+
+
 class Model(_Model):
     """A model that can answer."""
 
@@ -2222,6 +2227,9 @@ class Model(_Model):
 
     progress: float | None = None
     """How far its load is. Range: at least 0 and at most 1."""
+
+    input_modalities: list[InputModality] | None = None
+    """What it reads. Absent: that is known once it is loaded."""
 
     parent: str | None = None
     """Of an adapter: its model. Absent: it is a model."""
@@ -2487,6 +2495,9 @@ class Plan(_Model):
     """What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit:
     bytes.
     """
+
+    input_modalities: list[InputModality]
+    """What the model reads."""
 
     fits: bool
     """Whether the engine would load."""

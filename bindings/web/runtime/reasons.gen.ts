@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // The reasons of errors: the words of an error's `code`.
 
@@ -192,6 +192,12 @@ export const REASONS = {
   },
   /** A picture's file has more bytes than are allowed. Make it smaller. */
   image_file_too_large: {
+    kind: "InvalidRequestError",
+    status: "invalid_argument",
+    type: "invalid_request_error",
+  },
+  /** A picture could not be fetched from its address. Check the address, or send the picture as a `data:` URL. */
+  failed_to_download_image: {
     kind: "InvalidRequestError",
     status: "invalid_argument",
     type: "invalid_request_error",

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // The reasons of errors. base/status.h says how they are used.
 #ifndef MLC_BASE_REASON_GEN_H_
@@ -101,6 +101,9 @@ class Reason {
   static const Reason kImageTooLarge;
   // A picture's file has more bytes than are allowed. Make it smaller.
   static const Reason kImageFileTooLarge;
+  // A picture could not be fetched from its address. Check the address, or send the picture as a
+  // `data:` URL.
+  static const Reason kFailedToDownloadImage;
   // The model has no chat template. Use `completions`, or a model that was made for chats.
   static const Reason kNoChatTemplate;
   // The model's chat template refuses the conversation. Correct what the message names.
@@ -224,6 +227,9 @@ inline constexpr Reason Reason::kImageTooLarge("image_too_large", StatusCode::kI
 inline constexpr Reason Reason::kImageFileTooLarge("image_file_too_large",
                                                    StatusCode::kInvalidArgument,
                                                    "invalid_request_error");
+inline constexpr Reason Reason::kFailedToDownloadImage("failed_to_download_image",
+                                                       StatusCode::kInvalidArgument,
+                                                       "invalid_request_error");
 inline constexpr Reason Reason::kNoChatTemplate("no_chat_template", StatusCode::kUnsupported,
                                                 "invalid_request_error");
 inline constexpr Reason Reason::kTemplateError("template_error", StatusCode::kInvalidArgument,

@@ -111,6 +111,7 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   subject.device = spec.device;
   MLC_ASSIGN_OR_RETURN(InspectedModel target, InspectModelFiles(spec.files));
   subject.available_bytes = target.available_bytes;
+  subject.takes_pictures = target.takes_pictures;
   std::optional<ModelInfo> drafting;
   if (spec.files.wants_mtp) {
     if (!target.mtp) return NoMtp();

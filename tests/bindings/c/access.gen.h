@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -613,6 +613,7 @@ void VisitMembers(const ModelObject& object, Visit&& visit) {
   visit("owned_by", object.owned_by);
   visit("status", object.status);
   visit("progress", object.progress);
+  visit("input_modalities", object.input_modalities);
   visit("parent", object.parent);
   visit("root", object.root);
 }
@@ -711,6 +712,7 @@ void VisitMembers(const Plan& object, Visit&& visit) {
   visit("temporary_bytes", object.temporary_bytes);
   visit("total_bytes", object.total_bytes);
   visit("available_bytes", object.available_bytes);
+  visit("input_modalities", object.input_modalities);
   visit("fits", object.fits);
   visit("reason", object.reason);
   visit("summary", object.summary);

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 4250764b8ff3f156
+# Schema hash: 33f4e50c48b3c643
 """The reasons of errors: the words of an error's `code`."""
 
 from __future__ import annotations
@@ -304,6 +304,16 @@ IMAGE_FILE_TOO_LARGE = Reason(
     400,
     "invalid_request_error",
     "image_file_too_large",
+)
+# A picture could not be fetched from its address.
+# Check the address, or send the picture as a `data:` URL.
+FAILED_TO_DOWNLOAD_IMAGE = Reason(
+    "failed_to_download_image",
+    "InvalidRequestError",
+    "invalid_argument",
+    400,
+    "invalid_request_error",
+    "failed_to_download_image",
 )
 # The model has no chat template.
 # Use `completions`, or a model that was made for chats.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -46,6 +46,7 @@ export const ImageDetail: Codec<types.ImageDetail> = words([
   "auto",
   "low",
   "high",
+  "original",
 ]);
 
 export const ImageURL: Codec<types.ImageURL> = struct([
@@ -807,6 +808,11 @@ export const ModelStatus: Codec<types.ModelStatus> = words([
   "failed",
 ]);
 
+export const InputModality: Codec<types.InputModality> = words([
+  "text",
+  "image",
+]);
+
 export const ModelObject: Codec<types.ModelObject> = struct([
   required("id", text),
   required("object", constant("model")),
@@ -814,6 +820,7 @@ export const ModelObject: Codec<types.ModelObject> = struct([
   required("owned_by", text),
   optional("status", ModelStatus),
   optional("progress", float),
+  optional("input_modalities", list(InputModality)),
   optional("parent", text),
   optional("root", text),
 ]);
@@ -912,6 +919,7 @@ export const Plan: Codec<types.Plan> = struct([
   required("temporary_bytes", whole),
   required("total_bytes", whole),
   required("available_bytes", whole),
+  required("input_modalities", list(InputModality)),
   required("fits", flag),
   optional("reason", text),
   required("summary", list(text)),

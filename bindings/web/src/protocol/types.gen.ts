@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "4250764b8ff3f156";
+export const SCHEMA_HASH = "33f4e50c48b3c643";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -40,17 +40,19 @@ export interface ChatCompletionContentPartText {
  * "auto": As the model's own configuration says.
  * "low": At low resolution, in few tokens.
  * "high": At high resolution, in more tokens.
+ * "original": In the image's own size, as far as the model can; else as `high`.
  */
 export type ImageDetail =
   | "auto"
   | "low"
-  | "high";
+  | "high"
+  | "original";
 
 /** Where an image is. */
 export interface ImageURL {
   /**
-   * The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file too.
-   * Length: at least 1.
+   * The image as a `data:` URL with its bytes in base64, or that base64 alone. Clients take the
+   * bytes of its file too. Length: at least 1.
    */
   url: string | Uint8Array;
   /** How closely the model looks. */
@@ -1680,6 +1682,17 @@ export type ModelStatus =
   | "failed"
   | (string & {});
 
+/**
+ * What a model reads.
+ *
+ * "text": Texts.
+ * "image": Pictures: parts `image_url` of messages.
+ */
+export type InputModality =
+  | "text"
+  | "image"
+  | (string & {});
+
 /** A model that can answer. */
 export interface ModelObject {
   /** The model's name, as requests give it in `model`. */
@@ -1694,6 +1707,8 @@ export interface ModelObject {
   status?: ModelStatus;
   /** How far its load is. Range: at least 0 and at most 1. */
   progress?: number;
+  /** What it reads. Absent: that is known once it is loaded. */
+  input_modalities?: InputModality[];
   /** Of an adapter: its model. Absent: it is a model. */
   parent?: string;
   /** Of an adapter: where it was loaded from. Absent: nobody says. */
@@ -1882,6 +1897,8 @@ export interface Plan {
    * What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit: bytes.
    */
   available_bytes: number;
+  /** What the model reads. */
+  input_modalities: InputModality[];
   /** Whether the engine would load. */
   fits: boolean;
   /** Why it would not. */

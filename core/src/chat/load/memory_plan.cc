@@ -68,6 +68,8 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   plan.parameter_bytes = model.weight_bytes;
   plan.kv_cache_dtype = model.kv_cache_dtype;
   plan.kv_bytes_per_token = model.page_bytes / model.page_size;
+  plan.input_modalities = {protocol::InputModality::kText};
+  if (subject.takes_pictures) plan.input_modalities.push_back(protocol::InputModality::kImage);
   Result<EngineOptions> options = ResolveEngineOptions(config, model, subject.available_bytes);
   plan.fits = options.ok();
   if (!plan.fits) {

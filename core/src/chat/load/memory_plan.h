@@ -16,6 +16,7 @@ struct PlanSubject {
   std::string device;  // "cpu:0"
   ModelInfo model;
   int64_t available_bytes = 0;  // free on the device
+  bool takes_pictures = false;
 };
 
 // If the model does not fit, the plan says so. Wrong settings are errors, as when loading.

@@ -98,6 +98,7 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   if (files.is_fake) {
     inspected.info = FakeModel::InfoFor(config);
     inspected.mtp = FakeMtpInfo(config);
+    inspected.takes_pictures = config.image_token_id.has_value();
     return inspected;
   }
   MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,

@@ -53,6 +53,7 @@ struct InspectedModel {
   ModelInfo info;
   std::optional<ModelInfo> mtp;  // of its MTP layer, if it has one
   int64_t available_bytes = 0;
+  bool takes_pictures = false;  // whether it has a tower
 };
 Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFiles& files);
 Result<InspectedModel> InspectModelFiles(const ModelFiles& files);

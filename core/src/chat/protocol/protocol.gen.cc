@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -81,6 +81,7 @@ wire::Words WireWords(ImageDetail) {
       "auto",
       "low",
       "high",
+      "original",
   };
   return {kWords, std::size(kWords)};
 }
@@ -2060,6 +2061,14 @@ wire::Words WireWords(ModelStatus) {
   return {kWords, std::size(kWords)};
 }
 
+wire::Words WireWords(InputModality) {
+  static constexpr const char* kWords[] = {
+      "text",
+      "image",
+  };
+  return {kWords, std::size(kWords)};
+}
+
 Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path) {
   ModelObject out;
   wire::ObjectReader reader(json, path);
@@ -2069,6 +2078,7 @@ Result<ModelObject> ModelObject::Parse(const Json& json, const wire::Path& path)
   reader.Required("owned_by", &out.owned_by);
   reader.Optional("status", &out.status);
   reader.Optional("progress", &out.progress, wire::Limits().AtLeast(0).AtMost(1));
+  reader.Optional("input_modalities", &out.input_modalities);
   reader.Optional("parent", &out.parent);
   reader.Optional("root", &out.root);
   MLC_RETURN_IF_ERROR(reader.status());
@@ -2083,6 +2093,7 @@ Json ModelObject::ToJson() const {
       .Required("owned_by", owned_by)
       .Optional("status", status)
       .Optional("progress", progress)
+      .Optional("input_modalities", input_modalities)
       .Optional("parent", parent)
       .Optional("root", root)
       .Finish();
@@ -2296,6 +2307,7 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("temporary_bytes", &out.temporary_bytes, wire::Limits().AtLeast(0));
   reader.Required("total_bytes", &out.total_bytes, wire::Limits().AtLeast(0));
   reader.Required("available_bytes", &out.available_bytes, wire::Limits().AtLeast(0));
+  reader.Required("input_modalities", &out.input_modalities);
   reader.Required("fits", &out.fits);
   reader.Optional("reason", &out.reason);
   reader.Required("summary", &out.summary);
@@ -2322,6 +2334,7 @@ Json Plan::ToJson() const {
       .Required("temporary_bytes", temporary_bytes)
       .Required("total_bytes", total_bytes)
       .Required("available_bytes", available_bytes)
+      .Required("input_modalities", input_modalities)
       .Required("fits", fits)
       .Optional("reason", reason)
       .Required("summary", summary)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "4250764b8ff3f156";
+inline constexpr char kSchemaHash[] = "33f4e50c48b3c643";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -123,13 +123,15 @@ enum class ImageDetail {
   kLow,
   // At high resolution, in more tokens.
   kHigh,
+  // In the image's own size, as far as the model can; else as `high`.
+  kOriginal,
 };
 wire::Words WireWords(ImageDetail);
 
 // Where an image is.
 struct ImageURL {
-  // The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file too.
-  // Length: at least 1.
+  // The image as a `data:` URL with its bytes in base64, or that base64 alone. Clients take the
+  // bytes of its file too. Length: at least 1.
   std::string url;
   // How closely the model looks.
   std::optional<ImageDetail> detail;
@@ -1741,6 +1743,15 @@ enum class ModelStatus {
 };
 wire::Words WireWords(ModelStatus);
 
+// What a model reads.
+enum class InputModality {
+  // Texts.
+  kText,
+  // Pictures: parts `image_url` of messages.
+  kImage,
+};
+wire::Words WireWords(InputModality);
+
 // A model that can answer.
 struct ModelObject {
   // The model's name, as requests give it in `model`.
@@ -1755,6 +1766,8 @@ struct ModelObject {
   std::optional<wire::OpenEnum<ModelStatus>> status;
   // How far its load is. Range: at least 0 and at most 1.
   std::optional<double> progress;
+  // What it reads. Absent: that is known once it is loaded.
+  std::optional<std::vector<wire::OpenEnum<InputModality>>> input_modalities;
   // Of an adapter: its model. Absent: it is a model.
   std::optional<std::string> parent;
   // Of an adapter: where it was loaded from. Absent: nobody says.
@@ -1958,6 +1971,8 @@ struct Plan {
   int64_t total_bytes = 0;
   // What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit: bytes.
   int64_t available_bytes = 0;
+  // What the model reads.
+  std::vector<wire::OpenEnum<InputModality>> input_modalities;
   // Whether the engine would load.
   bool fits = false;
   // Why it would not.

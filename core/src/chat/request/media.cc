@@ -51,6 +51,9 @@ Result<std::string> ReadUrl(std::string_view url, const MediaBuffers& buffers,
     (*used)[number] = true;
     return buffers[number];
   }
+  // llama.cpp's form: the base64 alone. No scheme is base64, because of its colon.
+  std::optional<std::string> bytes = DecodeBase64(url);
+  if (bytes && !bytes->empty()) return *std::move(bytes);
   return Unsupported(
       "the engine fetches nothing: send the picture as a data: URL, or as a buffer beside the JSON "
       "and its number ('buffer:0') as the URL");
@@ -83,6 +86,7 @@ PictureDetail DetailOf(const protocol::ImageSource& source) {
     case protocol::ImageDetail::kLow:
       return PictureDetail::kLow;
     case protocol::ImageDetail::kHigh:
+    case protocol::ImageDetail::kOriginal:
       return PictureDetail::kHigh;
   }
   return PictureDetail::kAuto;

@@ -1,9 +1,10 @@
 // Turns the media in messages (pictures) into rows of the prompt.
 //
-// A medium is a data: URL with its bytes in base64, or "buffer:N": the N-th buffer that the caller
-// gave with the JSON. The model's chat template writes the tower's marker for each medium. In the
-// rendered text what the tower plans for the medium takes the marker's place, with one token of
-// image_token_id for each piece of rows; in the tokens the rows take the place of these.
+// A medium is a data: URL with its bytes in base64, that base64 alone, or "buffer:N": the N-th
+// buffer that the caller gave with the JSON. The model's chat template writes the tower's marker
+// for each medium. In the rendered text what the tower plans for the medium takes the marker's
+// place, with one token of image_token_id for each piece of rows; in the tokens the rows take the
+// place of these.
 #ifndef MLC_CHAT_REQUEST_MEDIA_H_
 #define MLC_CHAT_REQUEST_MEDIA_H_
 

@@ -57,16 +57,19 @@ TEST(LoadModelFrom, TakesAnySourceOfBytes) {
       << missing.message();
 }
 
+TEST(InspectModelFrom, AModelWithATowerTakesPictures) {
+  EXPECT_FALSE(InspectModelFrom(Source(), Fake())->takes_pictures);
+  EXPECT_TRUE(InspectModelFrom(Source(R"(, "image_token_id": 35)"), Fake())->takes_pictures);
+}
+
 TEST(LoadModelFrom, AFakeModelWithAnImageTokenSees) {
   Memory source = Source(R"(, "image_token_id": 35)");
   Result<ModelAndBundle> loaded = LoadModelFrom(source, Fake(), nullptr, "weights");
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   ASSERT_NE(loaded->bundle.tower, nullptr);
-  auto file = [](int i) { return *DecodeBase64(testing::kTinyPictures[i].base64); };
-  auto rows = loaded->bundle.tower->Encode(file(0));
-  ASSERT_TRUE(rows.ok());
-  EXPECT_EQ((*rows)->width(), loaded->model->info().embedding_size);
-  EXPECT_NE((*rows)->hash(), (*loaded->bundle.tower->Encode(file(1)))->hash());
+  EXPECT_EQ(loaded->bundle.tower->width(), loaded->model->info().embedding_size);
+  std::string file = *DecodeBase64(testing::kTinyPictures[0].base64);
+  EXPECT_TRUE(loaded->bundle.tower->Encode(file, PictureDetail::kAuto).ok());
 }
 
 }  // namespace

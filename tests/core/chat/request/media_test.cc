@@ -114,6 +114,7 @@ TEST(Media, APicturesSizeAndDetailSayWhatItBecomes) {
   };
   EXPECT_EQ(spans("auto"), "4 4 4 \n4 4 4 ");
   EXPECT_EQ(spans("high"), "4 4 4 \n4 4 4 ");
+  EXPECT_EQ(spans("original"), spans("high"));
   EXPECT_EQ(spans("low"), "4 ");
 }
 
@@ -152,6 +153,14 @@ TEST(Media, PicturesThatAloneExceedTheContextAreNotDecoded) {
   ASSERT_FALSE(built.ok());
   EXPECT_TRUE(built.status().Is(Reason::kContextLengthExceeded)) << built.status().message();
   EXPECT_EQ(built.status().param(), "messages");
+}
+
+TEST(Media, Base64AloneIsAPictureAsLlamaCppTakesIt) {
+  ModelBundle bundle = SeeingBundle();
+  Result<Request> whole = BuildRequest(bundle, ParseRequest(Look({DataUrl(kCat)})));
+  Result<Request> alone = BuildRequest(bundle, ParseRequest(Look({EncodeBase64(kCat)})));
+  ASSERT_TRUE(whole.ok() && alone.ok()) << alone.status().message();
+  EXPECT_TRUE(whole->prompt == alone->prompt);
 }
 
 TEST(Media, WhatIsWrongIsNamed) {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 
 extension MLCError {
     /// The kinds of errors that a program may want to handle differently.
@@ -121,6 +121,8 @@ extension MLCError {
         case imageTooLarge = "image_too_large"
         /// A picture's file has more bytes than are allowed. Make it smaller.
         case imageFileTooLarge = "image_file_too_large"
+        /// A picture could not be fetched from its address. Check the address, or send the picture as a `data:` URL.
+        case failedToDownloadImage = "failed_to_download_image"
         /// The model has no chat template. Use `completions`, or a model that was made for chats.
         case noChatTemplate = "no_chat_template"
         /// The model's chat template refuses the conversation. Correct what the message names.
@@ -290,6 +292,8 @@ extension MLCError {
             case .imageTooLarge:
                 (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .imageFileTooLarge:
+                (.invalidRequest, .invalidArgument, "invalid_request_error")
+            case .failedToDownloadImage:
                 (.invalidRequest, .invalidArgument, "invalid_request_error")
             case .noChatTemplate:
                 (.unsupported, .unsupported, "invalid_request_error")

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "4250764b8ff3f156"
+let schemaHash = "33f4e50c48b3c643"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -90,6 +90,8 @@ public enum ImageDetail: WireEnum {
     case low
     /// At high resolution, in more tokens.
     case high
+    /// In the image's own size, as far as the model can; else as `high`.
+    case original
     /// A word that this version does not know.
     case unknown(String)
 
@@ -97,6 +99,7 @@ public enum ImageDetail: WireEnum {
         .auto,
         .low,
         .high,
+        .original,
     ]
 
     public init(rawValue: String) {
@@ -104,6 +107,7 @@ public enum ImageDetail: WireEnum {
         case "auto": self = .auto
         case "low": self = .low
         case "high": self = .high
+        case "original": self = .original
         default: self = .unknown(rawValue)
         }
     }
@@ -113,6 +117,7 @@ public enum ImageDetail: WireEnum {
         case .auto: "auto"
         case .low: "low"
         case .high: "high"
+        case .original: "original"
         case .unknown(let word): word
         }
     }
@@ -120,8 +125,8 @@ public enum ImageDetail: WireEnum {
 
 /// Where an image is.
 public struct ImageURL: WireObject {
-    /// The image as a `data:` URL with its bytes in base64. Clients take the bytes of its file too.
-    /// Length: at least 1.
+    /// The image as a `data:` URL with its bytes in base64, or that base64 alone. Clients take the
+    /// bytes of its file too. Length: at least 1.
     public var url: String
     /// How closely the model looks.
     public var detail: ImageDetail?
@@ -4752,6 +4757,37 @@ public enum ModelStatus: WireEnum {
     }
 }
 
+/// What a model reads.
+public enum InputModality: WireEnum {
+    /// Texts.
+    case text
+    /// Pictures: parts `image_url` of messages.
+    case image
+    /// A word that this version does not know.
+    case unknown(String)
+
+    public static let allKnown: [Self] = [
+        .text,
+        .image,
+    ]
+
+    public init(rawValue: String) {
+        switch rawValue {
+        case "text": self = .text
+        case "image": self = .image
+        default: self = .unknown(rawValue)
+        }
+    }
+
+    public var rawValue: String {
+        switch self {
+        case .text: "text"
+        case .image: "image"
+        case .unknown(let word): word
+        }
+    }
+}
+
 /// A model that can answer.
 public struct ModelObject: WireObject {
     /// The model's name, as requests give it in `model`.
@@ -4766,6 +4802,8 @@ public struct ModelObject: WireObject {
     public var status: ModelStatus?
     /// How far its load is. Range: at least 0 and at most 1.
     public var progress: Double?
+    /// What it reads. Absent: that is known once it is loaded.
+    public var input_modalities: [InputModality]?
     /// Of an adapter: its model. Absent: it is a model.
     public var parent: String?
     /// Of an adapter: where it was loaded from. Absent: nobody says.
@@ -4777,6 +4815,7 @@ public struct ModelObject: WireObject {
         owned_by: String,
         status: ModelStatus? = nil,
         progress: Double? = nil,
+        input_modalities: [InputModality]? = nil,
         parent: String? = nil,
         root: String? = nil
     ) {
@@ -4785,6 +4824,7 @@ public struct ModelObject: WireObject {
         self.owned_by = owned_by
         self.status = status
         self.progress = progress
+        self.input_modalities = input_modalities
         self.parent = parent
         self.root = root
     }
@@ -4797,6 +4837,7 @@ public struct ModelObject: WireObject {
         self.owned_by = try reader.required("owned_by")
         self.status = try reader.optional("status")
         self.progress = try reader.optional("progress")
+        self.input_modalities = try reader.optional("input_modalities")
         self.parent = try reader.optional("parent")
         self.root = try reader.optional("root")
     }
@@ -4809,6 +4850,7 @@ public struct ModelObject: WireObject {
         writer.required("owned_by", self.owned_by)
         writer.optional("status", self.status)
         writer.optional("progress", self.progress)
+        writer.optional("input_modalities", self.input_modalities)
         writer.optional("parent", self.parent)
         writer.optional("root", self.root)
         return writer.jsonValue
@@ -5300,6 +5342,8 @@ public struct Plan: WireObject {
     /// What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit:
     /// bytes.
     public var available_bytes: Int
+    /// What the model reads.
+    public var input_modalities: [InputModality]
     /// Whether the engine would load.
     public var fits: Bool
     /// Why it would not.
@@ -5325,6 +5369,7 @@ public struct Plan: WireObject {
         temporary_bytes: Int,
         total_bytes: Int,
         available_bytes: Int,
+        input_modalities: [InputModality],
         fits: Bool,
         reason: String? = nil,
         summary: [String]
@@ -5346,6 +5391,7 @@ public struct Plan: WireObject {
         self.temporary_bytes = temporary_bytes
         self.total_bytes = total_bytes
         self.available_bytes = available_bytes
+        self.input_modalities = input_modalities
         self.fits = fits
         self.reason = reason
         self.summary = summary
@@ -5370,6 +5416,7 @@ public struct Plan: WireObject {
         self.temporary_bytes = try reader.required("temporary_bytes")
         self.total_bytes = try reader.required("total_bytes")
         self.available_bytes = try reader.required("available_bytes")
+        self.input_modalities = try reader.required("input_modalities")
         self.fits = try reader.required("fits")
         self.reason = try reader.optional("reason")
         self.summary = try reader.required("summary")
@@ -5394,6 +5441,7 @@ public struct Plan: WireObject {
         writer.required("temporary_bytes", self.temporary_bytes)
         writer.required("total_bytes", self.total_bytes)
         writer.required("available_bytes", self.available_bytes)
+        writer.required("input_modalities", self.input_modalities)
         writer.required("fits", self.fits)
         writer.optional("reason", self.reason)
         writer.required("summary", self.summary)

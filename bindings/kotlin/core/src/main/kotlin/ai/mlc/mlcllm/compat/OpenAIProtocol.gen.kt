@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 package ai.mlc.mlcllm
 
 /** The caller asked for something impossible. */
@@ -113,6 +113,8 @@ enum class MLCReason(
     IMAGE_TOO_LARGE("image_too_large", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** A picture's file has more bytes than are allowed. Make it smaller. */
     IMAGE_FILE_TOO_LARGE("image_file_too_large", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
+    /** A picture could not be fetched from its address. Check the address, or send the picture as a `data:` URL. */
+    FAILED_TO_DOWNLOAD_IMAGE("failed_to_download_image", ErrorStatus.invalid_argument, "invalid_request_error", ::InvalidRequestException),
     /** The model has no chat template. Use `completions`, or a model that was made for chats. */
     NO_CHAT_TEMPLATE("no_chat_template", ErrorStatus.unsupported, "invalid_request_error", ::UnsupportedException),
     /** The model's chat template refuses the conversation. Correct what the message names. */

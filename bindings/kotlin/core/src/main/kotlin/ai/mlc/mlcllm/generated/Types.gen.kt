@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 4250764b8ff3f156
+// Schema hash: 33f4e50c48b3c643
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "4250764b8ff3f156"
+internal const val SCHEMA_HASH = "33f4e50c48b3c643"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -91,7 +91,11 @@ class ImageDetail private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val high: ImageDetail = ImageDetail("high", true)
 
-        private val knownWords = listOf(auto, low, high).associateBy { it.word }
+        /** In the image's own size, as far as the model can; else as `high`. */
+        @JvmField
+        val original: ImageDetail = ImageDetail("original", true)
+
+        private val knownWords = listOf(auto, low, high, original).associateBy { it.word }
 
         /** The word on the wire as a value, known or not. */
         @JvmStatic
@@ -111,8 +115,8 @@ internal object ImageDetailSerializer :
 @JsonIgnoreUnknownKeys
 data class ImageURL @JvmOverloads constructor(
     /**
-     * The image as a `data:` URL with its bytes in base64. Clients take the bytes of its
-     * file too. Length: at least 1.
+     * The image as a `data:` URL with its bytes in base64, or that base64 alone. Clients
+     * take the bytes of its file too. Length: at least 1.
      */
     val url: String,
     /** How closely the model looks. */
@@ -3630,6 +3634,34 @@ class ModelStatus private constructor(word: String, isKnown: Boolean) :
 internal object ModelStatusSerializer :
     WordSerializer<ModelStatus>("ModelStatus", ModelStatus::of)
 
+/** What a model reads. */
+@Serializable(with = InputModalitySerializer::class)
+class InputModality private constructor(word: String, isKnown: Boolean) :
+    Word(word, isKnown) {
+    companion object {
+        /** Texts. */
+        @JvmField
+        val text: InputModality = InputModality("text", true)
+
+        /** Pictures: parts `image_url` of messages. */
+        @JvmField
+        val image: InputModality = InputModality("image", true)
+
+        private val knownWords = listOf(text, image).associateBy { it.word }
+
+        /** The word on the wire as a value, known or not. */
+        @JvmStatic
+        fun of(word: String): InputModality = knownWords[word] ?: unknown(word)
+
+        /** A word that this version does not know. */
+        @JvmStatic
+        fun unknown(word: String): InputModality = InputModality(word, false)
+    }
+}
+
+internal object InputModalitySerializer :
+    WordSerializer<InputModality>("InputModality", InputModality::of)
+
 /** A model that can answer. */
 @Serializable
 @JsonIgnoreUnknownKeys
@@ -3644,6 +3676,8 @@ data class ModelObject @JvmOverloads constructor(
     val status: String? = null,
     /** How far its load is. Range: at least 0 and at most 1. */
     val progress: Double? = null,
+    /** What it reads. Absent: that is known once it is loaded. */
+    val input_modalities: List<InputModality>? = null,
     /** Of an adapter: its model. Absent: it is a model. */
     val parent: String? = null,
     /** Of an adapter: where it was loaded from. Absent: nobody says. */
@@ -3868,6 +3902,8 @@ data class Plan(
      * Unit: bytes.
      */
     val available_bytes: Long,
+    /** What the model reads. */
+    val input_modalities: List<InputModality>,
     /** Whether the engine would load. */
     val fits: Boolean,
     /** Why it would not. */
