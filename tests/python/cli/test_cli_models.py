@@ -157,6 +157,7 @@ def test_show(mlc_llm: Run, tiny_model: ResolvedModel) -> None:
         "model_type: llama",
         "quantization: q4f32_1",
         "hidden_size: 64",
+        "takes: text\n",
         "temperature: ",
         "Chat template:",
         '"interactive"',
@@ -166,6 +167,7 @@ def test_show(mlc_llm: Run, tiny_model: ResolvedModel) -> None:
     options = ("--json", "--model-lib", tiny_model.model_lib)
     answer = json.loads(mlc_llm("show", tiny_model.folder, *options).stdout)
     assert [plan["fits"] for plan in answer["plans"]] == [True] * 3
+    assert answer["input_modalities"] == ["text"]
 
 
 def test_generation_fields_without_effect_are_named(tmp_path: Path) -> None:

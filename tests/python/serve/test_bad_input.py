@@ -153,6 +153,18 @@ CASES = [
         "sound", "messages[0].content[0].type", "invalid_value",
         messages=said([{"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}]),
     ),
+    chat(
+        "file", "messages[0].content[0].type", "invalid_value",
+        messages=said([{"type": "file", "file": {"file_id": "file-1"}}]),
+    ),
+    chat(
+        "detail", "messages[0].content[0].image_url.detail", "invalid_value",
+        messages=said([{"type": "image_url", "image_url": {**IMAGE, "detail": "ultra"}}]),
+    ),
+    chat(
+        "no picture", "messages[0].content[0].image_url.url", "empty_string",
+        messages=said([{"type": "image_url", "image_url": {"url": ""}}]),
+    ),
     chat("spoken output", "modalities", "unsupported_parameter", modalities=["audio"]),
     chat("voice", "audio", "unsupported_parameter", audio={"voice": "a"}),
     chat("functions", "functions", "unsupported_parameter", functions=[{"name": "f"}]),
@@ -198,6 +210,13 @@ CASES = [
     other(RESPONSES, "truncation", "truncation", "invalid_value", input="x", truncation="auto"),
     other(RESPONSES, "image", "input", "unsupported",
           input=said([{"type": "input_image", "image_url": "data:image/png;base64,AA=="}])),
+    other(RESPONSES, "kept file", "input[0].content[1].file_id", "unsupported_parameter",
+          input=said([{"type": "input_text", "text": "x"},
+                      {"type": "input_image", "file_id": "file-1", "detail": "low"}])),
+    other(RESPONSES, "file", "input[0].content[0].type", "invalid_value",
+          input=said([{"type": "input_file", "filename": "a.pdf", "file_data": "AA=="}])),
+    other(RESPONSES, "no picture", "input[0].content[0].image_url", "empty_string",
+          input=said([{"type": "input_image", "image_url": ""}])),
     other(RESPONSES, "too long", "input", "context_length_exceeded", input="word " * 20_000),
     other(RESPONSES, "surrogate", None, None, input=SURROGATE),
     # What no model can be called, on every route

@@ -55,7 +55,7 @@ class Submitted(CoreRequest):
 
 def lease_of(engine: Any) -> Lease:
     lease = Lease(Slot(ModelSpec(model="x", names=("x",))), lambda _: None)
-    lease.future.set_result(ServedModel(("x",), "x", engine, 0))
+    lease.future.set_result(ServedModel(("x",), "x", engine, 0, {"input_modalities": ["text"]}))
     return lease
 
 

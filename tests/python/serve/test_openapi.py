@@ -38,6 +38,7 @@ def test_every_route_is_described(document: Any) -> None:
         "/api/chat", "/api/generate", "/api/embed", "/api/embeddings", "/api/tags", "/api/ps",
         "/api/show", "/api/version", "/api/pull", "/api/delete",
         "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
+        "/props",
         "/admin/load", "/admin/unload", "/v1/load_lora_adapter", "/v1/unload_lora_adapter",
     }  # fmt: skip
     chat = document["paths"]["/v1/chat/completions"]["post"]
@@ -98,6 +99,7 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /api/show": 30,
     "DELETE /api/delete": 30,
     "GET /api/tags": 10,
+    "GET /props": 10,
     "GET /api/ps": 10,
     "GET /api/version": 10,
     "POST /v1/embeddings": 80,

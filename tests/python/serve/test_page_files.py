@@ -9,7 +9,7 @@ import pytest
 
 from mlc_llm.serve import page_routes
 
-from .conftest import KEY, fake_model, get, started_server
+from .conftest import KEY, fake_model, get, post, started_server
 
 POLICY = "Content-Security-Policy"
 
@@ -54,10 +54,30 @@ def test_the_sources_hold_no_other_host_and_nothing_inline() -> None:
             assert word not in code, path
 
 
-def test_a_model_with_a_vision_tower_takes_pictures(tmp_path: Path) -> None:
-    folder = fake_model(tmp_path / "sees", config={"image_token_id": 496})
-    with started_server(str(folder), "--device", "fake", "--enable-admin") as server:
+def test_every_api_says_that_a_model_with_a_vision_tower_takes_pictures(tmp_path: Path) -> None:
+    sees = fake_model(tmp_path / "sees", config={"image_token_id": 496})
+    blind = fake_model(tmp_path / "blind")
+    options = ("--device", "fake", "--enable-admin", "--additional-models", str(blind))
+    with started_server(str(sees), *options) as server:
         info = get(f"{server.url}/page-info").json()
+        models = get(f"{server.url}/v1/models").json()["data"]
+        props = {
+            name: get(f"{server.url}/props", params={"model": name}) for name in (None, "blind")
+        }
+        unknown = get(f"{server.url}/props?model=nobody")
+        shown = {
+            name: post(f"{server.url}/api/show", json={"model": name}).json()["capabilities"]
+            for name in ("sees", "blind")
+        }
         server.stop()
     assert info["can_load"] is True
-    assert [(model["id"], model["takes_pictures"]) for model in info["models"]] == [("sees", True)]
+    takes = {model["id"]: model["takes_pictures"] for model in info["models"]}
+    assert takes == {"sees": True, "blind": False}
+    assert {model["id"]: model["input_modalities"] for model in models} == {
+        "sees": ["text", "image"], "blind": ["text"],
+    }  # fmt: skip
+    assert props[None].json()["modalities"] == {"vision": True, "audio": False}
+    assert props["blind"].json()["modalities"] == {"vision": False, "audio": False}
+    assert props[None].json()["default_generation_settings"]["n_ctx"] == 8192
+    assert unknown.status_code == 404 and unknown.json()["error"]["code"] == "model_not_found"
+    assert "vision" in shown["sees"] and "vision" not in shown["blind"]

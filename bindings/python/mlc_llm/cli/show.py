@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> None:
         "folder": str(model.folder),
         "model_lib": str(model.model_lib),
         "config": _config(model.config),
+        "input_modalities": [str(word) for word in plans[0].input_modalities],
         "template": chat_template(model.folder, model.config),
         "generation_config": generation_fields(model.folder, model.config),
         "plans": [plan.model_dump() for plan in plans],
@@ -115,6 +116,7 @@ def _print(shown: Mapping[str, Any], plans: Any, whole_template: bool) -> None:
         print(f"  {name}: {shown[name]}")
     for name, value in shown["config"].items():
         print(f"  {name}: {value}")
+    print(f"  takes: {', '.join(shown['input_modalities'])}")
     fields = shown["generation_config"]
     print("\nDefaults of a request (generation_config.json):")
     for name, value in fields["applies"].items():

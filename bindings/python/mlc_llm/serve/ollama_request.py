@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -48,8 +49,8 @@ def generate_request(asked: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     chat = _generation(asked)
     system = asked.get("system")
     chat["messages"] = [{"role": "system", "content": system}] if system else []
-    question = {"role": "user", "content": asked.get("prompt"), "images": asked.get("images")}
-    chat["messages"] += _messages([question])
+    question = {"role": "user", "content": _content(asked.get("prompt"), asked.get("images"), "")}
+    chat["messages"].append(question)
     return "chat.completions", chat
 
 
@@ -159,8 +160,9 @@ def _messages(given: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The chat's messages. Ollama's calls and results need no ids, so they get some."""
     waiting: list[tuple[str, str]] = []  # the id and the name of calls without a result
     count = 0
-    for item in given:
-        message = {"role": item["role"], "content": _content(item)}
+    for place, item in enumerate(given):
+        content = _content(item.get("content"), item.get("images"), f"messages[{place}].")
+        message = {"role": item["role"], "content": content}
         if item["role"] == "assistant":
             if item.get("thinking"):
                 message["reasoning_content"] = item["thinking"]
@@ -193,15 +195,24 @@ def _call(call: Mapping[str, Any], other_id: str) -> dict[str, Any]:
     return {"id": call.get("id") or other_id, "type": "function", "function": said}
 
 
-def _content(item: Mapping[str, Any]) -> str | list[dict[str, Any]]:
-    text = item.get("content") or ""
-    if not item.get("images"):
-        return text
-    parts = [{"type": "image_url", "image_url": {"url": _image(data)}} for data in item["images"]]
+def _content(text: str | None, images: list[str] | None, place: str) -> str | list[dict[str, Any]]:
+    """`place`: before the name of a field, where it is in the request."""
+    parts = [
+        {"type": "image_url", "image_url": {"url": _image(data, f"{place}images[{at}]")}}
+        for at, data in enumerate(images or ())
+    ]
+    if not parts:
+        return text or ""
     return [*parts, {"type": "text", "text": text}] if text else parts
 
 
-def _image(data: str) -> str:
+def _image(data: str, param: str) -> str:
+    try:
+        is_base64 = bool(base64.b64decode(data, validate=True))
+    except ValueError:
+        is_base64 = False
+    if not is_base64:
+        raise _fault(param, "must be the bytes of a picture's file in base64")
     kind = next((kind for begin, kind in _IMAGES.items() if data.startswith(begin)), "png")
     return f"data:image/{kind};base64,{data}"
 

@@ -7,7 +7,6 @@ The browser lets the page run only its own scripts and styles and reach only thi
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import mimetypes
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +19,6 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from mlc_llm.errors import MLCError
 from mlc_llm.serve.slot import Slot
 from mlc_llm.serve.state import models_of, options_of
 
@@ -86,7 +84,6 @@ def _describe(slot: Slot) -> dict[str, Any]:
     """What a model can do is known once it is loaded."""
     found: dict[str, Any] = {"context_window_size": None, "takes_pictures": None, "defaults": {}}
     if (served := slot.served) is not None:
-        with contextlib.suppress(MLCError):  # it is being unloaded
-            abilities = served.abilities
-            found = {**asdict(abilities), "defaults": dict(abilities.defaults)}
+        abilities = served.abilities
+        found = {**asdict(abilities), "defaults": dict(abilities.defaults)}
     return {"id": slot.name, **found}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS
+from mlc_llm.serve.pictures import members
 
 # Fields with the same meaning in both, by their name in the chat request.
 _SAME = {
@@ -47,6 +48,16 @@ def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
     if effort := (asked.get("reasoning") or {}).get("effort"):
         chat["reasoning_effort"] = effort
     return chat
+
+
+def file_in(asked: Any) -> str | None:
+    """Where a request, which need not be right, names a kept file as a picture."""
+    for i, item in enumerate(members(asked, "input")):
+        for name in ("content", "output"):
+            for p, part in enumerate(members(item, name)):
+                if isinstance(part, dict) and part.get("file_id") is not None:
+                    return f"input[{i}].{name}[{p}].file_id"
+    return None
 
 
 def wants_logprobs(asked: Mapping[str, Any]) -> bool:

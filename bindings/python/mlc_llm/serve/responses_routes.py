@@ -15,12 +15,12 @@ from starlette.responses import Response
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
-from mlc_llm.serve.body import body_of
+from mlc_llm.serve.body import body_of, parse_object
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.inference import done_or_left
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat, forget
-from mlc_llm.serve.responses_request import to_chat
+from mlc_llm.serve.responses_request import file_in, to_chat
 from mlc_llm.serve.responses_state import own_items
 from mlc_llm.serve.state import keep_lease, mcp_of, responses_of
 from mlc_llm.serve.tool_request import ToolRequest
@@ -64,7 +64,16 @@ async def _mcp_tools(request: Request, asked: Asked) -> dict[str, list[Tool]]:
     return {server: tools for server, tools in found.items() if tools}
 
 
-class _Responses(Translation):
+class _NoFiles(Translation):
+    """A request whose pictures are in it: this server keeps no files for clients."""
+
+    def parse(self, body: bytes) -> dict[str, Any]:
+        if b'"file_id"' in body and (place := file_in(parse_object(body))) is not None:
+            raise _refused(place, "names a file of OpenAI's; send the picture as 'image_url'")
+        return super().parse(body)
+
+
+class _Responses(_NoFiles):
     """A response after those that it follows."""
 
     async def run(self, request: Request) -> Response:
@@ -95,7 +104,7 @@ class _Responses(Translation):
         return JSONResponse(queued)
 
 
-class _Counts(Translation):
+class _Counts(_NoFiles):
     """The same, of which only the prompt is counted."""
 
     async def run(self, request: Request) -> Response:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.requests import Request
 from starlette.responses import Response
 
+import mlc_llm
+from mlc_llm.cli.show import chat_template
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve import metrics as server_metrics
@@ -20,6 +24,7 @@ from mlc_llm.serve.infill import INFILL
 from mlc_llm.serve.openapi import gives, gives_text, takes
 from mlc_llm.serve.plain_route import PlainRoute
 from mlc_llm.serve.responses import InputTokens
+from mlc_llm.serve.slot import ServedModel
 from mlc_llm.serve.state import drain_of, lease_model, models_of, options_of
 
 inference = APIRouter(tags=["inference"], route_class=PlainRoute)
@@ -140,6 +145,27 @@ async def retrieve_model(request: Request, model: str) -> Response:
     require_name(model)
     slot = await asyncio.to_thread(models_of(request).look_up, model)
     return JSONResponse(slot.describe(model if model in slot.all_names else None))
+
+
+@service.get("/props", responses=gives("Props"))
+async def props(request: Request, model: str | None = None) -> Response:
+    """A model, the first by itself, in llama.cpp's form. It is loaded if it is not."""
+    if model is not None:
+        require_name(model)
+    served = await (await lease_model(request, model)).model()
+    return JSONResponse(await asyncio.to_thread(_props, served))
+
+
+def _props(served: ServedModel) -> dict[str, Any]:
+    model = served.engine.model
+    return {
+        "default_generation_settings": {"n_ctx": served.abilities.context_window_size},
+        "total_slots": served.plan["max_num_sequence"],
+        "model_path": served.argument,
+        "chat_template": chat_template(Path(model.folder), model.config),
+        "modalities": {"vision": served.takes_pictures, "audio": False},
+        "build_info": f"mlc_llm {mlc_llm.__version__}",
+    }
 
 
 @service.get("/health", responses=gives("HealthStatus"))

@@ -48,9 +48,17 @@ class ServedModel:
         """What its plan takes."""
         return int(self.plan["total_bytes"])
 
+    @property
+    def input_modalities(self) -> list[str]:
+        """What it reads: "text", "image"."""
+        return list(self.plan["input_modalities"])
+
+    @property
+    def takes_pictures(self) -> bool:
+        return "image" in self.input_modalities
+
     @cached_property
     def abilities(self) -> Abilities:
-        """Raises MLCError if the model is being unloaded."""
         return abilities_of(self.engine, self.plan)
 
 
@@ -111,10 +119,12 @@ class Slot:
 
     def describe(self, name: str | None = None) -> dict[str, Any]:
         """OpenAI's model object, with one of its names and the model's state."""
-        fields = {"object": "model", "created": self.created, "owned_by": "mlc_llm"}
+        fields: dict[str, Any] = {"object": "model", "created": self.created, "owned_by": "mlc_llm"}
         named = name or self.name
         if (adapter := self.spec.adapter_of(named)) is not None:
             fields |= {"parent": self.name, "root": self.spec.adapters[adapter]}
+        if (served := self.served) is not None:  # another thread may unload it
+            fields["input_modalities"] = served.input_modalities
         return {"id": named, **fields, **self._state()}
 
     @property

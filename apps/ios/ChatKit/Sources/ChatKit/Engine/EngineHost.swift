@@ -63,7 +63,6 @@ public actor EngineHost {
         try await engine.load(
             model: source.folder, modelLib: source.modelLib, device: self.device,
             name: source.modelID, progress: progress)
-        let takesPictures = await Self.takesPictures(engine)
         // From here on nothing waits: a warning or an unload finds all of the model, or nothing.
         if self.isInBackground { try engine.pause() }
         self.engine = engine
@@ -71,7 +70,7 @@ public actor EngineHost {
         self.loaded = Loaded(
             modelID: source.modelID,
             contextTokens: min(plan.context_window_size, plan.max_total_seq_length),
-            device: plan.device, takesPictures: takesPictures)
+            device: plan.device, takesPictures: plan.input_modalities.contains(.image))
         return decision
     }
 
@@ -82,24 +81,6 @@ public actor EngineHost {
         self.loaded = nil
         self.warnings.unloaded()
         _ = await engine.unload()
-    }
-
-    /// A picture without bytes: a model that takes pictures finds it wrong, any other one refuses
-    /// every picture. Neither generates anything.
-    private static func takesPictures(_ engine: MLCEngine) async -> Bool {
-        let picture = ChatCompletionContentPart.imageUrl(
-            ChatCompletionContentPartImage(image_url: "data:image/png;base64,"))
-        let message = ChatCompletionMessage(role: .user, content: .parts([picture]))
-        do {
-            _ = try await engine.chat.completions.complete(
-                ChatCompletionRequest(messages: [message], max_tokens: 1))
-            return false
-        } catch let error as MLCError {
-            return error.kind != .unsupported
-                && (error.param ?? "").hasPrefix("messages[0].content")
-        } catch {
-            return false
-        }
     }
 
     /// The engine with the loaded model.

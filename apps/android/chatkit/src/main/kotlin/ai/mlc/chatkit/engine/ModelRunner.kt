@@ -3,18 +3,13 @@ package ai.mlc.chatkit.engine
 import ai.mlc.chatkit.MemoryDecision
 import ai.mlc.chatkit.MemoryNeed
 import ai.mlc.chatkit.memoryDecision
-import ai.mlc.mlcllm.ChatCompletionContentPartImage
-import ai.mlc.mlcllm.ChatCompletionMessage
-import ai.mlc.mlcllm.ChatCompletionRequest
-import ai.mlc.mlcllm.ChatCompletionRole
 import ai.mlc.mlcllm.CorruptFileException
 import ai.mlc.mlcllm.EngineConfig
 import ai.mlc.mlcllm.EngineMode
-import ai.mlc.mlcllm.ImageURL
+import ai.mlc.mlcllm.InputModality
 import ai.mlc.mlcllm.MLCEngine
 import ai.mlc.mlcllm.MLCException
 import ai.mlc.mlcllm.Plan
-import ai.mlc.mlcllm.UnsupportedException
 import java.io.File
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.flow.MutableStateFlow
@@ -28,7 +23,7 @@ sealed interface RunnerState {
 
     data class Loading(val modelId: String, val fraction: Double, val stage: String) : RunnerState
 
-    data class Ready(val modelId: String, val plan: Plan, val takesPictures: Boolean) : RunnerState
+    data class Ready(val modelId: String, val plan: Plan) : RunnerState
 
     /** It was not loaded: too little memory. */
     data class NoMemory(val modelId: String, val decision: MemoryDecision) : RunnerState
@@ -73,7 +68,8 @@ class ModelRunner(
         get() {
             val ready = state.value as? RunnerState.Ready ?: return null
             val contextTokens = minOf(ready.plan.context_window_size, ready.plan.max_total_seq_length)
-            return engine?.let { LoadedModel(it, ready.modelId, contextTokens, ready.plan.device, ready.takesPictures) }
+            val takesPictures = InputModality.image in ready.plan.input_modalities
+            return engine?.let { LoadedModel(it, ready.modelId, contextTokens, ready.plan.device, takesPictures) }
         }
 
     /** Returns whether the model is ready; else [states] says why not. Cancelling ends the load. */
@@ -153,24 +149,7 @@ class ModelRunner(
             state.value = RunnerState.Loading(target.modelId, fraction, stage)
         }
         pressure.loaded()
-        state.value = RunnerState.Ready(target.modelId, plan, takesPictures(made))
-    }
-
-    /**
-     * A picture without bytes: a model that takes pictures finds it wrong, any other one refuses every
-     * picture. Neither generates anything.
-     */
-    private suspend fun takesPictures(engine: MLCEngine): Boolean {
-        val picture = ChatCompletionContentPartImage(ImageURL("data:image/png;base64,"))
-        val message = ChatCompletionMessage(ChatCompletionRole.user, listOf(picture))
-        return try {
-            engine.chat.completions.complete(ChatCompletionRequest(listOf(message), max_tokens = 1))
-            false
-        } catch (error: UnsupportedException) {
-            false
-        } catch (error: MLCException) {
-            error.param.orEmpty().startsWith("messages[0].content")
-        }
+        state.value = RunnerState.Ready(target.modelId, plan)
     }
 
     private fun close() {
