@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.serve_files import api_keys_of, check_tls
-from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides, size_in_bytes
+from mlc_llm.cli.settings import add_kv_cache_option, json_list, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -137,18 +136,22 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--allow-credentials", action="store_true")
     parser.add_argument(
-        "--allow-hosts", type=_json_list, default=[], metavar="JSON",
+        "--allow-hosts", type=json_list, default=[], metavar="JSON",
         help='more names by which clients call the server, as a JSON list; ["*"]: any',
     )  # fmt: skip
     parser.add_argument(
-        "--allow-origins", type=_json_list, default=[], metavar="JSON",
+        "--allow-origins", type=json_list, default=[], metavar="JSON",
         help='other sites whose pages may use the server, as a JSON list; ["*"]: any (CORS)',
     )  # fmt: skip
     for name in ("methods", "headers"):
         parser.add_argument(
-            f"--allow-{name}", type=_json_list, default=["*"], metavar="JSON",
+            f"--allow-{name}", type=json_list, default=["*"], metavar="JSON",
             help='what those pages may use (default: ["*"])',
         )  # fmt: skip
+    parser.add_argument(
+        "--allow-picture-hosts", type=json_list, default=[], metavar="JSON",
+        help='hosts from which pictures of requests are fetched; ["*"]: any public one',
+    )  # fmt: skip
     parser.add_argument("--enable-debug", action="store_true", help="/debug routes, debug_config")
     parser.add_argument("--enable-admin", action="store_true", help="/admin routes: load, unload")
     parser.add_argument("--max-body-bytes", type=int, default=16 << 20)
@@ -191,16 +194,6 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _json_list(text: str) -> list[str]:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = None
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise argparse.ArgumentTypeError(f"'{text}' is no JSON list of strings")
-    return value
-
-
 def run(args: argparse.Namespace) -> None:
     """Listens, loads the models, and serves until it must stop."""
     from mlc_llm.serve.api_prefix import plain_prefix
@@ -211,6 +204,7 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.serve.memory import return_large_buffers
     from mlc_llm.serve.options import ServeOptions
     from mlc_llm.serve.registry import ModelRegistry
+    from mlc_llm.serve.remote_pictures import RemotePictures
     from mlc_llm.serve.request_log import log_config
 
     # Connections have priority over kernels; a model's threads read this (runtime/parallel.h).
@@ -233,6 +227,7 @@ def run(args: argparse.Namespace) -> None:
         allow_origins=tuple(args.allow_origins),
         allow_methods=tuple(args.allow_methods),
         allow_headers=tuple(args.allow_headers),
+        pictures=RemotePictures(args.allow_picture_hosts),
         enable_debug=args.enable_debug,
         enable_admin=args.enable_admin,
         max_body_bytes=args.max_body_bytes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -157,6 +158,17 @@ def size_in_bytes(text: str) -> int:
     if not 0 < size < 1 << 63:
         raise argparse.ArgumentTypeError(f"'{text}' is no size that a machine can have")
     return size
+
+
+def json_list(text: str) -> list[str]:
+    """A JSON list of strings, for argparse."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise argparse.ArgumentTypeError(f"'{text}' is no JSON list of strings")
+    return value
 
 
 def add_kv_cache_option(parser: Any) -> None:

@@ -118,10 +118,12 @@ class RequestHandler:
 
     async def _submit(self, route: str, body: Body) -> None:
         """Gives the request to its model, which is loaded."""
-        engine = (await self._lease.model()).engine
+        served = await self._lease.model()
         self._format.model_ready()
+        if served.takes_pictures:
+            body.data = await self._options.pictures.fetch(body.data)
         async with body.parsing():
-            await self._core.submit(engine, route, body.data)
+            await self._core.submit(served.engine, route, body.data)
         body.release()
 
     async def _whole(self, request: Request) -> Response:

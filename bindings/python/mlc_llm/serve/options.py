@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from mlc_llm.serve.remote_pictures import RemotePictures
 
 if TYPE_CHECKING:
     from mlc_llm.sdk.mcp_servers import MCPServer
@@ -23,6 +25,7 @@ class ServeOptions:
     allow_headers: tuple[str, ...] = ("*",)
     api_prefix: str = ""  # the path below which all routes lie, without a slash at its end
     mcp_servers: tuple[MCPServer, ...] = ()  # whose tools requests may name
+    pictures: RemotePictures = field(default_factory=RemotePictures)  # that are addresses
     enable_debug: bool = False
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20

@@ -140,10 +140,13 @@ class ResponseState:
 
     async def _ask(self, running: _Running, answer: ResponsesAnswerFormat) -> None:
         try:
-            engine = (await running.lease.model()).engine
-            async with running.body.parsing():
-                await running.core.submit(engine, "chat.completions", running.body.data)
-            running.body.release()
+            served = await running.lease.model()
+            body = running.body
+            if served.takes_pictures:
+                body.data = await self._options.pictures.fetch(body.data)
+            async with body.parsing():
+                await running.core.submit(served.engine, "chat.completions", body.data)
+            body.release()
         except MLCError as error:
             answer.failed(error.to_dict()["error"])
             return
