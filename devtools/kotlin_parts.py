@@ -38,18 +38,22 @@ def kotlin_build() -> ModuleType:
     return module
 
 
-def classes() -> dict[str, bytes]:
-    """The binding's classes. Compiling them needs a JDK."""
+def classes(android: bool = False) -> dict[str, bytes]:
+    """The binding's classes, with those for Android alone if asked. Compiling needs a JDK."""
     kotlin = kotlin_build()
     try:
         with kotlin.exclusive():
-            return files_below(kotlin.core_classes())
+            found: dict[str, bytes] = files_below(kotlin.core_classes())
+            more = files_below(kotlin.android_classes()) if android else {}
+            return found | {n: data for n, data in more.items() if not n.startswith("android/")}
     except kotlin.UnavailableError as error:
         raise SystemExit(f"[dev] the Kotlin classes: {error}") from None
 
 
-def sources_jar(scratch: Path) -> bytes:
-    return zipped(files_below(KOTLIN / "core" / "src" / "main" / "kotlin"), scratch)
+def sources_jar(scratch: Path, android: bool = False) -> bytes:
+    parts = ("core", "android") if android else ("core",)
+    folders = (files_below(KOTLIN / part / "src" / "main" / "kotlin") for part in parts)
+    return zipped({name: data for files in folders for name, data in files.items()}, scratch)
 
 
 def reference_jar(scratch: Path) -> bytes:

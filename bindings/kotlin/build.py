@@ -238,6 +238,20 @@ def core_classes() -> Path:
     return output
 
 
+def android_classes() -> Path:
+    """What the binding has for Android alone, beside a stand-in (`android/`) for what it calls
+    there: no Android SDK is needed."""
+    output, stamp = BUILD / "android-classes", BUILD / "android-classes.stamp"
+    core = core_classes()
+    files = [p for s in ("main", "stand-in") for p in sources(HERE / "android" / "src" / s, ".kt")]
+    wanted = digest(files, (BUILD / "classes.stamp").read_text())
+    if not is_current(stamp, wanted):
+        stamp.unlink(missing_ok=True)
+        kotlinc(files, output, [core, *libraries()], "-module-name", "mlc_llm_android")
+        stamp.write_text(wanted)
+    return output
+
+
 def core_library() -> Path:
     """`libmlc_llm.so`."""
     path = Path(os.environ.get("MLC_LLM_LIBRARY", ROOT / "build" / "dev" / "core/libmlc_llm.so"))
@@ -268,14 +282,15 @@ def native_library() -> Path:
 def test_classes() -> Path:
     """The tests, in Kotlin and Java, and the program of tests/bindings: one run of the compiler."""
     output, stamp = BUILD / "test-classes", BUILD / "test-classes.stamp"
-    tests = HERE / "core" / "src" / "test"
-    kotlin = [*sources(tests, ".kt"), *sources(ROOT / "tests" / "bindings" / "kotlin", ".kt")]
-    java = sources(tests, ".java")
-    core = core_classes()
-    wanted = digest([*kotlin, *java], (BUILD / "classes.stamp").read_text())
+    tests = test_sources()
+    kotlin = [p for p in tests if p.suffix == ".kt"]
+    kotlin += sources(ROOT / "tests" / "bindings" / "kotlin", ".kt")
+    java = [p for p in tests if p.suffix == ".java"]
+    core, android = core_classes(), android_classes()
+    wanted = digest([*kotlin, *java], (BUILD / "android-classes.stamp").read_text())
     if not is_current(stamp, wanted):
         stamp.unlink(missing_ok=True)
-        path = [core, *libraries(), *junit()]
+        path = [core, android, *libraries(), *junit()]
         # A friend sees what is internal. Kotlin reads the Java sources, then Java the classes.
         kotlinc([*kotlin, *java], output, path, f"-Xfriend-paths={core}")
         if java:
@@ -301,7 +316,8 @@ def jar() -> Path:
 def java_command(*flags: str) -> list[str]:
     """The virtual machine with everything built and on its path; the main class comes behind it."""
     with exclusive():
-        path = class_path([test_classes(), core_classes(), *libraries(), *junit()])
+        own = [test_classes(), core_classes(), android_classes()]
+        path = class_path([*own, *libraries(), *junit()])
         jni = native_library()
     return [
         str(jdk() / "bin" / "java"), "-XX:+UseSerialGC", "-Xmx1g", *flags,
@@ -310,9 +326,14 @@ def java_command(*flags: str) -> list[str]:
     ]  # fmt: skip
 
 
+def test_sources() -> list[Path]:
+    folders = (HERE / "core" / "src" / "test", HERE / "android" / "src" / "test")
+    return [path for folder in folders for path in sources(folder, ".kt", ".java")]
+
+
 def test_names() -> list[str]:
     """The test classes, by their files' names and packages."""
-    files = sources(HERE / "core" / "src" / "test", ".kt", ".java")
+    files = test_sources()
     packages = {p: re.search(r"^package ([\w.]+)", p.read_text(), re.MULTILINE) for p in files}
     return [f"{m[1]}.{p.stem}" for p, m in packages.items() if m and p.stem.endswith("Test")]
 

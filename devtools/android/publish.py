@@ -44,7 +44,7 @@ def built(abis: tuple[str, ...]) -> dict[str, dict[str, bytes]]:
 def aar_of(libraries: dict[str, dict[str, bytes]]) -> Aar:
     return Aar(
         version=version(),
-        classes=classes(),
+        classes=classes(android=True),
         libraries=libraries,
         headers={"mlc_llm.h": (ROOT / "core" / "include" / "mlc_llm.h").read_bytes()},
         shrinker_rules=(KOTLIN / "android" / "consumer-rules.pro").read_bytes(),
@@ -75,7 +75,7 @@ def publish(abis: tuple[str, ...]) -> list[Path]:
     file = write_aar(RUNTIME / f"mlcllm-{aar.version}.aar", aar)
     files = {
         "aar": file.read_bytes(),
-        "sources.jar": sources_jar(RUNTIME),
+        "sources.jar": sources_jar(RUNTIME, android=True),
         "javadoc.jar": reference_jar(RUNTIME),
     }
     folder = publish_artifact(RUNTIME / "maven", android_artifact(), files)

@@ -60,7 +60,7 @@ def classes() -> Path:
     """The class files of the binding, ChatKit and the app."""
     kotlin = kotlin_build()
     output, stamp = FOLDER / "classes", FOLDER / "classes.stamp"
-    folders = (KOTLIN / "core", APP / "chatkit", APP / "app")
+    folders = (KOTLIN / "core", KOTLIN / "android", APP / "chatkit", APP / "app")
     files = [p for f in folders for p in kotlin.sources(f / "src" / "main" / "kotlin", ".kt")]
     identifiers = sorted((FOLDER / "gen").rglob("R.java"))
     with kotlin.exclusive():

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = ROOT / "bindings" / "web" / "deno.json"
 WASM = ROOT / "build" / "web" / "mlc_llm.wasm"
-FAKE = ("cache", "engine", "library", "system", "webgpu", "worker")
+FAKE = ("cache", "engine", "library", "picture", "system", "webgpu", "worker")
 REAL = ("real_core", "examples")
 FOLDERS = (
     *("bindings/web/src", "tests/web", "tests/bindings/typescript", "examples/web"),

@@ -17,12 +17,21 @@ from mlc_llm.errors import MLCError
 
 if TYPE_CHECKING:
     __version__: str
+    from mlc_llm.pictures import picture
     from mlc_llm.sdk.async_engine import AsyncMLCEngine
     from mlc_llm.sdk.core_engine import set_directories
     from mlc_llm.sdk.engine import MLCEngine
     from mlc_llm.sdk.planning import plan
 
-__all__ = ["AsyncMLCEngine", "MLCEngine", "MLCError", "errors", "plan", "set_directories"]
+__all__ = [
+    "AsyncMLCEngine",
+    "MLCEngine",
+    "MLCError",
+    "errors",
+    "picture",
+    "plan",
+    "set_directories",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -36,6 +45,10 @@ def __getattr__(name: str) -> object:
         from mlc_llm.sdk.async_engine import AsyncMLCEngine
 
         return AsyncMLCEngine
+    if name == "picture":
+        from mlc_llm.pictures import picture
+
+        return picture
     if name == "plan":
         from mlc_llm.sdk.planning import plan
 

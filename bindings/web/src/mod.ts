@@ -5,6 +5,7 @@
 
 export { AnswerFold } from "./chat/answer_fold.ts";
 export { HelpedChatCompletions } from "./chat/completions.ts";
+export { type Drawable, picture } from "./chat/picture.ts";
 export { fit, type FromSchema, type JSONSchema, SchemaMismatch } from "./chat/schema.ts";
 export {
   formatOf,

@@ -58,6 +58,20 @@ Json TextAndImage() {
   return request.ToJson();
 }
 
+Json PictureOfBytes() {
+  ImageURL image;
+  image.url = "data:;base64,AA==";
+  image.detail = ImageDetail::kOriginal;
+  ChatCompletionContentPartText text;
+  text.text = "What is this?";
+  ChatCompletionContentPartImage part;
+  part.image_url = ImageSource{image};
+  ChatCompletionRequest request = Hi();
+  request.messages[0].content =
+      ChatCompletionMessageContent{std::vector<ChatCompletionContentPart>{{part}, {text}}};
+  return request.ToJson();
+}
+
 Json ToolConversation() {
   ChatCompletionMessage user = Message(ChatCompletionRole::kUser, "How warm is it in 東京?");
   user.name = "Zoë";
@@ -138,6 +152,7 @@ const std::map<std::string, Json (*)()>& Builders() {
       {"build_sampling", Sampling},
       {"build_stream_options", Streaming},
       {"build_text_and_image", TextAndImage},
+      {"build_picture_of_bytes", PictureOfBytes},
       {"build_tool_conversation", ToolConversation},
       {"build_tools", Tools},
       {"build_tool_choice_word", ToolChoiceWord},

@@ -21,6 +21,7 @@ import ai.mlc.mlcllm.ResponseFormatJSONObject
 import ai.mlc.mlcllm.ResponseFormatJSONSchema
 import ai.mlc.mlcllm.StreamOptions
 import ai.mlc.mlcllm.ToolChoiceMode
+import ai.mlc.mlcllm.picture
 
 private val anObject = result("type" to "object")
 
@@ -40,6 +41,13 @@ val BUILDS: Map<String, () -> Any> = mapOf(
         )
     },
     "build_text_and_image" to ::textAndImage,
+    "build_picture_of_bytes" to {
+        val parts = listOf(
+            picture(byteArrayOf(0), ImageDetail.original),
+            ChatCompletionContentPartText("What is this?"),
+        )
+        ChatCompletionRequest(listOf(ChatCompletionMessage(ChatCompletionRole.user, parts)))
+    },
     "build_tool_conversation" to ::toolConversation,
     "build_tools" to ::tools,
     "build_tool_choice_word" to {

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mlc_llm import picture
 from mlc_llm.types_gen import (
+    ChatCompletionContentPartTextParam,
     ChatCompletionMessageParam,
     ChatCompletionRequestParam,
     ChatCompletionToolParam,
@@ -54,6 +56,12 @@ def text_and_image() -> ChatCompletionRequestParam:
             }
         ]
     }
+
+
+def picture_of_bytes() -> ChatCompletionRequestParam:
+    seen = picture("data:;base64,AA==", detail="original")
+    text: ChatCompletionContentPartTextParam = {"type": "text", "text": "What is this?"}
+    return {"messages": [{"role": "user", "content": [seen, text]}]}
 
 
 def tool_conversation() -> ChatCompletionRequestParam:
@@ -130,6 +138,7 @@ BUILDERS: dict[str, Callable[[], Mapping[str, Any]]] = {
         sampling,
         stream_options,
         text_and_image,
+        picture_of_bytes,
         tool_conversation,
         tools,
         tool_choice_word,

@@ -1,5 +1,6 @@
 /** Requests as a user writes them: the compiler checks their types (vectors, kind `build`). */
 
+import { picture as pictureOf } from "../../../bindings/web/src/chat/picture.ts";
 import type {
   ChatCompletionMessage,
   ChatCompletionRequest,
@@ -29,6 +30,7 @@ const picture: ChatCompletionMessage = {
     { type: "image_url", image_url: { url: "data:image/png;base64,AA==", detail: "high" } },
   ],
 };
+const seen = await pictureOf(Uint8Array.of(0), { detail: "original" });
 const f: ChatCompletionTool = {
   type: "function",
   function: { name: "f", description: "d", parameters: { type: "object" }, strict: true },
@@ -51,6 +53,9 @@ const chats: Record<string, ChatCompletionRequest> = {
   },
   build_stream_options: { messages, stream: true, stream_options: { include_usage: true } },
   build_text_and_image: { messages: [picture] },
+  build_picture_of_bytes: {
+    messages: [{ role: "user", content: [seen, { type: "text", text: "What is this?" }] }],
+  },
   build_tool_conversation: { messages: warmth },
   build_tools: {
     messages,

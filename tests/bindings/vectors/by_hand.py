@@ -67,6 +67,14 @@ PARTS = [
     {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA==", "detail": "high"}},
     {"type": "image_url", "image_url": "https://localhost/a.png"},
 ]
+PICTURES = [
+    *(
+        {"type": "image_url", "image_url": {"url": "data:;base64,AA==", "detail": detail}}
+        for detail in ("auto", "low", "high", "original")
+    ),
+    {"type": "image_url", "image_url": "AA=="},
+    {"type": "image_url", "image_url": {"url": "buffer:0"}},
+]
 SCHEMA = {
     "type": "object",
     "properties": {"a.b": {"type": ["integer", "null"]}, "\u00fc": {"enum": ["x", 1, None, True]}},
@@ -78,6 +86,7 @@ SCHEMA = {
 VALUES: list[tuple[str, str, str, Any]] = [
     ("a whole conversation", REQUEST, "request", {"messages": TALK}),
     ("text and images", REQUEST, "request", said(PARTS)),
+    ("pictures alone, in each detail", REQUEST, "request", said(PICTURES)),
     ("empty text", REQUEST, "request", said("")),
     (
         "astral characters",
@@ -793,6 +802,7 @@ BUILDS: list[tuple[str, str, Any]] = [
         said("Hi", stream=True, stream_options={"include_usage": True}),
     ),
     ("build_text_and_image", REQUEST, said(PARTS[:2])),
+    ("build_picture_of_bytes", REQUEST, said([PICTURES[3], PARTS[0]])),
     ("build_tool_conversation", REQUEST, {"messages": TALK[2:5]}),
     (
         "build_tools",

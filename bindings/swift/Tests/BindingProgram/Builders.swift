@@ -1,3 +1,4 @@
+import Foundation
 import MLCSwift
 
 /// The functions of the kind `build`: requests made by the typed initializers.
@@ -22,6 +23,13 @@ let builders: [String: @Sendable () -> any WireObject] = [
                     .text(ChatCompletionContentPartText(text: "What is this?")),
                     .imageUrl(ChatCompletionContentPartImage(image_url: .image(image))),
                 ])
+        ])
+    },
+    "build_picture_of_bytes": {
+        let text = ChatCompletionContentPartText(text: "What is this?")
+        return ChatCompletionRequest(messages: [
+            ChatCompletionMessage(
+                role: .user, content: [.picture(Data([0]), detail: .original), .text(text)])
         ])
     },
     "build_tool_conversation": {

@@ -45,6 +45,18 @@ private func look(_ picture: ImageURL) -> [ChatCompletionMessage] {
         return answer.choices[0].message.content
     }
     let seen = try await answer(ImageURL(url: cat))
+    let parts: [ChatCompletionContentPart] = [
+        .text(ChatCompletionContentPartText(text: "Hello")), .picture(cat),
+    ]
+    let helped = try await engine.chat.completions.complete(
+        messages: [ChatCompletionMessage(role: .user, content: .parts(parts))],
+        max_tokens: 20, seed: 1, debug_config: endless)
+    #expect(helped.choices[0].message.content == seen)
+    let file = folder.appendingPathComponent("cat.png")
+    try cat.write(to: file)
+    #expect(
+        try ChatCompletionContentPart.picture(contentsOf: file, detail: .low).jsonValue
+            == ChatCompletionContentPart.picture(cat, detail: .low).jsonValue)
     let url = "data:image/png;base64," + cat.base64EncodedString()
     #expect(try await answer(ImageURL(url: url)) == seen)
     #expect(try await answer(ImageURL(url: dog, detail: .low)) != seen)

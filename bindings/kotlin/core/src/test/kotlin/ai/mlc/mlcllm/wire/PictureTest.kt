@@ -61,6 +61,16 @@ class PictureTest {
                 debug_config = DebugConfig(ignore_eos = true),
             ).choices[0].message.content
             val seen = answer(ImageURL(cat))
+            val parts = listOf(ChatCompletionContentPartText("Hello"), picture(cat))
+            val helped = engine.chat.completions.complete(
+                listOf(ChatCompletionMessage(ChatCompletionRole.user, parts)),
+                max_tokens = 20,
+                seed = 1,
+                debug_config = DebugConfig(ignore_eos = true),
+            )
+            assertEquals(seen, helped.choices[0].message.content)
+            val file = temporary.newFile("cat.png").apply { writeBytes(cat) }
+            assertEquals(picture(cat, ImageDetail.low), picture(file, ImageDetail.low))
             val url = "data:image/png;base64," + Base64.getEncoder().encodeToString(cat)
             assertEquals(seen, answer(ImageURL(url)))
             assertNotEquals(seen, answer(ImageURL(url = dog, detail = ImageDetail.low)))
