@@ -50,8 +50,8 @@ class ScriptedEngine:
         return 1, SimpleNamespace(next=iter(events).__next__)
 
     def call(self, route: str, request: dict[str, Any]) -> bytes:
-        if route == "tokenize":
-            return json.dumps({"tokens": [1] * 8, "count": 8}).encode()
+        if route == "input_tokens":
+            return b'{"input_tokens": 8}'
         assert route == "render"
         if request.get("temperature", 0) > 2:
             raise InvalidRequestError("'temperature' must be <= 2", param="temperature")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
@@ -43,6 +44,10 @@ def register(subparsers: Any) -> None:
     )
     add_kv_cache_option(parser)
     parser.add_argument("-p", "--prompt", help="answer this and exit; piped text goes behind it")
+    parser.add_argument(
+        "--image", action="append", default=[], metavar="FILE",
+        help="a picture that goes with the first message; may be given several times",
+    )  # fmt: skip
     parser.add_argument("--lines", action="store_true", help="each piped line is a message")
     parser.add_argument("--system", help="a system message for the conversation")
     parser.add_argument(
@@ -110,6 +115,8 @@ def _sort_words(args: argparse.Namespace) -> None:
 
 
 def _converse(session: Any, args: argparse.Namespace, steps: Any) -> None:
+    if args.image:
+        session.add_pictures([Path(path).expanduser() for path in args.image])
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     if args.prompt is not None:
         piped = "" if is_terminal else _read_all(steps)

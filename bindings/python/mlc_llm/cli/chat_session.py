@@ -10,6 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm import _core
+from mlc_llm.cli.chat_pictures import (
+    PICTURES,
+    NextPictures,
+    as_asked,
+    dropped,
+    paths_in,
+    with_pictures,
+)
 from mlc_llm.cli.chat_screen import Screen
 from mlc_llm.cli.chat_words import command_of, help_text, quoted, settings_of, unknown
 from mlc_llm.cli.settings import ChatSettings, format_settings, settings_table
@@ -21,7 +29,7 @@ from mlc_llm.sdk.core_engine import raise_if_error
 if TYPE_CHECKING:
     from mlc_llm.sdk.mcp_servers import MCPTools
 
-Message = dict[str, str]
+Message = dict[str, Any]
 
 _FORMAT = "mlc_llm chat"
 # As the engine's own for a request without one (request_builder.h).
@@ -42,8 +50,8 @@ class _Answer:
 
 
 class ChatSession:
-    """`engine`: a `CoreEngine`, or an object with its `stream`, `call`, `abort`, `reset` and
-    `metrics`. `max_tokens` limits an answer for which the settings have no limit. `steps` shows
+    """`engine`: a `CoreEngine`, or an object with its `stream`, `call`, `abort`, `reset`, `plan`
+    and `metrics`. `max_tokens` limits an answer for which the settings have no limit. `steps` shows
     that a long prompt is read. `tools` may be called by the model."""
 
     def __init__(
@@ -65,6 +73,7 @@ class ChatSession:
         self._steps = steps or Steps()
         self._tools = tools
         self._history: list[Message] = []
+        self._pictures = NextPictures(engine)
         self.done = False
         self._handlers: dict[str, Callable[[str], None]] = {
             "/help": lambda _: print(help_text(), end=""),
@@ -73,6 +82,7 @@ class ChatSession:
             "/metrics": lambda _: self._print_metrics(),
             "/reset": lambda _: self._reset(),
             "/system": self._set_system,
+            "/image": lambda text: self.add_pictures(paths_in(text)),
             "/set": self._set,
             "/show": self._show,
             "/save": self._save,
@@ -90,8 +100,10 @@ class ChatSession:
         self._say(f"{self.title}. /help shows the commands, /exit ends the chat.")
 
     def take(self, line: str) -> None:
-        """Takes a line of the user: a command, or text to answer."""
+        """Takes a line of the user: a command, pictures that were dropped, or text to answer."""
         text = quoted(line)
+        if text is None and (paths := dropped(line)):
+            return self.add_pictures(paths)
         command = command_of(line) if text is None else None
         if command is None:
             if (message := line if text is None else text).strip():
@@ -101,10 +113,15 @@ class ChatSession:
         else:
             print(unknown(command[0]))
 
+    def add_pictures(self, paths: list[Path]) -> None:
+        """They go with the next message."""
+        for text in self._pictures.add(paths):
+            self._note(text)
+
     def answer(self, prompt: str) -> None:
         """Streams the answer to standard output. Ctrl-C ends it; the text so far stays in the
         history."""
-        messages = [*self._history, {"role": "user", "content": prompt}]
+        messages = [*self._history, with_pictures(prompt, self._pictures.take())]
         answer, screen = _Answer(), Screen()
         try:
             messages = self._stream(messages, answer, screen)
@@ -188,9 +205,8 @@ class ChatSession:
         def fraction() -> float:
             if not length:
                 prompt = {"messages": request["messages"]}
-                text = json.loads(self._engine.call("render", prompt))["prompt"]
-                tokens = json.loads(self._engine.call("tokenize", {"text": text}))
-                length.append(max(1, tokens["count"]))
+                tokens = json.loads(self._engine.call("input_tokens", prompt))
+                length.append(max(1, tokens["input_tokens"]))
             return (self._num_read() - before) / length[0]
 
         return fraction
@@ -202,7 +218,8 @@ class ChatSession:
     def _request(self, messages: list[Message]) -> dict[str, Any]:
         system = [{"role": "system", "content": self._system}] if self._system else []
         limits = {"max_tokens": self._max_tokens}
-        return {"messages": system + messages, **limits, **self._settings.generation}
+        asked = [as_asked(message) for message in messages]
+        return {"messages": system + asked, **limits, **self._settings.generation}
 
     def _end_turn(self, messages: list[Message], answer: _Answer, *, mark: str = "") -> None:
         print(mark, flush=True)
@@ -241,6 +258,7 @@ class ChatSession:
 
     def _reset(self) -> None:
         self._history = []
+        self._pictures.take()
         self._engine.reset()
         self._say("The chat is reset.")
 
@@ -336,6 +354,7 @@ def _read_chat(path: Path) -> dict[str, Any]:
         saved = json.loads(path.read_text(encoding="utf-8"))
         roles = [message["role"] for message in saved["messages"]]
         texts = [message["content"] for message in saved["messages"]]
+        texts += [path for message in saved["messages"] for path in message.get(PICTURES, [])]
         system, settings = saved["system"], saved["settings"]
         is_right = saved["format"] == _FORMAT and roles == ["user", "assistant"] * (len(roles) // 2)
         is_right &= all(isinstance(text, str) for text in [*texts, settings, system or ""])

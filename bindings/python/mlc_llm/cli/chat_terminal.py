@@ -127,7 +127,7 @@ class _Completer(Completer):
             return _beginning(name, [f"{setting}=" for setting in CHAT_SETTINGS])
         if command == "/show":
             return _beginning(rest, ["info", "parameters", "system"])
-        if command in ("/save", "/load"):
+        if command in ("/save", "/load", "/image"):
             return self._paths.get_completions(Document(rest), event)
         return ()
 

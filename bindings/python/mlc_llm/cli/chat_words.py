@@ -11,6 +11,7 @@ COMMANDS = {
     "/exit": ("", "quit the chat"),
     "/reset": ("", "forget the conversation"),
     "/system": ("[TEXT]", "set the system message; without a text, take it away"),
+    "/image": ("FILE...", "send pictures with the next message; a file that is dropped is one too"),
     "/set": ("[SETTINGS]", "change settings, or show them"),
     "/show": ("[WHAT]", "show the model (info), the settings (parameters) or the system message"),
     "/save": ("FILE", "save the conversation"),
