@@ -257,6 +257,33 @@ def test_pictures_only_where_the_model_takes_them(
     assert len(page.all("#chat .user img")) == 1 and not page.element("pictures").is_displayed()
 
 
+def test_pictures_are_pasted_and_dropped(open_page: Callable[[], Page], server: Scripted) -> None:
+    server.models = [Model("sees", takes_pictures=True), Model("blind")]
+    page = open_page()
+    give = """
+        const [kind, target, type] = arguments;
+        const data = new DataTransfer();
+        data.items.add(new File([Uint8Array.of(137, 80, 78, 71)], "dot", {type}));
+        const init = {bubbles: true, cancelable: true, dataTransfer: data, clipboardData: data};
+        const event = kind === "paste" ? new ClipboardEvent(kind, init) : new DragEvent(kind, init);
+        return document.querySelector(target).dispatchEvent(event);
+    """
+    assert page.script(give, "paste", "#prompt", "text/plain")  # the browser goes on with it
+    assert not page.script(give, "dragover", "body", "image/png")
+    assert not page.script(give, "drop", "body", "application/pdf")  # the page stays
+    assert not page.script(give, "paste", "#prompt", "image/png")
+    assert not page.script(give, "drop", "#chat", "image/png")
+    page.until(lambda: len(page.all("#pictures img")) == 2, "the pictures are not shown")
+    page.ask("What is this?")
+    assert [part["type"] for part in server.requests[0]["messages"][0]["content"]] == [
+        "image_url", "image_url", "text",
+    ]  # fmt: skip
+    page.click("#model option[value=blind]")
+    page.script(give, "paste", "#prompt", "image/png")
+    word = "This model takes no pictures. Left out: 1"
+    page.until(lambda: page.element("left-out").text == word, "no word")
+
+
 def test_a_chosen_picture_is_taken_back_or_left_out_with_a_word(
     open_page: Callable[[], Page], server: Scripted, tmp_path: Path
 ) -> None:

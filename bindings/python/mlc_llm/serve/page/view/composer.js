@@ -31,6 +31,14 @@ export class Composer {
     });
     byId("attach").addEventListener("click", () => byId("files").click());
     byId("files").addEventListener("change", () => this.addFiles([...byId("files").files]));
+    this.field.addEventListener("paste", (event) => this.takePictures(event, event.clipboardData));
+    document.addEventListener("dragover", (event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); // it may be dropped
+    });
+    document.addEventListener("drop", (event) => {
+      if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); // the page stays
+      this.takePictures(event, event.dataTransfer);
+    });
   }
 
   showRunning(isRunning) {
@@ -45,6 +53,14 @@ export class Composer {
     byId("attach").hidden = takes !== true;
     const next = chosen.forModel(this.pictures, takes);
     if (next !== this.pictures) this.setPictures(next); // a list that stays keeps the focus
+  }
+
+  // Of what is pasted or dropped; the rest is the browser's.
+  takePictures(event, data) {
+    const files = [...data?.files ?? []].filter(({ type }) => type.startsWith("image/"));
+    if (files.length === 0) return;
+    event.preventDefault();
+    this.addFiles(files);
   }
 
   async addFiles(files) {
