@@ -41,9 +41,9 @@ def picture(
     """A picture within a message: of its file's bytes, the path of its file, a `data:` URL, or an
     image of Pillow.
 
-    messages = [{"role": "user", "content": [
-        picture("cat.jpg"), {"type": "text", "text": "What is this?"},
-    ]}]
+        messages = [{"role": "user", "content": [
+            picture("cat.jpg"), {"type": "text", "text": "What is this?"},
+        ]}]
 
     A file is read at once. What is in it, the engine says when it is asked. Raises MLCError for a
     file that cannot be read.
