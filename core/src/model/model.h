@@ -65,6 +65,7 @@ struct ModelInfo {
   int64_t step_bytes = 0;        // temporaries of a step: the part that does not depend on rows
   int64_t row_bytes = 0;         // temporaries for each row
   int64_t logit_row_bytes = 0;   // temporaries for each row that wants logits
+  int64_t tower_bytes = 0;       // temporaries of its tower, if it has one
   int64_t decode_row_bytes = 0;  // memory that recorded decode steps keep for each sequence
 
   // Computes the sizes of pages and states and the windows from the layers. With `two_tables` the

@@ -95,6 +95,7 @@ Result<ChatConfig> ReadChatConfig(std::string_view text) {
   if (!bos.empty()) config.bos_token_id = bos.front();
   MLC_ASSIGN_OR_RETURN(std::vector<int32_t> image, GetTokenIds(json, "image_token_id"));
   if (!image.empty()) config.image_token_id = image.front();
+  if (const Json* pictures = json.Find("pictures")) config.pictures = *pictures;
   MLC_ASSIGN_OR_RETURN(config.tool_call_format, GetStringOr(json, "tool_call_format", ""));
   MLC_ASSIGN_OR_RETURN(config.reasoning_format, GetStringOr(json, "reasoning_format", ""));
   MLC_RETURN_IF_ERROR(ReadEmbedding(json, &config));
@@ -348,6 +349,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
     MLC_ASSIGN_OR_RETURN(out.target_kind, GetStringOr(*target, "kind", ""));
   }
   MLC_RETURN_IF_ERROR(ReadMtp(json, &out).In("mtp"));
+  MLC_ASSIGN_OR_RETURN(out.tower, ReadTowerSpec(json, &info.tower_bytes));
   return out;
 }
 

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "model/function_specs.h"
 #include "model/model.h"
+#include "model/tower_spec.h"
 #include "runtime/weights.h"
 
 namespace mlc {
@@ -30,7 +31,8 @@ struct ChatConfig {
   int vocab_size = 0;
   std::vector<int32_t> eos_token_ids;
   std::optional<int32_t> bos_token_id;
-  std::optional<int32_t> image_token_id;  // the token that a chat template writes for a picture
+  std::optional<int32_t> image_token_id;  // the token that stands for rows of a picture
+  Json pictures;                          // picture_settings.h; null: none are read
   std::optional<Pooling> embedding_pooling;
   bool embedding_normalize = true;  // whether vectors are scaled to length 1
   bool is_reranker = false;         // gives a score of two texts, and no vectors
@@ -73,6 +75,7 @@ struct LibraryMetadata {
   std::vector<LayerStates> states;  // in the order of the library's states
   std::vector<ParamSpec> params;
   FunctionSpecs functions;
+  std::optional<TowerSpec> tower;
   std::vector<std::string> cpu_features;  // CPU features that its code may use
   int sampling_version = 0;               // version of the functions that choose tokens; 0: none
   std::string target_kind;                // TVM's target: "llvm", "opencl"; "": unknown

@@ -26,9 +26,9 @@ enum class PictureDetail {
 
 // A part of what stands in the prompt for a picture: text, or rows.
 struct PicturePiece {
-  std::string text;                       // with texts of special tokens, which count as such
-  int num_rows = 0;                       // above 0: rows of the tower, and no text
-  std::vector<RotaryPosition> positions;  // of the rows; empty: 0, 1, 2, ...
+  std::string text;                            // with texts of special tokens, which count as such
+  int num_rows = 0;                            // above 0: rows of the tower, and no text
+  std::vector<RotaryPosition> positions = {};  // of the rows; empty: 0, 1, 2, ...
 };
 
 struct PicturePlan {

@@ -191,7 +191,7 @@ Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model
 }  // namespace
 
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
-  return AdapterBytes(options, model) + model.step_bytes +
+  return AdapterBytes(options, model) + model.step_bytes + model.tower_bytes +
          model.row_bytes * options.prefill_chunk_size +
          (model.logit_row_bytes + model.decode_row_bytes) * options.max_sequences;
 }

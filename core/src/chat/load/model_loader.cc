@@ -32,6 +32,7 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
     std::string strips = files.strips.empty() ? "" : files.strips + "mtp-";
     MLC_ASSIGN_OR_RETURN(loaded->mtp, model->LoadMtp(source, on_weights, strips));
   }
+  MLC_ASSIGN_OR_RETURN(loaded->bundle.tower, model->LoadTower(loaded->bundle.config));
   loaded->model = std::move(model);
   return Status();
 }

@@ -1,6 +1,9 @@
 #include "model/runner/device_runner.h"
 
+#include "model/picture_settings.h"
 #include "model/runner/library_functions.h"
+#include "model/runner/library_tower.h"
+#include "model/vit_tower.h"
 #include "platform/cpu_features.h"
 #include "platform/memory.h"
 
@@ -103,16 +106,38 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadMtp(
   metadata.info.takes_cores = info().takes_cores;
   metadata.info.max_pages = PagePool::MostPages(metadata, device_);
   std::unique_ptr<DeviceRunner> runner(new DeviceRunner(library_, std::move(metadata), device_));
-  MLC_RETURN_IF_ERROR(runner->Start(std::move(weights), weights_.tensors()));
+  MLC_RETURN_IF_ERROR(runner->Start(std::move(weights), weights_->tensors()));
   return runner;
 }
 
 Status DeviceRunner::Start(Weights weights, std::vector<Tensor> shared) {
-  weights_ = std::move(weights);
-  shared.insert(shared.end(), weights_.tensors().begin(), weights_.tensors().end());
-  MLC_ASSIGN_OR_RETURN(executor_,
-                       MakeStepExecutor(library_.get(), metadata_, TensorList(shared), device_));
+  *weights_ = std::move(weights);
+  shared.insert(shared.end(), weights_->tensors().begin(), weights_->tensors().end());
+  params_ = TensorList(shared);
+  MLC_ASSIGN_OR_RETURN(executor_, MakeStepExecutor(library_.get(), metadata_, params_, device_));
   return Status();
+}
+
+Result<std::shared_ptr<const Tower>> DeviceRunner::LoadTower(const ChatConfig& config) const {
+  bool is_described = !config.pictures.is_null();
+  if (!metadata_.tower && !is_described) return std::shared_ptr<const Tower>();
+  if (!metadata_.tower) {
+    return InvalidArgument(
+               "the folder has settings for pictures, and the model library was compiled without "
+               "the vision tower; compile the model again (mlc_llm compile)")
+        .WithParam("model_lib");
+  }
+  if (!is_described || !config.image_token_id) {
+    std::string missing = is_described ? "image_token_id" : "pictures";
+    return InvalidArgument("the model library has a vision tower, and mlc-chat-config.json no '" +
+                           missing + "'; write it again (mlc_llm gen_config)")
+        .WithParam(std::move(missing));
+  }
+  MLC_ASSIGN_OR_RETURN(PictureSettings settings, PictureSettings::Parse(config.pictures));
+  MLC_ASSIGN_OR_RETURN(auto program,
+                       LoadTowerProgram(library_, metadata_, params_, weights_, device_));
+  return VitTower::Make(std::move(settings), std::move(program),
+                        info().weights_id + " " + info().library_id, info().embedding_size);
 }
 
 DeviceRunner::DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadata metadata,
@@ -147,7 +172,7 @@ Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
   // this step uses their memory again, unless it reads them
   StepTensors last = batch.target_states.empty() ? StepTensors() : made_;
   made_ = {};
-  weights_.Restore();
+  weights_->Restore();
   MLC_ASSIGN_OR_RETURN(StepTensors made, executor_->Run(batch));
   Outputs outputs;
   if (batch.keeps_logits) {
@@ -167,7 +192,7 @@ Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
 
 Result<const float*> DeviceRunner::RunHead(const std::vector<float>& vectors, int num_vectors) {
   if (info().head_size == 0) return Unsupported("the model has no head for vectors");
-  weights_.Restore();
+  weights_->Restore();
   MLC_ASSIGN_OR_RETURN(Tensor made, executor_->RunHead(vectors.data(), num_vectors));
   MLC_ASSIGN_OR_RETURN(scores_, made.OnHost());
   return static_cast<const float*>(scores_.data());

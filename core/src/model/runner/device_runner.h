@@ -14,6 +14,7 @@
 #include "model/runner/state_pool.h"
 #include "model/runner/step_executor.h"
 #include "model/runner/tvm_sampler.h"
+#include "model/tower.h"
 #include "runtime/model_library.h"
 #include "runtime/weights.h"
 
@@ -34,6 +35,10 @@ class DeviceRunner : public Model {
   Result<std::unique_ptr<DeviceRunner>> LoadMtp(const ByteSource& source,
                                                 const LoadProgress& progress,
                                                 const std::string& strips_prefix = "") const;
+
+  // The library's tower, with what the folder says of pictures. Null when there is neither; one
+  // without the other is an error that says what to do.
+  Result<std::shared_ptr<const Tower>> LoadTower(const ChatConfig& config) const;
 
   // Reads a library's metadata without its weights, and checks it against `config`.
   static Result<LibraryMetadata> Inspect(const ChatConfig& config, const std::string& library_path,
@@ -63,8 +68,8 @@ class DeviceRunner : public Model {
     return adapters_.Write(groups, adapter);
   }
   int64_t DiscardPages(const std::vector<int32_t>& pages) override { return pages_.Discard(pages); }
-  int64_t DropWeights() override { return weights_.Drop(); }
-  int64_t TouchWeights() override { return weights_.Touch(); }
+  int64_t DropWeights() override { return weights_->Drop(); }
+  int64_t TouchWeights() override { return weights_->Touch(); }
   Result<Outputs> Forward(const Batch& batch) override;
   Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override;
   DeviceSampler* sampler() override { return sampler_.get(); }
@@ -80,7 +85,8 @@ class DeviceRunner : public Model {
   PagePool pages_;
   StatePool states_;
   AdapterPool adapters_;
-  Weights weights_;
+  std::shared_ptr<Weights> weights_ = std::make_shared<Weights>();
+  TensorList params_;
   std::unique_ptr<TVMSampler> sampler_;  // null: the host samples
   std::unique_ptr<StepExecutor> executor_;
   StepTensors made_;  // by the last step, on the host

@@ -23,6 +23,7 @@ constexpr char kVectors[] = "vectors";
 constexpr char kTargetStates[] = "target_states";
 
 constexpr char kLogits[] = "logits";
+constexpr char kRows[] = "rows";
 constexpr char kHiddenStates[] = "hidden_states";
 constexpr char kLayerStates[] = "layer_states";
 

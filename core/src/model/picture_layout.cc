@@ -1,0 +1,290 @@
+#include "model/picture_layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace mlc {
+namespace {
+
+using Kind = PictureSettings::Kind;
+
+PictureWindow All(PictureSize size) { return {0, 0, size.width, size.height}; }
+
+int64_t Area(PictureSize size) { return int64_t{size.width} * size.height; }
+
+int UpTo(int number, int factor) { return (number + factor - 1) / factor * factor; }
+
+// "<row_{row}_col_{column}>" with numbers.
+std::string Numbered(std::string text, int row, int column) {
+  for (auto [word, number] : {std::pair("{row}", row), std::pair("{column}", column)}) {
+    size_t at = text.find(word);
+    if (at != std::string::npos) text.replace(at, std::string(word).size(), std::to_string(number));
+  }
+  return text;
+}
+
+// Puts the pieces of a plan together: neighbouring texts become one.
+class Builder {
+ public:
+  explicit Builder(const PictureSettings& settings) : settings_(settings) {}
+
+  void Resize(PictureSize size) { layout_.resizes.push_back(size); }
+  void Text(const std::string& text) {
+    if (!text.empty()) text_ += text;
+  }
+  void Place(const char* place) { Text(settings_.text(place)); }
+  void View(const PictureView& view) {
+    See(view);
+    Rows(NumRows(settings_, view), Positions(view));
+  }
+  // A view whose rows come in pieces, which Rows adds.
+  void See(const PictureView& view) { layout_.views.push_back(view); }
+  void Rows(int count, std::vector<RotaryPosition> positions = {}) {
+    Flush();
+    layout_.plan.pieces.push_back({"", count, std::move(positions)});
+    layout_.plan.num_rows += count;
+  }
+  Result<PictureLayout> Take() {
+    Flush();
+    layout_.plan.rows_see_each_other = settings_.rows_see_each_other;
+    int64_t pixels = 0, most = PictureLimits().pixels;
+    for (PictureSize size : layout_.resizes) pixels = std::max(pixels, Area(size));
+    if (pixels <= most && layout_.views.size() <= kMostViews) return std::move(layout_);
+    return Unsupported("the picture is too long and narrow for the model: the tower would see " +
+                       std::to_string(pixels) + " pixels in " +
+                       std::to_string(layout_.views.size()) + " views; crop it");
+  }
+
+ private:
+  static constexpr size_t kMostViews = 4096;
+
+  void Flush() {
+    if (!text_.empty()) layout_.plan.pieces.push_back({std::exchange(text_, {}), 0, {}});
+  }
+  // M-RoPE: one time, and a grid.
+  std::vector<RotaryPosition> Positions(const PictureView& view) const {
+    std::vector<RotaryPosition> positions;
+    if (!settings_.rotary) return positions;
+    int rows = view.size.height / settings_.block(), columns = view.size.width / settings_.block();
+    for (int row = 0; row < rows; ++row) {
+      for (int column = 0; column < columns; ++column) positions.push_back({0, row, column});
+    }
+    return positions;
+  }
+
+  const PictureSettings& settings_;
+  std::string text_;
+  PictureLayout layout_;
+};
+
+PictureSize Square(int side) { return {side, side}; }
+
+PictureView Tile(int row, int column, int side) {
+  return {false, {column * side, row * side, side, side}, Square(side)};
+}
+
+// Idefics3ImageProcessor: the longest side, then multiples of the tile; floats as in Python.
+PictureSize LongestSide(const PictureSettings& settings, PictureSize size) {
+  double ratio = static_cast<double>(size.width) / size.height;
+  int longest = settings.longest_edge, most = settings.largest_side;
+  bool is_wide = size.width >= size.height;
+  auto other = [&](int side) { return static_cast<int>(is_wide ? side / ratio : side * ratio); };
+  int shorter = other(longest);
+  shorter = std::max(shorter + shorter % 2, 1);
+  if (longest > most) {
+    ratio =
+        is_wide ? static_cast<double>(longest) / shorter : static_cast<double>(shorter) / longest;
+    longest = most;
+    shorter = std::max(other(longest), 1);
+  }
+  return is_wide ? PictureSize{longest, shorter} : PictureSize{shorter, longest};
+}
+
+PictureSize MultiplesOfTile(PictureSize size, int tile) {
+  double ratio = static_cast<double>(size.width) / size.height;
+  if (size.width >= size.height) {
+    int width = UpTo(size.width, tile);
+    return {width, std::max(tile, UpTo(static_cast<int>(width / ratio), tile))};
+  }
+  int height = UpTo(size.height, tile);
+  return {std::max(tile, UpTo(static_cast<int>(height * ratio), tile)), height};
+}
+
+void Tiles(const PictureSettings& settings, PictureSize size, bool split, Builder* builder) {
+  int side = settings.tile;
+  PictureSize resized = LongestSide(settings, size);
+  builder->Resize(resized);
+  PictureSize whole = split ? MultiplesOfTile(resized, side) : Square(side);
+  builder->Resize(whole);
+  int rows = whole.height / side, columns = whole.width / side;
+  bool is_one = rows * columns == 1;
+  for (int row = 0; row < rows && !is_one; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      builder->Text(Numbered(settings.text("tile"), row + 1, column + 1));
+      builder->View(Tile(row, column, side));
+    }
+    builder->Place("row_end");
+  }
+  builder->Place(is_one ? "single" : "whole");
+  builder->View({false, All(whole), Square(side)});
+  builder->Place("end");
+}
+
+// The whole picture, squeezed (Gemma3ImageProcessor without pan and scan).
+void Stretched(const PictureSettings& settings, PictureSize size, Builder* builder) {
+  builder->Place("begin");
+  builder->View({true, All(size), Square(settings.tile)});
+  builder->Place("end");
+}
+
+// CLIPImageProcessor: the short side, then the middle.
+void Cropped(const PictureSettings& settings, PictureSize size, Builder* builder) {
+  int side = settings.tile, shorter = std::min(size.width, size.height);
+  auto scaled = [&](int length) {
+    return static_cast<int>(std::min<int64_t>(int64_t{side} * length / shorter, 1 << 26));
+  };
+  PictureSize resized{scaled(size.width), scaled(size.height)};
+  builder->Resize(resized);
+  PictureWindow middle{(resized.width - side) / 2, (resized.height - side) / 2, side, side};
+  builder->Place("begin");
+  builder->View({false, middle, Square(side)});
+  builder->Place("end");
+}
+
+int64_t RoundHalfToEven(double number) { return static_cast<int64_t>(std::nearbyint(number)); }
+
+// smart_resize of Qwen2VLImageProcessor.
+Result<PictureSize> SmartSize(const PictureSettings& settings, PictureSize size, int64_t most) {
+  double height = size.height, width = size.width, factor = settings.block();
+  double ratio = std::max(height, width) / std::min(height, width);
+  if (ratio > settings.longest_ratio) {
+    return Unsupported("the sides of the picture are as 1 to " +
+                       std::to_string(static_cast<int64_t>(ratio)) + ", and the model takes 1 to " +
+                       std::to_string(settings.longest_ratio) + "; crop it");
+  }
+  auto rounded = [&](double side) {
+    return std::max(RoundHalfToEven(side / factor), int64_t{1}) * settings.block();
+  };
+  int64_t h = rounded(height), w = rounded(width);
+  if (h * w > most) {
+    double beta = std::sqrt(height * width / static_cast<double>(most));
+    auto down = [&](double side) {
+      return std::max(static_cast<int64_t>(std::floor(side / beta / factor)), int64_t{1}) *
+             settings.block();
+    };
+    h = down(height), w = down(width);
+  } else if (h * w < settings.min_pixels) {
+    double beta = std::sqrt(static_cast<double>(settings.min_pixels) / (height * width));
+    auto up = [&](double side) {
+      return static_cast<int64_t>(std::ceil(side * beta / factor)) * settings.block();
+    };
+    h = up(height), w = up(width);
+  }
+  return PictureSize{static_cast<int>(w), static_cast<int>(h)};
+}
+
+Status Multiples(const PictureSettings& settings, PictureSize size, PictureDetail detail,
+                 Builder* builder) {
+  constexpr int64_t kLowPixels = 512 * 512;
+  int64_t most = settings.max_pixels;
+  if (detail == PictureDetail::kLow) {
+    most = std::clamp(kLowPixels, settings.min_pixels, settings.max_pixels);
+  }
+  MLC_ASSIGN_OR_RETURN(PictureSize resized, SmartSize(settings, size, most));
+  builder->Place("begin");
+  builder->View({true, All(size), resized});
+  builder->Place("end");
+  return Status();
+}
+
+// PixtralImageProcessor: smaller only, then up to whole blocks. A word ends each row of the grid.
+void Bounded(const PictureSettings& settings, PictureSize size, bool is_low, Builder* builder) {
+  constexpr int kLowEdge = 512;
+  int edge = is_low ? std::min(kLowEdge, settings.longest_edge) : settings.longest_edge;
+  double ratio = static_cast<double>(std::max(size.width, size.height)) / edge;
+  auto fit = [&](int side) {
+    int fitted = ratio > 1 ? static_cast<int>(std::floor(side / ratio)) : side;
+    return UpTo(std::max(fitted, 1), settings.block());
+  };
+  PictureView view{true, All(size), {fit(size.width), fit(size.height)}};
+  int rows = view.size.height / settings.block(), columns = view.size.width / settings.block();
+  builder->Place("begin");
+  builder->See(view);
+  for (int row = 0; row < rows; ++row) {
+    builder->Rows(columns);
+    builder->Place(row + 1 < rows ? "row_end" : "end");
+  }
+}
+
+// InternVL's dynamic_preprocess: the grid whose ratio is closest; of equal ones a later one, which
+// has more tiles, if the picture fills half of it.
+PictureSize ClosestGrid(const PictureSettings& settings, PictureSize size) {
+  std::vector<PictureSize> grids;
+  for (int columns = 1; columns <= settings.max_tiles; ++columns) {
+    for (int rows = 1; rows * columns <= settings.max_tiles; ++rows) {
+      if (rows * columns >= settings.min_tiles) grids.push_back({columns, rows});
+    }
+  }
+  std::stable_sort(grids.begin(), grids.end(),
+                   [](PictureSize a, PictureSize b) { return Area(a) < Area(b); });
+  double ratio = static_cast<double>(size.width) / size.height, least = HUGE_VAL;
+  PictureSize best{1, 1};
+  for (PictureSize grid : grids) {
+    double differs = std::abs(ratio - static_cast<double>(grid.width) / grid.height);
+    double half = 0.5 * settings.tile * settings.tile * static_cast<double>(Area(grid));
+    if (differs < least || (differs == least && static_cast<double>(Area(size)) > half)) {
+      best = grid;
+    }
+    least = std::min(least, differs);
+  }
+  return best;
+}
+
+void Grid(const PictureSettings& settings, PictureSize size, bool split, Builder* builder) {
+  int side = settings.tile;
+  PictureSize grid = split ? ClosestGrid(settings, size) : Square(1);
+  builder->Resize({side * grid.width, side * grid.height});
+  builder->Place("begin");
+  for (int row = 0; row < grid.height; ++row) {
+    for (int column = 0; column < grid.width; ++column) builder->View(Tile(row, column, side));
+  }
+  if (Area(grid) > 1) builder->View({true, All(size), Square(side)});
+  builder->Place("end");
+}
+
+}  // namespace
+
+int NumRows(const PictureSettings& settings, const PictureView& view) {
+  return view.size.width / settings.block() * (view.size.height / settings.block());
+}
+
+Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize size,
+                                    PictureDetail detail) {
+  Builder builder(settings);
+  bool is_low = detail == PictureDetail::kLow;
+  switch (settings.kind) {
+    case Kind::kTiles:
+      Tiles(settings, size, settings.split && !is_low, &builder);
+      break;
+    case Kind::kStretched:
+      Stretched(settings, size, &builder);
+      break;
+    case Kind::kCropped:
+      Cropped(settings, size, &builder);
+      break;
+    case Kind::kMultiples:
+      MLC_RETURN_IF_ERROR(Multiples(settings, size, detail, &builder));
+      break;
+    case Kind::kBounded:
+      Bounded(settings, size, is_low, &builder);
+      break;
+    case Kind::kClosestGrid:
+      Grid(settings, size, settings.split && !is_low, &builder);
+      break;
+  }
+  return builder.Take();
+}
+
+}  // namespace mlc

@@ -1,0 +1,66 @@
+// "pictures" in mlc-chat-config.json: all that stands between a picture file and a model's tower.
+//
+//   {"layout": "tiles", "tile": 512, "longest_edge": 2048, "split": true,
+//    "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "filter": "lanczos",
+//    "patch_size": 16, "patch_order": "channel_row_column", "merge": 4, "columns": 32,
+//    "text": {"single": "<around><global-img>", "end": "<around>", ...}}
+#ifndef MLC_MODEL_PICTURE_SETTINGS_H_
+#define MLC_MODEL_PICTURE_SETTINGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "media/pixels.h"
+#include "media/resize.h"
+
+namespace mlc {
+
+struct PictureSettings {
+  // How a picture becomes views. The numbers of a kind are below; picture_layout.cc has its rules.
+  enum class Kind {
+    kTiles,        // "tiles": SmolVLM, Idefics 3
+    kStretched,    // "stretched": Gemma 3
+    kCropped,      // "cropped": LLaVA 1.5
+    kMultiples,    // "multiples": Qwen
+    kBounded,      // "bounded": Pixtral
+    kClosestGrid,  // "closest_grid": InternVL
+  };
+  Kind kind = Kind::kTiles;
+  int tile = 0;          // side of a square view: tiles, stretched, cropped, closest_grid
+  int longest_edge = 0;  // tiles, bounded: of the resized picture
+  int largest_side = 0;  // tiles: of the resized picture, whatever longest_edge is
+  bool split = true;     // tiles, closest_grid: false, one view
+  int min_tiles = 1, max_tiles = 0;        // closest_grid
+  int64_t min_pixels = 0, max_pixels = 0;  // multiples
+  int longest_ratio = 0;                   // multiples: of the sides
+  bool rotary = false;                     // rows have the positions of a grid (M-RoPE)
+  bool rows_see_each_other = false;
+
+  ResizeFilter filter = ResizeFilter::kBilinear;
+  Normalization normalization;
+  int patch_size = 0;
+  bool channel_is_last =
+      false;           // in a patch: (row, column, channel) in place of (channel, row, column)
+  int merge = 1;       // merge * merge neighbouring patches become one row
+  int columns = 0;     // of the tower's square table of positions; 0: it has none
+  std::string marker;  // what the chat template writes; empty: the text of image_token_id
+  std::map<std::string, std::string, std::less<>> texts;  // around the rows, by place
+  std::string source;                                     // the JSON
+
+  // Pixels of a side that become one row's share.
+  int block() const { return patch_size * merge; }
+  // Empty if the model has no text at this place.
+  const std::string& text(std::string_view place) const;
+
+  // Errors name the field: "pictures.tile".
+  static Result<PictureSettings> Parse(const Json& pictures);
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_PICTURE_SETTINGS_H_

@@ -1,0 +1,87 @@
+#include "model/picture_views.h"
+
+#include <array>
+#include <utility>
+
+namespace mlc {
+namespace {
+
+Picture Resized(const Picture& picture, PictureSize size, const PictureSettings& settings) {
+  if (picture.width == size.width && picture.height == size.height) return picture;
+  return Resize(picture, size.width, size.height, {settings.filter});
+}
+
+bool IsAll(const PictureWindow& window, const Picture& picture) {
+  return window.left == 0 && window.top == 0 && window.width == picture.width &&
+         window.height == picture.height;
+}
+
+// What (x / 255 - mean) / std gives for each byte of each colour, as Normalize computes it.
+std::array<std::array<float, 256>, 3> NormalBytes(const Normalization& normalization) {
+  Picture bytes{256, 1, std::vector<uint8_t>(3 * 256)};
+  for (size_t i = 0; i < bytes.rgb.size(); ++i) bytes.rgb[i] = static_cast<uint8_t>(i / 3);
+  std::vector<float> values = Normalize(bytes, normalization);
+  std::array<std::array<float, 256>, 3> table{};
+  for (size_t i = 0; i < values.size(); ++i) table[i / 256][i % 256] = values[i];
+  return table;
+}
+
+}  // namespace
+
+std::vector<Picture> LookAtViews(const PictureSettings& settings, const PictureLayout& layout,
+                                 Picture picture) {
+  Picture original;
+  bool keeps = false;
+  for (const PictureView& view : layout.views) keeps = keeps || view.of_original;
+  if (keeps) original = picture;
+  for (PictureSize size : layout.resizes) picture = Resized(picture, size, settings);
+  std::vector<Picture> views;
+  views.reserve(layout.views.size());
+  for (const PictureView& view : layout.views) {
+    const Picture& from = view.of_original ? original : picture;
+    bool is_all = IsAll(view.window, from);
+    views.push_back(is_all ? Resized(from, view.size, settings)
+                           : Resized(Look(from, view.window), view.size, settings));
+  }
+  return views;
+}
+
+void Patches::Append(const PictureSettings& settings, const Picture& view) {
+  const std::array<std::array<float, 256>, 3> table = NormalBytes(settings.normalization);
+  const int side = settings.patch_size, merge = settings.merge;
+  const int rows = view.height / side, columns = view.width / side;
+  size_t pixels = static_cast<size_t>(side) * side;
+  values.reserve(values.size() + static_cast<size_t>(rows) * columns * pixels * 3);
+  auto pixel = [&](int patch_row, int patch_column, int row, int column, size_t colour) {
+    size_t y = static_cast<size_t>(patch_row) * side + row;
+    size_t x = static_cast<size_t>(patch_column) * side + column;
+    return table[colour][view.rgb[(y * view.width + x) * 3 + colour]];
+  };
+  auto append = [&](int patch_row, int patch_column) {
+    for (size_t colour = 0; colour < (settings.channel_is_last ? 1 : 3); ++colour) {
+      for (int row = 0; row < side; ++row) {
+        for (int column = 0; column < side; ++column) {
+          values.push_back(pixel(patch_row, patch_column, row, column, colour));
+          if (!settings.channel_is_last) continue;
+          values.push_back(pixel(patch_row, patch_column, row, column, 1));
+          values.push_back(pixel(patch_row, patch_column, row, column, 2));
+        }
+      }
+    }
+    // a table of positions is spread over the view (NaViT's buckets)
+    auto place = [&](int index, int count) {
+      if (settings.columns == 0 || settings.columns == count) return index;
+      return static_cast<int>(int64_t{index} * settings.columns / count);
+    };
+    positions.push_back(place(patch_row, rows));
+    positions.push_back(place(patch_column, columns));
+  };
+  for (int block_row = 0; block_row < rows; block_row += merge) {
+    for (int block_column = 0; block_column < columns; block_column += merge) {
+      for (int i = 0; i < merge * merge; ++i)
+        append(block_row + i / merge, block_column + i % merge);
+    }
+  }
+}
+
+}  // namespace mlc

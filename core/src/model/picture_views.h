@@ -1,0 +1,29 @@
+// The pixels of a picture's views, and their patches as a tower takes them.
+#ifndef MLC_MODEL_PICTURE_VIEWS_H_
+#define MLC_MODEL_PICTURE_VIEWS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "media/picture.h"
+#include "model/picture_layout.h"
+
+namespace mlc {
+
+// One picture for each view, of the view's size. `layout` is that of the picture's size.
+std::vector<Picture> LookAtViews(const PictureSettings& settings, const PictureLayout& layout,
+                                 Picture picture);
+
+// Patches of one view after another. The patches of a block (merge * merge neighbours, which become
+// one row) are adjacent: block row, block column, row in the block, column in the block.
+struct Patches {
+  std::vector<float> values;       // [n, 3 * patch_size * patch_size]
+  std::vector<int32_t> positions;  // [n, 2]: row and column in the tower's table of positions
+
+  int count() const { return static_cast<int>(positions.size() / 2); }
+  void Append(const PictureSettings& settings, const Picture& view);
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_PICTURE_VIEWS_H_

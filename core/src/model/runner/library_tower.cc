@@ -1,0 +1,126 @@
+#include "model/runner/library_tower.h"
+
+#include <utility>
+
+#include "model/runner/library_call.h"
+#include "model/runner/library_functions.h"
+#include "runtime/kernel_program.h"
+
+namespace mlc {
+namespace {
+
+// An input by name, on the host.
+struct Given {
+  std::string_view name;
+  ProgramInput value;
+  Shape row;
+  DType dtype = DType::kInt32;
+};
+
+std::vector<Given> InputsOf(const TowerInput& input, const TowerSpec& spec) {
+  auto num_patches = static_cast<int64_t>(input.positions.size() / 2);
+  return {{"patches", {input.patches.data(), num_patches}, {spec.patch_dim}, DType::kFloat32},
+          {"patch_positions", {input.positions.data(), num_patches}, {2}},
+          {"view_indptr", InputOf(input.view_indptr), {}},
+          {"first_patches", InputOf(input.first_patches), {}}};
+}
+
+Status Unknown(const std::string& name) {
+  return Unsupported("the model library's tower takes an input '" + name +
+                     "', which this engine does not know; update the engine, or compile the model "
+                     "again")
+      .WithParam("model_lib");
+}
+
+class LibraryTower : public TowerProgram {
+ public:
+  LibraryTower(std::shared_ptr<ModelLibrary> library, const TowerSpec& spec,
+               const FunctionSpec& function, TensorList params, std::shared_ptr<Weights> weights,
+               Device device)
+      : library_(std::move(library)),
+        spec_(spec),
+        call_(library_.get(), function),
+        params_(std::move(params)),
+        weights_(std::move(weights)),
+        device_(device) {}
+
+  Status LoadProgram() {
+    MLC_ASSIGN_OR_RETURN(program_,
+                         KernelProgram::Load(*library_, call_.spec().name, params_, {}, device_));
+    for (const InputSpec& input : program_ ? program_->inputs() : call_.spec().inputs) {
+      bool is_known = input.name == kParams;
+      for (const Given& given : InputsOf({}, spec_)) is_known |= given.name == input.name;
+      if (!is_known) return Unknown(input.name);
+    }
+    return Status();
+  }
+
+  const TowerSpec& spec() const override { return spec_; }
+
+  Status Run(const TowerInput& input, std::vector<float>* rows) override {
+    weights_->Restore();
+    std::vector<Given> inputs = InputsOf(input, spec_);
+    MLC_ASSIGN_OR_RETURN(Tensor made, program_ ? RunProgram(inputs) : RunFunction(inputs));
+    Shape expected = {static_cast<int64_t>(input.first_patches.size()), spec_.width};
+    if (made.shape() != expected || made.dtype() != DType::kFloat32) {
+      return Internal("the tower returned rows of shape " + ShapeText(made.shape()) +
+                      " instead of " + ShapeText(expected));
+    }
+    MLC_ASSIGN_OR_RETURN(made, made.OnHost());
+    const auto* values = static_cast<const float*>(made.data());
+    rows->insert(rows->end(), values, values + expected[0] * expected[1]);
+    return Status();
+  }
+
+ private:
+  Result<Tensor> RunProgram(const std::vector<Given>& given) {
+    std::vector<ProgramInput> ordered;
+    for (const InputSpec& input : program_->inputs()) {
+      for (const Given& one : given) {
+        if (one.name == input.name) ordered.push_back(one.value);
+      }
+    }
+    MLC_RETURN_IF_ERROR(program_->Run(ordered.data(), ordered.size()));
+    return program_->tensor(kRows);
+  }
+
+  Result<Tensor> RunFunction(const std::vector<Given>& given) {
+    std::vector<NamedArgument> arguments = {{kParams, params_}};
+    for (const Given& one : given) {
+      MLC_ASSIGN_OR_RETURN(Tensor tensor,
+                           OnDevice(one.value.data, one.value.size, one.row, one.dtype, device_));
+      arguments.emplace_back(one.name, std::move(tensor));
+    }
+    MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made, call_(arguments));
+    return std::move(made[0]);
+  }
+
+  std::shared_ptr<ModelLibrary> library_;
+  TowerSpec spec_;
+  LibraryCall call_;
+  TensorList params_;
+  std::shared_ptr<Weights> weights_;
+  Device device_;
+  std::unique_ptr<KernelProgram> program_;  // null: TVM's virtual machine runs the function
+};
+
+}  // namespace
+
+Result<std::shared_ptr<TowerProgram>> LoadTowerProgram(std::shared_ptr<ModelLibrary> library,
+                                                       const LibraryMetadata& metadata,
+                                                       const TensorList& params,
+                                                       std::shared_ptr<Weights> weights,
+                                                       Device device) {
+  const TowerSpec& spec = *metadata.tower;
+  auto function = metadata.functions.find(spec.function);
+  if (function == metadata.functions.end() || !function->second.Gives(kRows)) {
+    return Corrupt("has no function '" + spec.function + "' that gives '" + kRows + "'")
+        .WithParam("model_lib");
+  }
+  auto tower = std::make_shared<LibraryTower>(std::move(library), spec, function->second, params,
+                                              std::move(weights), device);
+  MLC_RETURN_IF_ERROR(tower->LoadProgram());
+  return std::shared_ptr<TowerProgram>(std::move(tower));
+}
+
+}  // namespace mlc

@@ -1,0 +1,32 @@
+// "tower" in a library's metadata: the function that turns the patches of a picture into rows.
+//
+//   {"function": "image_embed", "patch_dim": 768, "merge": 4, "width": 576, "class_row": false,
+//    "max_patches": 4096, "max_views": 4, "memory": 123456789}
+#ifndef MLC_MODEL_TOWER_SPEC_H_
+#define MLC_MODEL_TOWER_SPEC_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace mlc {
+
+struct TowerSpec {
+  std::string function;
+  int patch_dim = 0;       // numbers of a patch
+  int merge = 1;           // merge * merge patches become one row
+  int width = 0;           // of a row
+  bool class_row = false;  // each view has one patch more, its first, which becomes no row
+  int max_patches = 0, max_views = 0;  // of one call
+  int64_t memory = 0;                  // bytes of temporaries of such a call
+};
+
+// Nothing if the library has no tower. `bytes`: gets its memory. Errors name the field.
+Result<std::optional<TowerSpec>> ReadTowerSpec(const Json& metadata, int64_t* bytes);
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_TOWER_SPEC_H_

@@ -1,0 +1,118 @@
+#include "model/vit_tower.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/picture_layout.h"
+#include "model/picture_views.h"
+
+namespace mlc {
+namespace {
+
+// A turn takes views up to this many patches, and at least one: running answers wait for it.
+constexpr int kPatchesOfTurn = 1024;
+
+int NumPatches(const PictureSettings& settings, PictureSize view) {
+  return view.width / settings.patch_size * (view.height / settings.patch_size);
+}
+
+class ViewMaker : public RowMaker {
+ public:
+  ViewMaker(std::shared_ptr<const PictureSettings> settings, std::shared_ptr<TowerProgram> program,
+            std::vector<Picture> views)
+      : settings_(std::move(settings)), program_(std::move(program)), views_(std::move(views)) {}
+
+  Status Next(std::vector<float>* values) override {
+    const TowerSpec& spec = program_->spec();
+    int most = std::min(kPatchesOfTurn, spec.max_patches);
+    Patches patches;
+    TowerInput input;
+    input.view_indptr.push_back(0);
+    do {
+      Add(views_[next_], &patches, &input);
+      views_[next_] = {};
+      ++next_;
+    } while (next_ < views_.size() && patches.count() + PatchesOf(views_[next_]) <= most &&
+             static_cast<int>(input.view_indptr.size()) <= spec.max_views);
+    input.patches = std::move(patches.values);
+    input.positions = std::move(patches.positions);
+    return program_->Run(input, values);
+  }
+
+ private:
+  int PatchesOf(const Picture& view) const {
+    return NumPatches(*settings_, {view.width, view.height}) + (program_->spec().class_row ? 1 : 0);
+  }
+  void Add(const Picture& view, Patches* patches, TowerInput* input) const {
+    const TowerSpec& spec = program_->spec();
+    if (spec.class_row) {
+      patches->values.resize(patches->values.size() + static_cast<size_t>(spec.patch_dim));
+      patches->positions.insert(patches->positions.end(), 2, -1);
+    }
+    int first = patches->count();
+    patches->Append(*settings_, view);
+    for (; first < patches->count(); first += spec.merge * spec.merge) {
+      input->first_patches.push_back(first);
+    }
+    input->view_indptr.push_back(patches->count());
+  }
+
+  std::shared_ptr<const PictureSettings> settings_;
+  std::shared_ptr<TowerProgram> program_;
+  std::vector<Picture> views_;
+  size_t next_ = 0;
+};
+
+Status Mismatch(const std::string& field, int ours, int library) {
+  return Corrupt("'pictures' of mlc-chat-config.json has " + field + " " + std::to_string(ours) +
+                 ", and the model library's tower " + std::to_string(library) +
+                 "; convert and compile the model again (mlc_llm prepare)")
+      .WithParam("pictures." + field);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
+                                                    std::shared_ptr<TowerProgram> program,
+                                                    const std::string& weights_id, int width) {
+  const TowerSpec& spec = program->spec();
+  int dim = 3 * settings.patch_size * settings.patch_size;
+  if (dim != spec.patch_dim) return Mismatch("patch_size", dim, spec.patch_dim);
+  if (settings.merge != spec.merge) return Mismatch("merge", settings.merge, spec.merge);
+  if (spec.width != width) {
+    return Corrupt("the library's tower makes rows of " + std::to_string(spec.width) +
+                   " numbers, and the model reads rows of " + std::to_string(width) +
+                   "; compile the model again")
+        .WithParam("model_lib");
+  }
+  std::shared_ptr<VitTower> tower(new VitTower());
+  tower->id_ = weights_id + " " + settings.source;
+  tower->settings_ = std::make_shared<const PictureSettings>(std::move(settings));
+  tower->program_ = std::move(program);
+  return std::shared_ptr<const Tower>(std::move(tower));
+}
+
+Result<PicturePlan> VitTower::Plan(PictureSize size, PictureDetail detail) const {
+  MLC_ASSIGN_OR_RETURN(PictureLayout layout, LayOutPicture(*settings_, size, detail));
+  const TowerSpec& spec = program_->spec();
+  for (const PictureView& view : layout.views) {
+    int patches = NumPatches(*settings_, view.size) + (spec.class_row ? 1 : 0);
+    if (patches <= spec.max_patches) continue;
+    return Unsupported("the picture takes " + std::to_string(patches) +
+                       " patches at once, and the model library was compiled for " +
+                       std::to_string(spec.max_patches) +
+                       "; send a smaller picture, or compile the model for more");
+  }
+  return std::move(layout.plan);
+}
+
+Result<std::unique_ptr<RowMaker>> VitTower::Encode(std::string_view file,
+                                                   PictureDetail detail) const {
+  MLC_ASSIGN_OR_RETURN(Picture picture, DecodePicture(file));
+  MLC_ASSIGN_OR_RETURN(PictureLayout layout,
+                       LayOutPicture(*settings_, {picture.width, picture.height}, detail));
+  return std::unique_ptr<RowMaker>(std::make_unique<ViewMaker>(
+      settings_, program_, LookAtViews(*settings_, layout, std::move(picture))));
+}
+
+}  // namespace mlc

@@ -1,0 +1,173 @@
+#include "model/picture_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/picture_views.h"
+
+namespace mlc {
+namespace {
+
+constexpr char kPixels[] =
+    R"("mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "filter": "bilinear", "patch_size": 2,
+       "patch_order": "channel_row_column", "merge": 2)";
+
+Result<PictureSettings> Parse(const std::string& members) {
+  return PictureSettings::Parse(*Json::Parse("{" + members + ", " + kPixels + "}"));
+}
+
+const std::string kTiles =
+    R"("layout": "tiles", "tile": 8, "longest_edge": 32, "columns": 4,
+       "text": {"tile": "<{row},{column}>", "row_end": "/", "whole": "<all>", "single": "<one>",
+                "end": "."})";
+const std::string kQwen =
+    R"("layout": "multiples", "min_pixels": 64, "max_pixels": 1024, "rotary": true,
+       "text": {"begin": "[", "end": "]"})";
+const std::string kPixtral =
+    R"("layout": "bounded", "longest_edge": 32, "text": {"row_end": "/", "end": "."})";
+const std::string kGrid =
+    R"("layout": "closest_grid", "tile": 8, "max_tiles": 6, "text": {"begin": "[", "end": "]"})";
+
+// "<1,1>4<1,2>4/": texts, and numbers of rows.
+std::string Shape(const std::string& members, PictureSize size,
+                  PictureDetail detail = PictureDetail::kAuto) {
+  Result<PictureSettings> settings = Parse(members);
+  if (!settings.ok()) return settings.status().message();
+  Result<PictureLayout> layout = LayOutPicture(*settings, size, detail);
+  if (!layout.ok()) return layout.status().message();
+  std::string shape;
+  int rows = 0, seen = 0;
+  for (const PicturePiece& piece : layout->plan.pieces) {
+    shape += piece.num_rows > 0 ? std::to_string(piece.num_rows) : piece.text;
+    rows += piece.num_rows;
+  }
+  for (const PictureView& view : layout->views) seen += NumRows(*settings, view);
+  EXPECT_EQ(rows, layout->plan.num_rows);
+  EXPECT_EQ(rows, seen) << "of the views";
+  return shape;
+}
+
+TEST(PictureLayout, Tiles) {
+  EXPECT_EQ(Shape(kTiles, {64, 20}), "<1,1>4<1,2>4<1,3>4<1,4>4/<2,1>4<2,2>4<2,3>4<2,4>4/<all>4.");
+  EXPECT_EQ(Shape(kTiles, {1, 300}), "<1,1>4/<2,1>4/<3,1>4/<4,1>4/<all>4.");
+  EXPECT_EQ(Shape(kTiles, {64, 20}, PictureDetail::kLow), "<one>4.");
+  EXPECT_EQ(Shape(kTiles + R"(, "split": false)", {64, 20}), "<one>4.");
+  EXPECT_EQ(Shape(R"("layout": "tiles", "tile": 8, "longest_edge": 8)", {5, 5}), "4");
+}
+
+TEST(PictureLayout, OneView) {
+  std::string text = R"(, "tile": 8, "text": {"begin": "[", "end": "]"})";
+  EXPECT_EQ(Shape(R"("layout": "stretched")" + text, {3, 500}), "[4]");
+  EXPECT_EQ(Shape(R"("layout": "cropped")" + text, {500, 3}), "[4]");
+}
+
+TEST(PictureLayout, Multiples) {
+  EXPECT_EQ(Shape(kQwen, {20, 12}), "[15]");
+  EXPECT_EQ(Shape(kQwen, {1, 1}), "[4]") << "made larger";
+  EXPECT_EQ(Shape(kQwen, {1000, 1000}), "[64]") << "made smaller";
+  EXPECT_NE(Shape(kQwen, {1000, 4}).find("1 to 250"), std::string::npos);
+  PictureLayout layout = *LayOutPicture(*Parse(kQwen), {12, 8}, PictureDetail::kAuto);
+  const std::vector<RotaryPosition>& positions = layout.plan.pieces[1].positions;
+  ASSERT_EQ(positions.size(), 6u);
+  EXPECT_EQ(positions[5], (RotaryPosition{0, 1, 2}));
+}
+
+TEST(PictureLayout, Bounded) {
+  EXPECT_EQ(Shape(kPixtral, {9, 5}), "3/3.") << "never made larger";
+  EXPECT_EQ(Shape(kPixtral, {320, 40}), "8.");
+}
+
+TEST(PictureLayout, ClosestGrid) {
+  EXPECT_EQ(Shape(kGrid, {30, 10}), "[4444]") << "three tiles, and the whole";
+  EXPECT_EQ(Shape(kGrid, {10, 10}), "[4]");
+  EXPECT_EQ(Shape(kGrid, {30, 10}, PictureDetail::kLow), "[4]");
+}
+
+TEST(PictureLayout, LongAndNarrowPicturesEndInLimits) {
+  std::string clip = R"("layout": "cropped", "tile": 4096)";
+  EXPECT_NE(Shape(clip, {32768, 1}).find("too long and narrow"), std::string::npos);
+  for (PictureSize size : {PictureSize{32768, 1}, {1, 32768}, {1, 1}, {32768, 32768}}) {
+    for (const std::string& members : {kTiles, kQwen, kPixtral, kGrid}) {
+      EXPECT_NE(Shape(members, size), "");
+    }
+  }
+}
+
+TEST(PictureSettings, ErrorsNameTheField) {
+  const std::pair<std::string, const char*> cases[] = {
+      {R"("layout": "circles")", "pictures.layout"},
+      {R"("layout": "stretched", "tile": 0)", "pictures.tile"},
+      {R"("layout": "stretched", "tile": 9)", "pictures.tile"},
+      {R"("layout": "stretched", "tile": 1e300)", "pictures.tile"},
+      {R"("layout": "tiles", "tile": 8)", "pictures.longest_edge"},
+      {R"("layout": "tiles", "tile": 8, "longest_edge": 20000)", "pictures.longest_edge"},
+      {R"("layout": "multiples", "min_pixels": 9, "max_pixels": 8)", "pictures.max_pixels"},
+      {R"("layout": "multiples", "min_pixels": 9, "max_pixels": 9000000000)",
+       "pictures.max_pixels"},
+      {R"("layout": "closest_grid", "tile": 8, "max_tiles": 100000)", "pictures.max_tiles"},
+      {R"("layout": "stretched", "tile": 8, "text": {"begin": 1})", "pictures.text"},
+      {R"("layout": "stretched", "tile": 8, "split": 1)", "pictures.split"},
+      {R"("layout": "stretched", "tile": 8, "columns": -1)", "pictures.columns"},
+  };
+  for (const auto& [members, field] : cases) {
+    Result<PictureSettings> settings = Parse(members);
+    ASSERT_FALSE(settings.ok()) << members;
+    EXPECT_EQ(settings.status().param(), field) << settings.status().message();
+  }
+  std::string zero = R"({"layout": "stretched", "tile": 8, "mean": [0, 0, 0], "std": [1, 0, 1],
+      "filter": "bilinear", "patch_size": 2, "patch_order": "channel_row_column", "merge": 2})";
+  EXPECT_EQ(PictureSettings::Parse(*Json::Parse(zero)).status().param(), "pictures.std");
+  EXPECT_EQ(PictureSettings::Parse(Json(1)).status().param(), "pictures");
+}
+
+// A picture whose red is the pixel's column, and green its row.
+Picture Numbers(int width, int height) {
+  Picture picture{width, height, {}};
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      for (int value : {x, y, 7}) picture.rgb.push_back(static_cast<uint8_t>(value));
+    }
+  }
+  return picture;
+}
+
+TEST(PictureViews, PatchesStandBlockByBlock) {
+  std::string plain = R"("layout": "stretched", "tile": 8, "mean": [0, 0, 0],
+      "std": [0.003921568627451, 0.003921568627451, 0.003921568627451], "filter": "bilinear",
+      "patch_size": 2, "merge": 2)";
+  for (bool last : {false, true}) {
+    std::string order = last ? "row_column_channel" : "channel_row_column";
+    PictureSettings settings = *PictureSettings::Parse(
+        *Json::Parse("{" + plain + R"(, "patch_order": ")" + order + R"("})"));
+    PictureLayout layout = *LayOutPicture(settings, {8, 8}, PictureDetail::kAuto);
+    std::vector<Picture> views = LookAtViews(settings, layout, Numbers(8, 8));
+    ASSERT_EQ(views.size(), 1u);
+    Patches patches;
+    patches.Append(settings, views[0]);
+    ASSERT_EQ(patches.count(), 16);
+    // the blocks of two patches a side: patch 6 is the first of the lower half of the second block
+    EXPECT_EQ(patches.positions[12], 1);
+    EXPECT_EQ(patches.positions[13], 2);
+    const float* patch = patches.values.data() + 6 * 12;
+    std::vector<float> want = last ? std::vector<float>{4, 2, 7, 5, 2, 7, 4, 3, 7, 5, 3, 7}
+                                   : std::vector<float>{4, 5, 4, 5, 2, 2, 3, 3, 7, 7, 7, 7};
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(patch[i], want[i], 1e-3) << i;
+  }
+}
+
+TEST(PictureViews, ASmallViewSpreadsOverTheTableOfPositions) {
+  PictureSettings settings = *Parse(R"("layout": "stretched", "tile": 8, "columns": 10)");
+  Patches patches;
+  patches.Append(settings, Numbers(8, 4));
+  std::vector<int32_t> rows, columns;
+  for (int i = 0; i < patches.count(); ++i) {
+    rows.push_back(patches.positions[static_cast<size_t>(2 * i)]);
+    columns.push_back(patches.positions[static_cast<size_t>(2 * i + 1)]);
+  }
+  EXPECT_EQ(rows, (std::vector<int32_t>{0, 0, 5, 5, 0, 0, 5, 5}));
+  EXPECT_EQ(columns, (std::vector<int32_t>{0, 2, 0, 2, 5, 7, 5, 7}));
+}
+
+}  // namespace
+}  // namespace mlc
