@@ -162,6 +162,18 @@ class EngineMetrics(Model):
     device_read_bytes_sum: int | None = field(
         None, "What came back from the device: tokens, or rows of logits.", unit="bytes", ge=0
     )
+    encoded_pictures_sum: int | None = field(
+        None, "Pictures of which the vision tower made rows.", unit="pictures", ge=0
+    )
+    engine_encode_time_sum: float | None = field(
+        None, "The time of the vision tower.", unit="seconds", ge=0
+    )
+    picture_cache_hits_sum: int | None = field(
+        None, "Pictures whose rows were kept from an earlier request.", unit="pictures", ge=0
+    )
+    picture_cache_bytes: int | None = field(
+        None, "The rows of pictures that are kept.", unit="bytes", ge=0
+    )
     num_finished_requests: int | None = field(None, "Requests that ended well.", ge=0)
     num_failed_requests: int | None = field(
         None, "Requests that ended with an error or were cancelled.", ge=0

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 33f4e50c48b3c643
+# Schema hash: d75adcac76218fc8
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -147,7 +147,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "33f4e50c48b3c643"
+SCHEMA_HASH = "d75adcac76218fc8"
 
 
 class _Model(BaseModel):
@@ -2411,6 +2411,18 @@ class EngineMetrics(_Model):
 
     device_read_bytes_sum: int | None = None
     """What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes."""
+
+    encoded_pictures_sum: int | None = None
+    """Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures."""
+
+    engine_encode_time_sum: float | None = None
+    """The time of the vision tower. Range: at least 0. Unit: seconds."""
+
+    picture_cache_hits_sum: int | None = None
+    """Pictures whose rows were kept from an earlier request. Range: at least 0. Unit: pictures."""
+
+    picture_cache_bytes: int | None = None
+    """The rows of pictures that are kept. Range: at least 0. Unit: bytes."""
 
     num_finished_requests: int | None = None
     """Requests that ended well. Range: at least 0."""

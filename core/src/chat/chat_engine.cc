@@ -156,6 +156,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   loaded->bundle.length_limit = engine->length_limit();
   loaded->bundle.logit_processors = logit_processors_;
   loaded->bundle.adapters = engine->adapters();
+  loaded->bundle.row_cache = engine->row_cache();
   loaded->name = std::move(name);
   loaded->loop =
       std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });

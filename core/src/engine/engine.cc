@@ -115,10 +115,12 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       device_choice_(model_->sampler(), logit_rows_),
       cache_(NumPages(options, info())[0], info().page_size, CacheOptions(options, info())),
       adapters_(std::make_shared<AdapterTable>(options.adapter_groups)),
+      row_cache_(std::make_shared<RowCache>(options.row_cache_bytes)),
       mask_filler_(MasksAheadFrom(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);
   limits_.max_rows = std::clamp(options.prefill_chunk_size, 1, info().prefill_chunk_size);
   limits_.max_sequences = std::min(limits_.max_sequences, limits_.max_rows);
+  limits_.full_rows = limits_.max_rows;
   limits_.prefill_mode = options.prefill_mode;
   limits_.whole_texts = info().is_encoder;
   if (info().is_encoder) max_length_ = std::min(max_length_, limits_.max_rows);
@@ -134,17 +136,21 @@ Metrics Engine::metrics() const {
   metrics.num_running = static_cast<int>(running_.size());
   metrics.num_waiting = static_cast<int>(waiting_.size() + paused_.size());
   metrics.num_queued = num_queued_;
+  metrics.row_cache_bytes = row_cache_->num_bytes();
+  metrics.num_row_cache_hits = row_cache_->num_hits();
   metrics.speculation = speculator_->metrics();
   return metrics;
 }
 
 void Engine::ResetMetrics() {
   metrics_ = Metrics();
+  row_cache_->ResetHits();
   speculator_->ResetMetrics();
 }
 
 void Engine::ClearPrefixCache() {
   cache_.ClearPrefixes();
+  row_cache_->Clear();
   speculator_->Clear();
 }
 
@@ -189,7 +195,8 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
     while (running_[at]->id != item.sequence) at = (at + 1) % running_.size();
     // The prefix cache may hold more or fewer tokens of a new sequence than the plan saw.
     int uncomputed = running_[at]->num_tokens() - running_[at]->num_computed;
-    int num_rows = std::min(item.num_rows, uncomputed);
+    int num_rows = running_[at]->NumStepRows(std::min(item.num_rows, uncomputed));
+    if (num_rows == 0) continue;  // what the cache held is gone, and a picture's rows are not there
     if (running_[at]->NumScoredRows(num_rows) > scored_left) num_rows = std::max(1, scored_left);
     bool wants_logits = num_rows == uncomputed && !running_[at]->is_pooled();
     items.push_back({running_[at], num_rows, wants_logits});
@@ -202,15 +209,17 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
 void Engine::Step() {
   EndOverdue();
   if (!has_work()) return;
+  bool encodes = EncodeRows();
   // without a prefix cache the next turn would compute everything again
   if (cache_.options().keep_prefixes) EndTurns(Clock::now(), &running_, &waiting_);
   Plan plan = PlanStep(running_, waiting_, cache_, limits_, prefill_streak_);
   prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);
   if (items.empty()) {
-    // After a preemption the next plan sees the free pages. Otherwise nothing can run: the pool is
-    // too small for the waiting requests, and waiting longer would hang.
-    if (!plan.preempt.empty()) return;
+    // After a preemption the next plan sees the free pages, and a sequence that was admitted may
+    // have no rows until the tower has made them. Otherwise nothing can run: the pool is too small
+    // for the waiting requests, and waiting longer would hang.
+    if (encodes || !plan.preempt.empty() || plan.num_admitted > 0 || !has_work()) return;
     const auto& stuck = running_.empty() ? waiting_.front() : running_.front();
     Abort(stuck->request->request.id,
           ResourceExhausted("the KV cache is too small for this request; raise "

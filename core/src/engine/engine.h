@@ -22,6 +22,7 @@
 #include "engine/metrics.h"
 #include "engine/prompt_ids.h"
 #include "engine/request.h"
+#include "engine/row_cache.h"
 #include "engine/scheduler.h"
 #include "engine/speculation/speculator.h"
 #include "engine/step.h"
@@ -51,9 +52,10 @@ struct EngineOptions {
   // A step's masks are filled while the model runs (mask_filler.h) if they take longer than this
   // and a core is free; 0: always.
   double masks_ahead_from_s = 50e-6;
-  bool has_idle_core = false;  // the kernels on the CPU leave a core free
-  int adapter_groups = 0;      // of the pool of adapters (model.h)
-  PrefixFolder prefix_folder;  // of the loop: EngineLoop::KeepPrefixes
+  bool has_idle_core = false;                   // the kernels on the CPU leave a core free
+  int64_t row_cache_bytes = int64_t{64} << 20;  // of rows that a tower made
+  int adapter_groups = 0;                       // of the pool of adapters (model.h)
+  PrefixFolder prefix_folder;                   // of the loop: EngineLoop::KeepPrefixes
 };
 
 // The number of recurrent-state slots that the engine allocates for a model with recurrent layers:
@@ -111,8 +113,8 @@ class Engine {
 
   Metrics metrics() const;
   void ResetMetrics();
-  // Frees what the prefix cache holds and no sequence uses, and what a draft model keeps. Pinned
-  // prompts stay.
+  // Frees what the prefix cache holds and no sequence uses, what a draft model keeps, and the rows
+  // of pictures. Pinned prompts stay.
   void ClearPrefixCache();
   void UnpinPrompts() { cache_.UnpinAll(); }
   // Gives memory back (lifecycle.h). At the level kAll running requests give their pages up; they
@@ -152,6 +154,8 @@ class Engine {
   void OnRetire(RetireHook hook) { on_retire_ = std::move(hook); }
   // The adapters that requests may choose; it stays the same, and any thread may use it.
   const std::shared_ptr<AdapterTable>& adapters() const { return adapters_; }
+  // The rows of pictures that it made; it stays the same.
+  const std::shared_ptr<RowCache>& row_cache() const { return row_cache_; }
   Status WriteAdapter(const LoadedAdapter& adapter, const AdapterWeights& weights) {
     return model_->WriteAdapter(adapter.groups, weights);
   }
@@ -180,6 +184,10 @@ class Engine {
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
+  // Runs one turn of the tower for the first running sequence whose next rows await values. False
+  // if none does. In engine_pictures.cc.
+  bool EncodeRows();
+  void Encode(const RequestState& request, LateRows* rows);
   // Assigns the rows of the logits to sequences. New choices of a request use the row of its first
   // choice.
   std::vector<SequenceCommit> AssignLogits(const std::vector<StepItem>& items,
@@ -211,6 +219,7 @@ class Engine {
   DeviceChoice device_choice_;
   KVCache cache_;
   std::shared_ptr<AdapterTable> adapters_;
+  std::shared_ptr<RowCache> row_cache_;
   ContentNames names_;  // of embedding rows in prompts
   SequenceList running_, waiting_;
   SequenceList paused_;  // sequences of paused requests; they are in no other list

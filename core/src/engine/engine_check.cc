@@ -124,7 +124,18 @@ Status Engine::CheckSpan(const Prompt::Span& span) const {
                              std::to_string(info().vocab_size));
     }
   }
-  if (span.rows == nullptr || span.rows->width() == info().embedding_size) return Status();
+  if (span.rows == nullptr) return Status();
+  // beside one row of each other sequence
+  int room = full_limits_.max_rows - full_limits_.max_sequences + 1;
+  if (span.rows->see_each_other() && span.size > room) {
+    return InvalidArgument("the " + std::to_string(span.size) +
+                           " rows of a picture see each other, so that one step computes them, and "
+                           "one has room for " +
+                           std::to_string(room) + "; load the engine with a larger " +
+                           "prefill_chunk_size, or compile the model with one")
+        .WithParam("prefill_chunk_size");
+  }
+  if (span.rows->width() == info().embedding_size) return Status();
   if (info().embedding_size == 0) {
     return Unsupported("the model '" + info().model_type +
                        "' takes no embedding rows in its prompt");

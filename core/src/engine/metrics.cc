@@ -68,6 +68,10 @@ Json Metrics::ToJson() const {
       .Set("restored_tokens_sum", restored_tokens)
       .Set("written_blocks_sum", written_blocks)
       .Set("device_read_bytes_sum", device_read_bytes)
+      .Set("encoded_pictures_sum", num_encoded_pictures)
+      .Set("engine_encode_time_sum", encode_s)
+      .Set("picture_cache_hits_sum", num_row_cache_hits)
+      .Set("picture_cache_bytes", row_cache_bytes)
       .Set("num_finished_requests", num_finished)
       .Set("num_failed_requests", num_failed);
   out.Set("decode_time_by_batch_size", TimesJson(decode_times));

@@ -19,6 +19,10 @@ struct Metrics {
   int num_queued = 0;                     // requests that have not run yet, at this moment
   // taken from files into the prefix cache, and written (kept/)
   int64_t restored_tokens = 0, written_blocks = 0;
+  // pictures for which a tower ran, the time that it took, how often rows were found instead, and
+  // the bytes of those that are kept
+  int64_t num_encoded_pictures = 0, num_row_cache_hits = 0, row_cache_bytes = 0;
+  double encode_s = 0;
   int64_t device_read_bytes = 0;       // copied by steps from the device to the host
   double prefill_s = 0, decode_s = 0;  // time of the model; a mixed step is divided by its rows
   Usage last_finished;

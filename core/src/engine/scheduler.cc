@@ -21,6 +21,7 @@ class Planner {
         num_kept_(running.size()),
         free_pages_(cache.available_pages()),
         rows_left_(limits.max_rows),
+        spare_rows_(std::max(0, limits.full_rows - limits.max_rows)),
         max_sequences_(static_cast<size_t>(limits.max_sequences)),
         whole_texts_(limits.whole_texts) {}
 
@@ -74,10 +75,31 @@ class Planner {
     return num_rows > cache_.page_size() ? cache_.page_size() : 1;
   }
 
+  // Of `num_rows` rows of the sequence from `from` on, how many a step can compute.
+  static int Whole(const Sequence& sequence, int from, int num_rows) {
+    return sequence.request->request.prompt.NumStepRows(from, num_rows);
+  }
+
+  // The rows that the sequence can take from `from` on: as many as there are left, or the rows of
+  // one picture.
+  int RowsWanted(const Sequence& sequence, int from) const {
+    int uncomputed = sequence.num_tokens() - from;
+    int rows = Whole(sequence, from, std::min(uncomputed, rows_left_));
+    const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);
+    bool is_whole = span != nullptr && span->rows != nullptr && span->rows->see_each_other();
+    if (rows > 0 || !is_whole || from != span->begin) return rows;
+    return span->size <= rows_left_ + spare_rows_ ? Whole(sequence, from, span->size) : 0;
+  }
+
+  static bool Awaits(const Sequence& sequence, int from) {
+    const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);
+    return span != nullptr && span->rows != nullptr && span->rows->awaited() != nullptr;
+  }
+
   // The number of rows, at most `num_rows`, for which there are free pages.
   int RowsThatFit(const Sequence& sequence, int num_rows) const {
     while (num_rows > 0 && !cache_.PagesNeeded(sequence.id, num_rows).FitIn(free_pages_)) {
-      num_rows -= StepDown(num_rows);
+      num_rows = Whole(sequence, sequence.num_computed, num_rows - StepDown(num_rows));
     }
     return num_rows;
   }
@@ -86,11 +108,14 @@ class Planner {
   // it is itself the last one.
   void PlanRunning(size_t index) {
     const Sequence& sequence = *running_[index];
-    int wanted = std::min(Uncomputed(sequence), rows_left_);
+    int wanted = RowsWanted(sequence, sequence.num_computed);
+    if (wanted == 0) return;  // its rows await values, or the next step has more room for them
     int fit = RowsThatFit(sequence, wanted);
+    int least = Whole(sequence, sequence.num_computed, std::min(wanted, cache_.page_size()));
+    if (least == 0) least = wanted;
     while (fit == 0 && num_kept_ > index + 1) {
       PreemptLast();
-      fit = RowsThatFit(sequence, std::min(wanted, cache_.page_size()));
+      fit = RowsThatFit(sequence, least);
     }
     if (fit > 0) {
       return AddItem(sequence, fit, cache_.PagesNeeded(sequence.id, fit));
@@ -132,13 +157,16 @@ class Planner {
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
     int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
-    int wanted = sequence.num_tokens() - cached, rows = std::min(wanted, rows_left_);
+    int wanted = sequence.num_tokens() - cached, rows = RowsWanted(sequence, cached);
+    bool awaits = rows == 0 && Awaits(sequence, cached);
     // a sliding window may need more pages
     while (rows > 0 && !cache_.PagesToStart(cached, rows).FitIn(free_pages_)) {
-      rows -= StepDown(rows);
+      rows = Whole(sequence, cached, rows - StepDown(rows));
     }
-    if (rows == 0 || (whole_texts_ && rows < wanted)) return false;
+    if (rows == 0 ? !awaits : whole_texts_ && rows < wanted) return false;
     ++plan_.num_admitted;
+    if (awaits) free_pages_ -= pages;
+    if (awaits) return true;
     AddItem(sequence, rows, Larger(pages, cache_.PagesToStart(cached, rows)));
     return true;
   }
@@ -173,6 +201,7 @@ class Planner {
   size_t num_kept_;  // running_[0 .. num_kept_) are not preempted
   PageCounts free_pages_;
   int rows_left_;
+  const int spare_rows_;
   size_t max_sequences_;
   bool whole_texts_;
   Plan plan_;

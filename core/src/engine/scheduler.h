@@ -4,7 +4,7 @@
 // Every running sequence has tokens whose keys and values are not computed yet: one token in
 // decode, many in prefill. A step takes some rows of each sequence, in order of rank, within a
 // budget of rows. When pages run out, the sequence that is last in rank gives its pages back and
-// waits. It keeps its tokens.
+// waits. It keeps its tokens. A sequence whose next rows await a tower's values takes no rows.
 //
 // The rank is one order for all decisions: a request's time of arrival, moved forward by its
 // priority. The youngest request of the lowest priority gives its pages back first.
@@ -36,6 +36,9 @@ struct SchedulerLimits {
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   int max_prefill_streak = 4;  // kChunked: steps with prompts before decodes get a step
   bool whole_texts = false;    // a step has all rows of a text or none (encoders)
+  // The limit of the cool device, which rows that see each other may take: a picture's rows go into
+  // one step.
+  int full_rows = 0;
 };
 
 // The rows of tokens[num_computed .. num_computed + num_rows) of one sequence.

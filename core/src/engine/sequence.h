@@ -103,6 +103,12 @@ class Sequence {
   // The tokens that may be taken from the prefix cache instead of being computed. Empty if every
   // row must be read or scored.
   const std::vector<int32_t>& reusable_tokens() const;
+  // Of its next `num_rows` rows, how many (the first ones) one step can compute (Prompt).
+  int NumStepRows(int num_rows) const {
+    return request->request.prompt.NumStepRows(num_computed, num_rows);
+  }
+  // What its next rows await; null if nothing.
+  LateRows* AwaitedRows() const { return request->request.prompt.AwaitedFrom(num_computed); }
   // Forgets that keys and values were computed, because the cache no longer has them.
   void ForgetComputed();
 

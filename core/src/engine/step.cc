@@ -59,6 +59,7 @@ Status AddStates(const RowSpan& span, int first, KVCache* cache, Batch* batch) {
 // Adds one row to the batch: the token or embedding row at `position` of its sequence.
 void AddInput(const Prompt* prompt, int32_t token, int position, Batch* batch) {
   const float* embedding = prompt == nullptr ? nullptr : prompt->RowAt(position);
+  MLC_ICHECK(token >= 0 || embedding != nullptr);
   batch->tokens.push_back(embedding == nullptr ? token : 0);
   if (embedding != nullptr) {
     batch->embedding_rows.push_back(batch->num_rows() - 1);
@@ -73,6 +74,17 @@ void AddInput(const Prompt* prompt, int32_t token, int position, Batch* batch) {
   RotaryPosition at =
       is_plain ? RotaryPosition{position, position, position} : prompt->RotaryAt(position);
   batch->rotary.insert(batch->rotary.end(), at.begin(), at.end());
+}
+
+// Adds the last position that the batch's last row sees, if any row sees later rows.
+void AddLastSeen(const Prompt* prompt, int position, Batch* batch) {
+  const Prompt::Span* span = prompt == nullptr ? nullptr : prompt->SpanAt(position);
+  bool looks_ahead = span != nullptr && span->rows != nullptr && span->rows->see_each_other();
+  if (!looks_ahead && batch->last_seen.empty()) return;
+  for (size_t row = batch->last_seen.size(); row < batch->tokens.size(); ++row) {
+    batch->last_seen.push_back(batch->positions[row]);
+  }
+  if (looks_ahead) batch->last_seen.back() = span->begin + span->size - 1;
 }
 
 // Adds the type of the batch's last row, which is at `position` of its sequence.
@@ -143,6 +155,7 @@ Status AddRows(const RowSpan& span, KVCache* cache, Batch* batch) {
     if (to_end <= span.num_logit_rows) batch->logit_rows.push_back(batch->num_rows());
     if (to_end <= span.num_hidden_rows) batch->hidden_rows.push_back(batch->num_rows());
     AddInput(span.prompt, span.tokens[static_cast<size_t>(row)], first + row, batch);
+    AddLastSeen(span.prompt, first + row, batch);
     AddType(span.types, first + row, batch);
     batch->row_sequence.push_back(sequence_in_batch);
   }

@@ -231,7 +231,9 @@ class KVCache {
     int length = 0;
     int32_t state = kNoState;
   };
-  // The longest match in tokens[0 .. limit).
+  // Whether `length` is between two rows of one content (content_names.h).
+  static bool IsInContent(const std::vector<int32_t>& tokens, int length);
+  // The longest match in tokens[0 .. limit) that does not end in a content.
   PrefixTree::Match Find(uint64_t key, const std::vector<int32_t>& tokens, size_t limit,
                          Found* found) const;
   static PrefixTree::NodeId NodeOf(const PrefixTree::Match& match, int page) {
@@ -243,7 +245,8 @@ class KVCache {
   // Whether there is such a hole among the first `pages` pages.
   bool HasHole(const PrefixTree::Match& match, int pages, int position) const;
   // Shortens what was found to the last place that has a state.
-  void LimitToState(const PrefixTree::Match& match, Found* found) const;
+  void LimitToState(const PrefixTree::Match& match, const std::vector<int32_t>& tokens,
+                    Found* found) const;
   int32_t TakeState();
   std::optional<int32_t> TakeSpareState();
   // Gives up the states behind `length`, or all states before the last one at or before `length`.

@@ -12,6 +12,13 @@ constexpr int kMaxNodesPerPage = 32;
 
 }  // namespace
 
+// Nothing ends inside a picture: what its other rows need may be dear (its tower runs again), and
+// they may be seen by the rows before them.
+bool KVCache::IsInContent(const std::vector<int32_t>& tokens, int length) {
+  size_t at = static_cast<size_t>(length);
+  return length > 0 && at < tokens.size() && tokens[at] < 0 && tokens[at] == tokens[at - 1];
+}
+
 int KVCache::FirstInWindow(int position, size_t group) const {
   int sinks = PagesOf(options_.sink), window = groups_[group].window;
   if (window == 0) return 0;
@@ -75,11 +82,15 @@ PrefixTree::Match KVCache::Find(uint64_t key, const std::vector<int32_t>& tokens
   PrefixTree::Match match = tree_.Find(key, tokens.data(), static_cast<int>(limit));
   int full = static_cast<int>(match.nodes.size()), &length = found->length;
   length = full * page_size_ + match.num_partial_tokens;
-  // A hole ends the usable part, unless the window of the next rows is already behind it.
-  for (int i = full - 1; i >= 0; --i) {
-    if (IsHole(match, i, length)) length = i * page_size_;
+  for (int before = -1; before != length;) {
+    while (IsInContent(tokens, length)) --length;
+    before = length;
+    // A hole ends the usable part, unless the window of the next rows is already behind it.
+    for (int i = full - 1; i >= 0; --i) {
+      if (i * page_size_ < length && IsHole(match, i, length)) length = i * page_size_;
+    }
   }
-  if (has_states()) LimitToState(match, found);
+  if (has_states()) LimitToState(match, tokens, found);
   return match;
 }
 

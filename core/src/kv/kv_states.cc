@@ -75,7 +75,8 @@ void KVCache::PublishStates(const Sequence& sequence, const std::vector<PrefixTr
   }
 }
 
-void KVCache::LimitToState(const PrefixTree::Match& match, Found* found) const {
+void KVCache::LimitToState(const PrefixTree::Match& match, const std::vector<int32_t>& tokens,
+                           Found* found) const {
   int length = found->length;
   *found = {};
   for (int page = length / page_size_; page >= 0; --page) {
@@ -85,6 +86,7 @@ void KVCache::LimitToState(const PrefixTree::Match& match, Found* found) const {
     PrefixTree::State state = tree_.BestState(node, within);
     int end = page * page_size_ + state.count;
     if (state.slot == kNoState || !tree_.HasAllPages(node) || HasHole(match, page, end)) continue;
+    if (IsInContent(tokens, end)) continue;
     *found = {end, state.slot};
     return;
   }

@@ -94,6 +94,7 @@ class FakeModel : public Model {
   Status CheckStates(const Batch& batch) const;
   Status CheckAdapters(const Batch& batch) const;
   static Status CheckWholeTexts(const Batch& batch);
+  static Status CheckLastSeen(const Batch& batch);
   // Returns the history of each row from the recurrent states, and writes the batch's new states.
   Result<std::vector<std::vector<int32_t>>> RunStates(const Batch& batch,
                                                       const std::vector<int32_t>& tokens);

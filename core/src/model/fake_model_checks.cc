@@ -48,7 +48,22 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
     if (!same && batch.row_sequence[r] <= batch.row_sequence[r - 1])
       return Internal("rows not adjacent");
   }
+  MLC_RETURN_IF_ERROR(CheckLastSeen(batch));
   return info_.is_encoder ? CheckWholeTexts(batch) : Status();
+}
+
+// The rows that a row sees ahead are in this step.
+Status FakeModel::CheckLastSeen(const Batch& batch) {
+  if (batch.last_seen.empty()) return Status();
+  if (batch.last_seen.size() != batch.tokens.size()) return Internal("not a last row for each row");
+  for (size_t r = 0; r < batch.tokens.size(); ++r) {
+    if (batch.last_seen[r] < batch.positions[r]) return Internal("a row does not see itself");
+    size_t last = r + static_cast<size_t>(batch.last_seen[r] - batch.positions[r]);
+    if (last >= batch.tokens.size() || batch.row_sequence[last] != batch.row_sequence[r]) {
+      return Internal("a row sees a row that is not there");
+    }
+  }
+  return Status();
 }
 
 // An encoder computes no logits, and the first row of each sequence is at position 0.

@@ -32,6 +32,7 @@ class LateRows {
   const ContentHash& key() const { return key_; }
   int num_rows() const { return num_rows_; }
   int width() const { return width_; }
+  bool has_begun() const { return !made_.empty() || is_ready(); }
   bool is_ready() const { return values_ != nullptr; }
   const RowValues& values() const { return values_; }  // null unless it is ready
   // One turn of the maker. Errors are final; also kInternal for rows that are not what was said.

@@ -123,10 +123,15 @@ void Prompt::Append(std::shared_ptr<const EmbeddingRows> rows) {
   next_position_ += positions;
 }
 
+std::vector<Prompt::Span>::const_iterator Prompt::SpanFrom(int index) const {
+  return std::partition_point(spans_.begin(), spans_.end(), [index](const Span& span) {
+    return span.begin + span.size <= index;
+  });
+}
+
 const Prompt::Span* Prompt::SpanAt(int index) const {
-  auto behind = std::upper_bound(spans_.begin(), spans_.end(), index,
-                                 [](int at, const Span& span) { return at < span.begin; });
-  return behind == spans_.begin() || index >= size_ ? nullptr : &*std::prev(behind);
+  auto span = SpanFrom(index);
+  return span == spans_.end() ? nullptr : &*span;
 }
 
 const float* Prompt::RowAt(int index) const {
@@ -144,6 +149,25 @@ RotaryPosition Prompt::RotaryAt(int index) const {
   int32_t at =
       span != nullptr ? span->position + index - span->begin : next_position_ + index - size_;
   return {at, at, at};
+}
+
+int Prompt::NumStepRows(int from, int num_rows) const {
+  if (!has_rows_ || num_rows <= 0) return num_rows;
+  int end = from + num_rows;
+  for (auto span = SpanFrom(from); span != spans_.end() && span->begin < end; ++span) {
+    if (span->rows == nullptr) continue;
+    bool is_cut = span->rows->see_each_other() && end < span->begin + span->size;
+    if (is_cut || span->rows->awaited() != nullptr) return std::max(0, span->begin - from);
+  }
+  return num_rows;
+}
+
+LateRows* Prompt::AwaitedFrom(int from) const {
+  for (auto span = SpanFrom(from); has_rows_ && span != spans_.end(); ++span) {
+    LateRows* awaited = span->rows == nullptr ? nullptr : span->rows->awaited();
+    if (awaited != nullptr) return awaited;
+  }
+  return nullptr;
 }
 
 bool operator==(const Prompt& a, const Prompt& b) {

@@ -92,10 +92,18 @@ class Prompt {
   // The embedding row at `index`; null for a token. `index` may be past the end of the prompt.
   const float* RowAt(int index) const;
   RotaryPosition RotaryAt(int index) const;
+  // How many of the `num_rows` rows from `from` on, the first ones, one step can compute: none
+  // whose values are awaited, and rows that see each other only together.
+  int NumStepRows(int from, int num_rows) const;
+  // What the first row from `from` on awaits; null if none does.
+  LateRows* AwaitedFrom(int from) const;
   // The span of the row at `index`; null past the end.
   const Span* SpanAt(int index) const;
 
  private:
+  // The first span that ends behind `index`.
+  std::vector<Span>::const_iterator SpanFrom(int index) const;
+
   std::vector<Span> spans_;
   int size_ = 0, next_position_ = 0;
   bool has_rows_ = false, has_positions_ = false;

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -683,6 +683,10 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("restored_tokens_sum", object.restored_tokens_sum);
   visit("written_blocks_sum", object.written_blocks_sum);
   visit("device_read_bytes_sum", object.device_read_bytes_sum);
+  visit("encoded_pictures_sum", object.encoded_pictures_sum);
+  visit("engine_encode_time_sum", object.engine_encode_time_sum);
+  visit("picture_cache_hits_sum", object.picture_cache_hits_sum);
+  visit("picture_cache_bytes", object.picture_cache_bytes);
   visit("num_finished_requests", object.num_finished_requests);
   visit("num_failed_requests", object.num_failed_requests);
   visit("last_finished_request", object.last_finished_request);

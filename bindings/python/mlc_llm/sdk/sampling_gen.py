@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 33f4e50c48b3c643
+# Schema hash: d75adcac76218fc8
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

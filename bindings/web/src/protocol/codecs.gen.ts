@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -890,6 +890,10 @@ export const EngineMetrics: Codec<types.EngineMetrics> = struct([
   optional("restored_tokens_sum", whole),
   optional("written_blocks_sum", whole),
   optional("device_read_bytes_sum", whole),
+  optional("encoded_pictures_sum", whole),
+  optional("engine_encode_time_sum", float),
+  optional("picture_cache_hits_sum", whole),
+  optional("picture_cache_bytes", whole),
   optional("num_finished_requests", whole),
   optional("num_failed_requests", whole),
   optional("last_finished_request", RequestMetrics),

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 //
 // The typed functions of each route. Their parameters are described at the types of the requests.
 

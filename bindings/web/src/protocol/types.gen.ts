@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "33f4e50c48b3c643";
+export const SCHEMA_HASH = "d75adcac76218fc8";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1839,6 +1839,14 @@ export interface EngineMetrics {
   written_blocks_sum?: number;
   /** What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes. */
   device_read_bytes_sum?: number;
+  /** Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures. */
+  encoded_pictures_sum?: number;
+  /** The time of the vision tower. Range: at least 0. Unit: seconds. */
+  engine_encode_time_sum?: number;
+  /** Pictures whose rows were kept from an earlier request. Range: at least 0. Unit: pictures. */
+  picture_cache_hits_sum?: number;
+  /** The rows of pictures that are kept. Range: at least 0. Unit: bytes. */
+  picture_cache_bytes?: number;
   /** Requests that ended well. Range: at least 0. */
   num_finished_requests?: number;
   /** Requests that ended with an error or were cancelled. Range: at least 0. */

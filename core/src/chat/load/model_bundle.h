@@ -16,6 +16,7 @@
 #include "chat/request/logit_processors.h"
 #include "engine/adapters.h"
 #include "engine/request.h"
+#include "engine/row_cache.h"
 #include "grammar/grammar.h"
 #include "model/model_config.h"
 #include "model/tower.h"
@@ -56,6 +57,7 @@ struct ModelBundle {
   // of the engine that has the model
   std::shared_ptr<const LogitProcessors> logit_processors = std::make_shared<LogitProcessors>();
   std::shared_ptr<AdapterTable> adapters = std::make_shared<AdapterTable>(0);
+  std::shared_ptr<RowCache> row_cache = std::make_shared<RowCache>(0);
   std::shared_ptr<DryBreakers> dry_breakers = std::make_shared<DryBreakers>();
   LengthLimit length_limit;
   std::unique_ptr<LazyGrammarCompiler> grammar_compiler = std::make_unique<LazyGrammarCompiler>();

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -2240,6 +2240,10 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("restored_tokens_sum", &out.restored_tokens_sum, wire::Limits().AtLeast(0));
   reader.Optional("written_blocks_sum", &out.written_blocks_sum, wire::Limits().AtLeast(0));
   reader.Optional("device_read_bytes_sum", &out.device_read_bytes_sum, wire::Limits().AtLeast(0));
+  reader.Optional("encoded_pictures_sum", &out.encoded_pictures_sum, wire::Limits().AtLeast(0));
+  reader.Optional("engine_encode_time_sum", &out.engine_encode_time_sum, wire::Limits().AtLeast(0));
+  reader.Optional("picture_cache_hits_sum", &out.picture_cache_hits_sum, wire::Limits().AtLeast(0));
+  reader.Optional("picture_cache_bytes", &out.picture_cache_bytes, wire::Limits().AtLeast(0));
   reader.Optional("num_finished_requests", &out.num_finished_requests, wire::Limits().AtLeast(0));
   reader.Optional("num_failed_requests", &out.num_failed_requests, wire::Limits().AtLeast(0));
   reader.Optional("last_finished_request", &out.last_finished_request);
@@ -2275,6 +2279,10 @@ Json EngineMetrics::ToJson() const {
       .Optional("restored_tokens_sum", restored_tokens_sum)
       .Optional("written_blocks_sum", written_blocks_sum)
       .Optional("device_read_bytes_sum", device_read_bytes_sum)
+      .Optional("encoded_pictures_sum", encoded_pictures_sum)
+      .Optional("engine_encode_time_sum", engine_encode_time_sum)
+      .Optional("picture_cache_hits_sum", picture_cache_hits_sum)
+      .Optional("picture_cache_bytes", picture_cache_bytes)
       .Optional("num_finished_requests", num_finished_requests)
       .Optional("num_failed_requests", num_failed_requests)
       .Optional("last_finished_request", last_finished_request)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "33f4e50c48b3c643";
+inline constexpr char kSchemaHash[] = "d75adcac76218fc8";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1912,6 +1912,14 @@ struct EngineMetrics {
   std::optional<int64_t> written_blocks_sum;
   // What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
   std::optional<int64_t> device_read_bytes_sum;
+  // Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures.
+  std::optional<int64_t> encoded_pictures_sum;
+  // The time of the vision tower. Range: at least 0. Unit: seconds.
+  std::optional<double> engine_encode_time_sum;
+  // Pictures whose rows were kept from an earlier request. Range: at least 0. Unit: pictures.
+  std::optional<int64_t> picture_cache_hits_sum;
+  // The rows of pictures that are kept. Range: at least 0. Unit: bytes.
+  std::optional<int64_t> picture_cache_bytes;
   // Requests that ended well. Range: at least 0.
   std::optional<int64_t> num_finished_requests;
   // Requests that ended with an error or were cancelled. Range: at least 0.

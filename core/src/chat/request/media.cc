@@ -137,6 +137,21 @@ Result<std::vector<SentPicture>> ReadPictures(const ModelBundle& model,
                        "messages");
 }
 
+// The rows of a picture: those that the engine has kept, or what makes them.
+Result<std::shared_ptr<LateRows>> RowsOf(const ModelBundle& model, const ContentHash& key,
+                                         const SentPicture& picture, MediaUse use) {
+  bool is_read = use == MediaUse::kAnswer;
+  RowValues kept = is_read ? model.row_cache->Find(key) : nullptr;
+  std::unique_ptr<RowMaker> maker;
+  if (is_read && kept == nullptr) {
+    MLC_ASSIGN_OR_RETURN(maker, model.tower->Encode(picture.bytes, picture.detail));
+  }
+  auto rows = std::make_shared<LateRows>(key, picture.plan.num_rows, model.tower->width(),
+                                         std::move(maker));
+  if (kept != nullptr) rows->Take(std::move(kept));
+  return rows;
+}
+
 // Where the first marker at or behind `from` begins that is not a caller's text.
 size_t FindMarker(const MarkedPrompt& prompt, const std::string& marker, size_t from) {
   const std::string &text = prompt.text, &mark = prompt.mark;
@@ -165,15 +180,9 @@ Result<Media> ReadMedia(const ModelBundle& model, const protocol::ChatCompletion
     ContentHash key = PictureKey(picture.bytes, picture.detail, *model.tower);
     std::shared_ptr<LateRows>& rows = sent[key];
     if (rows == nullptr) {
-      std::unique_ptr<RowMaker> maker;
-      if (use == MediaUse::kAnswer) {
-        auto made = model.tower->Encode(picture.bytes, picture.detail);
-        if (!made.ok()) return Status(made.status()).WithParam(std::move(picture.path));
-        maker = *std::move(made);
-      }
-      rows = std::make_shared<LateRows>(key, picture.plan.num_rows, model.tower->width(),
-                                        std::move(maker));
-      while (use == MediaUse::kAnswer && !rows->is_ready()) MLC_RETURN_IF_ERROR(rows->Advance());
+      Result<std::shared_ptr<LateRows>> made = RowsOf(model, key, picture, use);
+      if (!made.ok()) return Status(made.status()).WithParam(std::move(picture.path));
+      rows = *std::move(made);
     }
     media.push_back({std::move(picture.plan), rows});
   }

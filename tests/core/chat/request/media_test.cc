@@ -148,7 +148,8 @@ TEST(Media, PicturesThatAloneExceedTheContextAreNotDecoded) {
   ModelBundle bundle = SeeingBundle();
   bundle.max_length = 512;
   std::vector<std::string> urls(300, "buffer:0");
-  std::string damaged = Bmp(300, 300).substr(0, 100);
+  std::string damaged = kDog.substr(0, kDog.size() - 8);
+  ASSERT_TRUE(ReadPictureSize(damaged).ok() && !DecodePicture(damaged).ok());
   Result<Request> built = BuildRequest(bundle, ParseRequest(Look(urls)), {damaged});
   ASSERT_FALSE(built.ok());
   EXPECT_TRUE(built.status().Is(Reason::kContextLengthExceeded)) << built.status().message();

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "33f4e50c48b3c643"
+let schemaHash = "d75adcac76218fc8"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -5156,6 +5156,14 @@ public struct EngineMetrics: WireObject {
     public var written_blocks_sum: Int?
     /// What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
     public var device_read_bytes_sum: Int?
+    /// Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures.
+    public var encoded_pictures_sum: Int?
+    /// The time of the vision tower. Range: at least 0. Unit: seconds.
+    public var engine_encode_time_sum: Double?
+    /// Pictures whose rows were kept from an earlier request. Range: at least 0. Unit: pictures.
+    public var picture_cache_hits_sum: Int?
+    /// The rows of pictures that are kept. Range: at least 0. Unit: bytes.
+    public var picture_cache_bytes: Int?
     /// Requests that ended well. Range: at least 0.
     public var num_finished_requests: Int?
     /// Requests that ended with an error or were cancelled. Range: at least 0.
@@ -5196,6 +5204,10 @@ public struct EngineMetrics: WireObject {
         restored_tokens_sum: Int? = nil,
         written_blocks_sum: Int? = nil,
         device_read_bytes_sum: Int? = nil,
+        encoded_pictures_sum: Int? = nil,
+        engine_encode_time_sum: Double? = nil,
+        picture_cache_hits_sum: Int? = nil,
+        picture_cache_bytes: Int? = nil,
         num_finished_requests: Int? = nil,
         num_failed_requests: Int? = nil,
         last_finished_request: RequestMetrics? = nil,
@@ -5226,6 +5238,10 @@ public struct EngineMetrics: WireObject {
         self.restored_tokens_sum = restored_tokens_sum
         self.written_blocks_sum = written_blocks_sum
         self.device_read_bytes_sum = device_read_bytes_sum
+        self.encoded_pictures_sum = encoded_pictures_sum
+        self.engine_encode_time_sum = engine_encode_time_sum
+        self.picture_cache_hits_sum = picture_cache_hits_sum
+        self.picture_cache_bytes = picture_cache_bytes
         self.num_finished_requests = num_finished_requests
         self.num_failed_requests = num_failed_requests
         self.last_finished_request = last_finished_request
@@ -5259,6 +5275,10 @@ public struct EngineMetrics: WireObject {
         self.restored_tokens_sum = try reader.optional("restored_tokens_sum")
         self.written_blocks_sum = try reader.optional("written_blocks_sum")
         self.device_read_bytes_sum = try reader.optional("device_read_bytes_sum")
+        self.encoded_pictures_sum = try reader.optional("encoded_pictures_sum")
+        self.engine_encode_time_sum = try reader.optional("engine_encode_time_sum")
+        self.picture_cache_hits_sum = try reader.optional("picture_cache_hits_sum")
+        self.picture_cache_bytes = try reader.optional("picture_cache_bytes")
         self.num_finished_requests = try reader.optional("num_finished_requests")
         self.num_failed_requests = try reader.optional("num_failed_requests")
         self.last_finished_request = try reader.optional("last_finished_request")
@@ -5292,6 +5312,10 @@ public struct EngineMetrics: WireObject {
         writer.optional("restored_tokens_sum", self.restored_tokens_sum)
         writer.optional("written_blocks_sum", self.written_blocks_sum)
         writer.optional("device_read_bytes_sum", self.device_read_bytes_sum)
+        writer.optional("encoded_pictures_sum", self.encoded_pictures_sum)
+        writer.optional("engine_encode_time_sum", self.engine_encode_time_sum)
+        writer.optional("picture_cache_hits_sum", self.picture_cache_hits_sum)
+        writer.optional("picture_cache_bytes", self.picture_cache_bytes)
         writer.optional("num_finished_requests", self.num_finished_requests)
         writer.optional("num_failed_requests", self.num_failed_requests)
         writer.optional("last_finished_request", self.last_finished_request)

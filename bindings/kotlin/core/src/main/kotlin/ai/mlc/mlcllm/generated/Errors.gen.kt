@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 package ai.mlc.mlcllm
 
 /** The caller asked for something impossible. */

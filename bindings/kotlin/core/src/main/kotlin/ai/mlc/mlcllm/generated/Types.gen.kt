@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 33f4e50c48b3c643
+// Schema hash: d75adcac76218fc8
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "33f4e50c48b3c643"
+internal const val SCHEMA_HASH = "d75adcac76218fc8"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -3838,6 +3838,17 @@ data class EngineMetrics(
      * bytes.
      */
     val device_read_bytes_sum: Long? = null,
+    /** Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures. */
+    val encoded_pictures_sum: Long? = null,
+    /** The time of the vision tower. Range: at least 0. Unit: seconds. */
+    val engine_encode_time_sum: Double? = null,
+    /**
+     * Pictures whose rows were kept from an earlier request. Range: at least 0. Unit:
+     * pictures.
+     */
+    val picture_cache_hits_sum: Long? = null,
+    /** The rows of pictures that are kept. Range: at least 0. Unit: bytes. */
+    val picture_cache_bytes: Long? = null,
     /** Requests that ended well. Range: at least 0. */
     val num_finished_requests: Long? = null,
     /** Requests that ended with an error or were cancelled. Range: at least 0. */
