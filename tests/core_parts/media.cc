@@ -11,6 +11,8 @@
 #include "media/picture.h"
 #include "media/pixels.h"
 #include "media/resize.h"
+#include "model/picture_layout.h"
+#include "model/picture_views.h"
 #include "status.h"
 
 namespace py = pybind11;
@@ -76,6 +78,41 @@ py::bytes Normalized(const PythonPicture& picture, const std::array<float, 3>& m
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
+struct LaidOut {
+  PictureSettings settings;
+  PictureLayout layout;
+};
+
+LaidOut LayOut(const std::string& settings, PictureSize size, const std::string& detail) {
+  LaidOut out{Unwrap(PictureSettings::Parse(Unwrap(Json::Parse(settings)))), {}};
+  auto chosen = detail == "low" ? PictureDetail::kLow : PictureDetail::kAuto;
+  out.layout = Unwrap(LayOutPicture(out.settings, size, chosen));
+  return out;
+}
+
+std::vector<std::pair<std::string, int>> Pieces(const std::string& settings, int width, int height,
+                                                const std::string& detail) {
+  std::vector<std::pair<std::string, int>> pieces;
+  for (const auto& piece : LayOut(settings, {width, height}, detail).layout.plan.pieces) {
+    pieces.emplace_back(piece.text, piece.num_rows);
+  }
+  return pieces;
+}
+
+std::pair<py::bytes, std::vector<int32_t>> PatchesOf(const std::string& settings,
+                                                     const PythonPicture& given,
+                                                     const std::string& detail) {
+  Picture picture = FromPython(given);
+  LaidOut out = LayOut(settings, {picture.width, picture.height}, detail);
+  Patches patches;
+  for (const Picture& view : LookAtViews(out.settings, out.layout, std::move(picture))) {
+    patches.Append(out.settings, view);
+  }
+  return {py::bytes(reinterpret_cast<const char*>(patches.values.data()),
+                    patches.values.size() * sizeof(float)),
+          patches.positions};
+}
+
 }  // namespace
 
 void BindMedia(py::module_& m) {
@@ -89,6 +126,13 @@ void BindMedia(py::module_& m) {
   m.def("picture_centre", &Middle, py::arg("picture"), py::arg("width"), py::arg("height"));
   m.def("normalize_picture", &Normalized, py::arg("picture"), py::arg("mean"), py::arg("std"),
         "float32 as bytes, [3, height, width].");
+  m.def("picture_pieces", &Pieces, py::arg("settings"), py::arg("width"), py::arg("height"),
+        py::arg("detail") = "auto",
+        "(text, number of rows) of each piece. `settings`: JSON, \"pictures\" of "
+        "mlc-chat-config.json.");
+  m.def("picture_patches", &PatchesOf, py::arg("settings"), py::arg("picture"),
+        py::arg("detail") = "auto",
+        "float32 as bytes, [n, 3 * patch_size ** 2], of all views, and their positions, [2 n].");
 }
 
 }  // namespace mlc
