@@ -1,4 +1,4 @@
-"""From a picture to a tower's patches, as Hugging Face's processors do: sizes, crops, tiles, order."""
+"""From a picture to a tower's patches, as Hugging Face's processors do it."""
 
 from __future__ import annotations
 
