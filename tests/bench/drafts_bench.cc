@@ -84,10 +84,10 @@ World MakeWorld(const ModelFiles& files, int batch, int length) {
   options.draft_shape.length = length;
   World world;
   std::unique_ptr<Drafter> drafter;
-  if (files.wants_mtp) {
-    MLC_ICHECK(loaded->mtp != nullptr);
-    auto layer = MTPDrafter::Create(std::move(loaded->mtp), loaded->bundle.tokenizer->vocab_size(),
-                                    options.max_total_tokens);
+  if (!files.draft_kind.empty()) {
+    MLC_ICHECK(loaded->draft != nullptr);
+    auto layer = MTPDrafter::Create(
+        std::move(loaded->draft), loaded->bundle.tokenizer->vocab_size(), options.max_total_tokens);
     auto synthetic = std::make_unique<Synthetic>(std::move(layer).value());
     world.drafter = synthetic.get();
     drafter = std::move(synthetic);
@@ -174,9 +174,9 @@ int Main(int argc, char** argv) {
     int batch = static_cast<int>(size);
     World plain = MakeWorld(files, batch, 0);
     for (double rate : Numbers(Option(argc, argv, "--rates", "0.75,0.6,0.45,0"))) {
-      files.wants_mtp = true;  // an engine for each rate: its policy knows nothing yet
+      files.draft_kind = kMtp;  // an engine for each rate: its policy knows nothing yet
       World drafts = MakeWorld(files, batch, length);
-      files.wants_mtp = false;
+      files.draft_kind = "";
       std::vector<double> without, with, gains;
       for (int run = 0; run < runs; ++run) {
         Texts expected, found;

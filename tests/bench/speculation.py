@@ -1,12 +1,14 @@
 """Speculative decoding on the default model: acceptance and speed beside decoding without.
 
-usage: ./dev bench speculation [--draft QUANTIZATION] [--tokens 96] [--runs 3] [--predictions]
-                              [--forms] [--synthetic [SHAPE] [--options batch=1 threads=1]]
+usage: ./dev bench speculation [--draft QUANTIZATION | --medusa MODEL] [--tokens 96] [--runs 3]
+                              [--predictions] [--forms]
+                              [--synthetic [SHAPE] [--options batch=1 threads=1]]
 
 Each way answers the same prompts, one at a time and in turn, so that a busy machine slows all of
 them alike; medians of the decode speed. Answers that differ from those without speculation are an
 error. `--draft q4f16_1` adds the model itself in another quantization as its own draft: high
 acceptance at the full price of a draft, a case where adaptive lengths must know when to stop.
+`--medusa` takes a folder with Medusa's heads (examples/medusa) instead of the default model.
 
 `--predictions` measures the request's `prediction` instead, on an editing task: without it, with
 the exact answer, with one where two names of the program are others, with a text that never fits.
@@ -88,7 +90,11 @@ def answer(
     return result.choices[0].message.content or "", float(speed)
 
 
-def ways(draft: str | None) -> dict[str, dict[str, Any]]:
+def ways(draft: str | None, has_heads: bool) -> dict[str, dict[str, Any]]:
+    if has_heads:
+        medusa = {"speculative_mode": "medusa"}
+        fixed = {f"medusa {n}": {**medusa, "spec_draft_length": n} for n in (1, 2, 4)}
+        return {"off": {}, "medusa adaptive": medusa, **fixed}
     lookup = {"speculative_mode": "prompt_lookup"}
     found: dict[str, dict[str, Any]] = {
         "off": {},
@@ -180,6 +186,7 @@ def synthetic(shape: str, tokens: int, runs: int, options: list[str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draft")
+    parser.add_argument("--medusa", metavar="MODEL")
     parser.add_argument("--tokens", type=int, default=96)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--predictions", action="store_true")
@@ -194,12 +201,12 @@ def main() -> None:
         return compare_predictions(args.tokens, args.runs)
     if args.forms:
         return compare_forms(args.tokens, args.runs)
-    model = resolve_model(None, quantization="q4f32_1")
+    model = resolve_model(args.medusa, quantization=None if args.medusa else "q4f32_1")
     engines = {
         name: MLCEngine(
             model.folder, model_lib=model.model_lib, mode="interactive", engine_config=config
         )
-        for name, config in ways(args.draft).items()
+        for name, config in ways(args.draft, bool(args.medusa)).items()
     }
     print(f"decode tok/s, {args.tokens} tokens, median of {args.runs}")
     print(f"{'':12}" + "".join(f"{name:>18}" for name in engines))

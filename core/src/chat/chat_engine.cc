@@ -26,7 +26,7 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   MLC_ASSIGN_OR_RETURN(spec.files, ModelFiles::Parse(json, device));
   MLC_ASSIGN_OR_RETURN(spec.name, GetStringOr(json, "name", LastPartOf(spec.files.folder)));
   MLC_ASSIGN_OR_RETURN(spec.draft, DraftFiles(config, json, device));
-  spec.files.wants_mtp = WantsMtp(config);
+  spec.files.draft_kind = DraftKind(config);
   spec.device = spec.files.device_name();
   return spec;
 }
@@ -89,7 +89,7 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
   MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   MLC_RETURN_IF_ERROR(Unload());
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
-  std::unique_ptr<Model> draft_model = std::move(target.mtp);
+  std::unique_ptr<Model> draft_model = std::move(target.draft);
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(ModelAndBundle draft,
                          LoadModelFiles(*spec.draft, progress, "weights of the draft model"));
@@ -113,9 +113,9 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   subject.available_bytes = target.available_bytes;
   subject.takes_pictures = target.takes_pictures;
   std::optional<ModelInfo> drafting;
-  if (spec.files.wants_mtp) {
-    if (!target.mtp) return NoMtp();
-    drafting = target.mtp;
+  if (const std::string& kind = spec.files.draft_kind; !kind.empty()) {
+    if (!target.draft || target.draft->draft_kind != kind) return NoDraftPart(kind);
+    drafting = target.draft;
   }
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(InspectedModel draft, InspectModelFiles(*spec.draft));

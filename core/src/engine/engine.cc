@@ -151,7 +151,7 @@ void Engine::ResetMetrics() {
 void Engine::ClearPrefixCache() {
   cache_.ClearPrefixes();
   row_cache_->Clear();
-  speculator_->Clear();
+  if (Drafter* drafter = speculator_->drafter()) drafter->Clear();
 }
 
 void Engine::Retire(const Sequence& sequence, bool ends) {

@@ -29,12 +29,15 @@ TrimmedMemory Engine::TrimMemory(TrimLevel level) {
   std::vector<int32_t> pages = cache_.free_pages();
   trimmed.num_pages = static_cast<int>(pages.size());
   trimmed.page_bytes = model_->DiscardPages(pages);
-  if (level == TrimLevel::kAll) trimmed.weight_bytes = model_->DropWeights();
+  if (level != TrimLevel::kAll) return trimmed;
+  trimmed.weight_bytes = model_->DropWeights();
+  if (Drafter* drafter = speculator_->drafter()) trimmed.weight_bytes += drafter->DropWeights();
   return trimmed;
 }
 
 Result<int64_t> Engine::Prewarm(bool step) {
   int64_t bytes = model_->TouchWeights();
+  if (Drafter* drafter = speculator_->drafter()) bytes += drafter->TouchWeights();
   if (!step) return bytes;
   SequenceId id = next_sequence_++;
   cache_.Add(id);

@@ -266,10 +266,18 @@ Result<Outputs> FakeModel::Forward(const Batch& batch) {
 }
 
 Result<const float*> FakeModel::RunHead(const std::vector<float>& vectors, int num_vectors) {
-  if (!info_.is_reranker) return Unsupported("no head");
+  if (info_.head_size == 0) return Unsupported("no head");
   size_t width = static_cast<size_t>(info_.hidden_size);
   if (vectors.size() != static_cast<size_t>(num_vectors) * width) return Internal("bad vectors");
   scores_.clear();
+  if (!info_.is_reranker) {
+    scores_.resize(static_cast<size_t>(num_vectors) * static_cast<size_t>(info_.head_size));
+    int heads = info_.head_size / info_.vocab_size;
+    for (int i = 0; i < num_vectors * heads; ++i) {
+      script_({i % heads}, scores_.data() + ptrdiff_t{info_.vocab_size} * i);
+    }
+    return scores_.data();
+  }
   for (auto vector = vectors.begin(); vector != vectors.end(); vector += info_.hidden_size) {
     scores_.push_back(std::accumulate(vector, vector + info_.hidden_size, 0.0f));
   }

@@ -52,6 +52,8 @@ class FakeModel : public Model {
   int64_t DropWeights() override;
   int64_t TouchWeights() override;
   Result<Outputs> Forward(const Batch& batch) override;
+  // Of a reranker, the sum of each vector. Of Medusa's heads: head k's logits follow the history
+  // {k}.
   Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override;
   DeviceSampler* sampler() override { return nullptr; }
 

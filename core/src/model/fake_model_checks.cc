@@ -32,7 +32,7 @@ Status FakeModel::CheckBatch(const Batch& batch) const {
     }
   }
   MLC_RETURN_IF_ERROR(CheckStates(batch));
-  size_t wanted_states = info_.is_mtp ? batch.tokens.size() : 0;
+  size_t wanted_states = info_.takes_states ? batch.tokens.size() : 0;
   if (batch.target_states.size() != wanted_states) return Internal("not a state for each row");
   MLC_RETURN_IF_ERROR(CheckAdapters(batch));
   if (batch.embedding_rows.size() != batch.embeddings.size()) return Internal("bad embeddings");

@@ -41,17 +41,19 @@ struct ModelInfo {
   int prefill_chunk_size = 0;    // most rows of one step
   int max_batch_size = 0;        // most sequences of one step, branches of token trees included
   bool is_encoder = false;       // rows see later rows: a step has whole texts, and no logits
-  bool is_mtp = false;           // an MTP layer: each row takes a hidden state too (Batch)
-  bool token_trees = false;      // whether a step may have copies of slots (Batch)
-  int hidden_size = 0;           // width of a hidden state; 0: the model returns none
-  int num_chosen_layers = 0;     // layers whose states a step gives besides; drafters read them
-  int head_size = 0;             // width of what an encoder's head makes of a vector; 0: no head
-  bool is_reranker = false;      // an encoder whose head gives one score of two texts
-  int token_types = 0;           // how many types rows may have; 0: all rows have the same
-  int embedding_size = 0;        // width of an embedding row of a prompt; 0: the model takes none
-  int vocab_size = 0;            // columns of the logits; may exceed the tokenizer's vocabulary
-  int page_size = 0;             // tokens in a page
-  int64_t page_bytes = 0;        // one page, all layers of its group; 0: no layer has pages
+  // Of a part of a model that drafts, the speculative_mode that uses it: "mtp", "medusa"; "": none
+  std::string draft_kind;
+  bool takes_states = false;  // each row takes a hidden state too (Batch)
+  bool token_trees = false;   // whether a step may have copies of slots (Batch)
+  int hidden_size = 0;        // width of a hidden state; 0: the model returns none
+  int num_chosen_layers = 0;  // layers whose states a step gives besides; drafters read them
+  int head_size = 0;          // width of what the head makes of a vector (RunHead); 0: no head
+  bool is_reranker = false;   // an encoder whose head gives one score of two texts
+  int token_types = 0;        // how many types rows may have; 0: all rows have the same
+  int embedding_size = 0;     // width of an embedding row of a prompt; 0: the model takes none
+  int vocab_size = 0;         // columns of the logits; may exceed the tokenizer's vocabulary
+  int page_size = 0;          // tokens in a page
+  int64_t page_bytes = 0;     // one page, all layers of its group; 0: no layer has pages
   // If windowed layers have pages of their own (kv/page_groups.h): the bytes of such a page, and
   // how many tokens a row of these layers looks back; 0: all layers share one block table.
   int64_t windowed_page_bytes = 0;
@@ -96,16 +98,17 @@ struct ModelInfo {
 // A row may be an embedding row of a prompt instead of a token: embeddings[i] replaces the output
 // of `embed` for row embedding_rows[i], whose entry in `tokens` is 0.
 //
-// A row of an MTP layer is a token and the hidden state of the row before it: that of the target,
-// or what the layer itself gave for that row. It guesses the token behind this one.
+// If rows take states (info().takes_states), a row is a token and the hidden state of the row
+// before it: that of the target, or what the layer itself gave for that row. It guesses the token
+// behind this one.
 //
 // A step never writes a recurrent state that another sequence reads. A sequence's last row may
 // write the slot that the sequence itself reads.
 struct Batch : StepValues {
   std::vector<int32_t> embedding_rows;   // [e], ascending
   std::vector<const float*> embeddings;  // [e], each [embedding_size]
-  // [n], each [hidden_size]; empty unless the model is an MTP layer. Results of the model's last
-  // step may be among them.
+  // [n], each [hidden_size]; empty unless rows take states. Results of the model's last step may be
+  // among them.
   std::vector<const float*> target_states;
   bool keeps_logits = false;  // logits stay on the device for Model::sampler; Outputs has none
 
@@ -167,8 +170,9 @@ class Model {
   virtual int64_t TouchWeights() = 0;
   // Computes a step. kUnsupported when the batch has an input that the model does not take.
   virtual Result<Outputs> Forward(const Batch& batch) = 0;
-  // What the head makes of `vectors`, [num_vectors, hidden_size]: [num_vectors, head_size], valid
-  // until the next call. Only for a model with head_size.
+  // What the head of an encoder, or what Medusa's heads together, make of `vectors`, [num_vectors,
+  // hidden_size]: [num_vectors, head_size], valid until the next call. Only for a model with
+  // head_size.
   virtual Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) = 0;
   // Chooses tokens of the last step, if that step kept its logits. The model owns it. Null when the
   // host must choose: on the CPU, and with libraries that have no sampling functions.

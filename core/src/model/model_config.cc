@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/adapter_spec.h"
+#include "model/memory_usage.h"
 #include "model/param_specs.h"
 
 namespace mlc {
@@ -12,7 +13,7 @@ constexpr int64_t kMaxTokens = int64_t{1} << 24;  // in any window or chunk
 constexpr int64_t kSupportedSchema = 3;
 constexpr int64_t kMaxPageBytes = int64_t{1} << 32;  // for one layer; also the limit of its state
 constexpr size_t kMaxLayers = 4096;
-constexpr int64_t kMaxRowBytes = int64_t{1} << 32;
+constexpr int64_t kMaxDraftHeads = 16;
 
 // An integer field in [low, high].
 Result<int> GetBounded(const Json& object, std::string_view key, int64_t low, int64_t high) {
@@ -215,42 +216,6 @@ void ReadCpuFeatures(const Json& json, LibraryMetadata* out) {
   }
 }
 
-// Bytes of a function's temporaries: fixed, for each row, for each row of logits, and for each row
-// of hidden states.
-struct StepMemory {
-  int64_t fixed = 0, row = 0, logit_row = 0, hidden_row = 0;
-};
-
-Result<StepMemory> ReadStepMemory(const Json& usage, std::string_view function) {
-  StepMemory memory;
-  const Json* step = usage.Find(function);
-  if (step == nullptr) return memory;
-  for (auto [key, bytes] : {std::pair("fixed", &memory.fixed),
-                            {"n", &memory.row},
-                            {"m", &memory.logit_row},
-                            {"h", &memory.hidden_row}}) {
-    MLC_ASSIGN_OR_RETURN(*bytes, GetIntOr(*step, key, 0));
-    if (*bytes < 0 || *bytes > kMaxRowBytes) {
-      return InvalidArgument("field 'memory_usage' is out of bounds").WithParam("memory_usage");
-    }
-  }
-  return memory;
-}
-
-// "memory_usage": {"batch_prefill": {"fixed": ..., "n": ..., "m": ...}, "batch_decode_tokens":
-// ...}. The second has the same fields, for the memory that is kept.
-Status ReadMemoryUsage(const Json& json, ModelInfo* info) {
-  const Json* usage = json.Find("memory_usage");
-  if (usage == nullptr) return Status();
-  MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, "batch_prefill"));
-  MLC_ASSIGN_OR_RETURN(StepMemory kept, ReadStepMemory(*usage, "batch_decode_tokens"));
-  info->step_bytes = step.fixed + kept.fixed;
-  info->row_bytes = step.row;
-  info->logit_row_bytes = step.logit_row + step.hidden_row;
-  info->decode_row_bytes = kept.row + kept.logit_row;
-  return Status();
-}
-
 // "token_types": how many types rows may have. "head": {"size", "scores"}: what follows the pooling
 // of an encoder.
 Status ReadEncoder(const Json& json, ModelInfo* info) {
@@ -283,26 +248,34 @@ Status ReadStep(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
-// "mtp": the functions, pages, parameters and memory of the MTP layer; the rest is as in `model`.
-Status ReadMtp(const Json& json, LibraryMetadata* model) {
-  const Json* own = json.Find("mtp");
+// "draft": the kind, functions, pages, parameters and memory of the part that drafts; the rest is
+// as in `model`. Medusa's "heads" have no pages and no steps: one function makes all their logits.
+Status ReadDraft(const Json& json, LibraryMetadata* model) {
+  const Json* own = json.Find("draft");
   if (own == nullptr) return Status();
   LibraryMetadata out = *model;
   out.layers.clear();
   out.states.clear();
   out.sampling_version = 0;  // drafts are chosen on the host
   ModelInfo& info = out.info;
-  info.is_mtp = true;
+  MLC_ASSIGN_OR_RETURN(info.draft_kind, GetString(*own, "kind"));
   info.token_trees = false;
   info.num_chosen_layers = 0;
   info.weight_bytes = 0;
   MLC_ASSIGN_OR_RETURN(info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
-  MLC_ASSIGN_OR_RETURN(out.functions, ReadFunctionSpecs(*own, "mtp_"));
-  MLC_RETURN_IF_ERROR(ReadPages(*own, &out));
-  SetLayers(&out);
+  MLC_ASSIGN_OR_RETURN(out.functions, ReadFunctionSpecs(*own, "draft_"));
+  info.takes_states = out.functions.count("batch_prefill") > 0;
+  if (info.takes_states) {
+    MLC_RETURN_IF_ERROR(ReadPages(*own, &out));
+    SetLayers(&out);
+  } else {
+    info.SetLayers({});
+    MLC_ASSIGN_OR_RETURN(int heads, GetBounded(*own, "heads", 1, kMaxDraftHeads));
+    info.head_size = heads * info.vocab_size;
+  }
   MLC_ASSIGN_OR_RETURN(out.params, ReadParams(*own, &info.weight_bytes));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(*own, &info));
-  model->mtp = std::make_shared<LibraryMetadata>(std::move(out));
+  model->draft = std::make_shared<LibraryMetadata>(std::move(out));
   return Status();
 }
 
@@ -348,8 +321,8 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   if (const Json* target = json.Find("target"); target != nullptr && target->is_object()) {
     MLC_ASSIGN_OR_RETURN(out.target_kind, GetStringOr(*target, "kind", ""));
   }
-  MLC_RETURN_IF_ERROR(ReadMtp(json, &out).In("mtp"));
   MLC_ASSIGN_OR_RETURN(out.tower, ReadTowerSpec(json, &info.tower_bytes));
+  MLC_RETURN_IF_ERROR(ReadDraft(json, &out).In("draft"));
   return out;
 }
 

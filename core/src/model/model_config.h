@@ -81,8 +81,9 @@ struct LibraryMetadata {
   std::string target_kind;                // TVM's target: "llvm", "opencl"; "": unknown
   // Where both converters store weights of this family otherwise: whose folders the library reads.
   std::optional<bool> is_for_mlc_llms;
-  // The MTP layer as a model of its own. Its parameters stand behind the model's. Null: none.
-  std::shared_ptr<const LibraryMetadata> mtp;
+  // The part that drafts, as a model of its own. Its parameters stand behind the model's. Null:
+  // none.
+  std::shared_ptr<const LibraryMetadata> draft;
 };
 Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std::string& path);
 

@@ -101,7 +101,7 @@ TEST(ParseLibraryMetadata, EveryFaultOfTheFunctionsNamesThem) {
 }
 
 TEST(ParseLibraryMetadata, AnMtpLayerIsAModelOfItsOwn) {
-  const char* mtp = R"({
+  const char* mtp = R"({"kind": "mtp",
       "functions": {"embed": {"inputs": [], "results": ["embeddings"]},
                     "batch_prefill": {"inputs": [], "results": ["logits", "hidden_states"]}},
       "kv_cache": {"page_size": 16, "layers": [{"page_shape": [2, 16, 8], "slot_runs": [[2, 8]],
@@ -109,21 +109,47 @@ TEST(ParseLibraryMetadata, AnMtpLayerIsAModelOfItsOwn) {
       "params": [{"name": "eh_proj", "shape": [4, 8], "dtype": "float32"}],
       "memory_usage": {"batch_prefill": {"n": 9}}})";
   Json with = GoodMetadata().Set("hidden_size", 4);
-  EXPECT_EQ(ParseLibraryMetadata(with.Dump(), "l")->mtp, nullptr);
-  Result<LibraryMetadata> metadata = ParseLibraryMetadata(With(with, "mtp", mtp).Dump(), "l");
+  EXPECT_EQ(ParseLibraryMetadata(with.Dump(), "l")->draft, nullptr);
+  Result<LibraryMetadata> metadata = ParseLibraryMetadata(With(with, "draft", mtp).Dump(), "l");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
-  EXPECT_FALSE(metadata->info.is_mtp);
-  const LibraryMetadata& layer = *metadata->mtp;
-  EXPECT_TRUE(layer.info.is_mtp);
-  EXPECT_EQ(layer.functions.at("batch_prefill").name, "mtp_batch_prefill");
+  EXPECT_FALSE(metadata->info.takes_states);
+  const LibraryMetadata& layer = *metadata->draft;
+  EXPECT_TRUE(layer.info.takes_states);
+  EXPECT_EQ(layer.functions.at("batch_prefill").name, "draft_batch_prefill");
   EXPECT_EQ(layer.info.vocab_size, metadata->info.vocab_size);
   EXPECT_EQ(layer.info.hidden_size, 4);
   EXPECT_EQ(layer.info.page_bytes, 2 * 16 * 8 * 2);
   EXPECT_EQ(layer.info.weight_bytes, 4 * 8 * 4);
   EXPECT_EQ(layer.info.row_bytes, 9);
   EXPECT_EQ(layer.params.size(), 1u);
-  Status fault = ParseLibraryMetadata(With(with, "mtp", "{}").Dump(), "l").status();
+  Status fault = ParseLibraryMetadata(With(with, "draft", "{}").Dump(), "l").status();
   EXPECT_EQ(fault.code(), StatusCode::kCorrupt);
+}
+
+TEST(ParseLibraryMetadata, MedusasHeadsHaveNeitherStepsNorPages) {
+  const std::string medusa = R"({"kind": "medusa", "heads": HEADS,
+      "functions": {"get_logits": {"inputs": [], "results": ["logits"]}},
+      "params": [{"name": "medusa_head.0.1.weight", "shape": [4, 8], "dtype": "float32"}],
+      "memory_usage": {"get_logits": {"fixed": 3, "m": 9}}})";
+  auto parse = [&](const char* heads) {
+    std::string text = medusa;
+    text.replace(text.find("HEADS"), 5, heads);
+    Json with = GoodMetadata().Set("hidden_size", 4);
+    return ParseLibraryMetadata(With(with, "draft", text.c_str()).Dump(), "l");
+  };
+  Result<LibraryMetadata> metadata = parse("3");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  const ModelInfo& heads = metadata->draft->info;
+  EXPECT_EQ(heads.draft_kind, "medusa");
+  EXPECT_FALSE(heads.takes_states);
+  EXPECT_EQ(heads.head_size, 3 * metadata->info.vocab_size);
+  EXPECT_EQ(heads.page_bytes, 0);
+  EXPECT_EQ(heads.weight_bytes, 4 * 8 * 4);
+  EXPECT_EQ(heads.step_bytes, 3);
+  EXPECT_EQ(heads.logit_row_bytes, 9);
+  for (const char* none : {"0", "17", "\"3\""}) {
+    EXPECT_EQ(parse(none).status().code(), StatusCode::kCorrupt) << none;
+  }
 }
 
 TEST(ParseLibraryMetadata, TemporariesOfStepsAndWhatRecordedOnesKeep) {

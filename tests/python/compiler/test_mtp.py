@@ -10,7 +10,7 @@ from vm_runner import Runner
 
 from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.convert.weights import with_mtp_of_files
-from mlc_llm.compiler.spec.tensors import MTP
+from mlc_llm.compiler.drafts import MTPSpec
 
 LAYER = "model.layers.3."
 NAMES = {
@@ -35,7 +35,7 @@ def test_the_files_names_are_those_of_the_published_checkpoints(name):
 def test_llama_cpp_counts_the_layer_as_one_more_block():
     fixture = mtp_fixtures.load("glm4_moe")
     weights = fixture.family.weight_map(fixture.typed, "gguf")
-    found = {part.tensor for weight in weights if weight.mtp for part in weight.parts}
+    found = {part.tensor for weight in weights if weight.draft for part in weight.parts}
     names = "enorm hnorm eh_proj shared_head_norm".split()
     assert {f"blk.3.nextn.{name}.weight" for name in names} < found
     assert {"blk.3.attn_q.weight", "blk.3.ffn_gate_exps.weight"} < found
@@ -51,7 +51,7 @@ def test_the_layer_is_kept_where_the_files_have_it(name):
     assert fixture.family.config_class.from_dict(found.to_dict()) == found
     less = with_mtp_of_files(fixture.typed, fixture.family, tiny_families.Source(without))
     assert less.num_mtp_layers == 0
-    assert fixture.family.decoder(less).mtp is None
+    assert fixture.family.decoder(less).draft is None
 
 
 def test_qwen3_nexts_config_does_not_tell_of_the_layer():
@@ -59,7 +59,7 @@ def test_qwen3_nexts_config_does_not_tell_of_the_layer():
     source = tiny_families.Source(fixture.weights)
     config = {**fixture.config, "mtp_num_hidden_layers": None}
     silent = models.config_from_hf(config)
-    assert fixture.family.decoder(silent).mtp is None
+    assert fixture.family.decoder(silent).draft is None
     assert with_mtp_of_files(silent, fixture.family, source) == fixture.typed
 
 
@@ -77,13 +77,13 @@ def test_drafts_logits_and_states_are_those_of_the_reference(name):
     want_states = reference.hidden_states(fixture.spec, params, ids)
     states = target["hidden_states"][:-1]
     _assert_near(target["hidden_states"], want_states)
-    mtp = Runner(runner.vm, params, num_pages=16, part="mtp")
+    mtp = Runner(runner.vm, params, num_pages=16, part="draft")
     made = mtp.step([("a", ids[1:])], target_states=states, hidden_rows=rows)
     hidden, logits = reference.mtp(fixture.spec, params, ids[1:], want_states[:-1])
     _assert_near(made["hidden_states"], hidden)
     _assert_near(made["logits"], logits)
     # a guess from the layer's own state, behind known rows that came in two steps
-    cut = Runner(runner.vm, params, num_pages=16, part="mtp")
+    cut = Runner(runner.vm, params, num_pages=16, part="draft")
     cut.step([("a", ids[1:9])], target_states=states[:8])
     one = cut.step(
         [("b", [7]), ("a", ids[9:])],
@@ -104,8 +104,8 @@ def test_every_part_before_and_behind_the_layer_counts():
     params, ids = fixture.params(), fixture.ids
     states = reference.hidden_states(fixture.spec, params, ids)[:-1]
     _, logits = reference.mtp(fixture.spec, params, ids[1:], states)
-    for role in MTP:
-        name = f"model.layers.4.{MTP[role].ours}.weight"
+    for role, tensor in MTPSpec.tensors.items():
+        name = f"model.layers.4.{tensor.ours}.weight"
         turned = {**params, name: params[name][..., ::-1]}
         _, other = reference.mtp(fixture.spec, turned, ids[1:], states)
         assert np.abs(other - logits).max() > 0.01 * np.abs(logits).max(), role

@@ -32,7 +32,7 @@ def spec_of(config: dict[str, Any]) -> DecoderSpec:
     name = models.model_type_of(config)
     typed = models.config_from_hf(config)
     assert models.config_from_hf(typed.to_dict(), name) == typed, "our own folder says it too"
-    return replace(models.get(name).decoder(typed), mtp=None)
+    return replace(models.get(name).decoder(typed), draft=None)
 
 
 def changed(name: str, **fields: Any) -> DecoderSpec:

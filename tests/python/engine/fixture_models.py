@@ -44,7 +44,7 @@ class FixtureModel:
         shapes = {part.tensor: part.source_shape for weight in sources for part in weight.parts}
         return draw(shapes, seed=23, norm_mean=self.norm_mean)
 
-    def written(self, folder: Path, quantization: str = "q0f32") -> Path:
+    def written(self, folder: Path, quantization: str = "q0f32", draft: Path | None = None) -> Path:
         """Converts the model."""
         ids = {"eos_token_id": 2, "bos_token_id": 1, "pad_token_id": 0}
         (folder / "config.json").write_text(json.dumps({**self.config, **ids}))
@@ -52,7 +52,8 @@ class FixtureModel:
         (folder / "tokenizer.json").write_bytes(tiny_models.tokenizer_json())
         extras = {"chat_template": tiny_models.TEMPLATE}
         (folder / "tokenizer_config.json").write_text(json.dumps(extras))
-        convert_model(open_source(folder), folder / "mlc", quantization=quantization)
+        source = open_source(folder)
+        convert_model(source, folder / "mlc", quantization=quantization, draft=draft)
         return folder / "mlc"
 
     def greedy(self, ids: list[int], count: int) -> list[float]:

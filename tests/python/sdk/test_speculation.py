@@ -115,7 +115,7 @@ def test_settings_that_do_not_fit_are_refused(config: dict, param: str) -> None:
     assert error.value.param == param
 
 
-def test_heads_on_hidden_states_are_not_supported() -> None:
+def test_heads_on_hidden_states_must_be_there() -> None:
     for mode in ("eagle", "medusa"):
         with pytest.raises(UnsupportedError, match="small_draft or prompt_lookup"):
             MLCEngine(FAKE, device="fake", engine_config={"speculative_mode": mode})

@@ -75,6 +75,12 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model-type", default="auto", help="model family (default: what the config says)"
     )
+    parser.add_argument(
+        "--draft",
+        type=Path,
+        metavar="DIR",
+        help="a folder of Medusa heads for the model, which draft with --speculative-mode medusa",
+    )
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
     add_output_options(parser)
 
@@ -103,6 +109,7 @@ def run(args: argparse.Namespace) -> None:
             search_scales=args.search_scales,
             importance=importance,
             adapters=adapters,
+            draft=args.draft,
             report=update,
         )
     if adapters:

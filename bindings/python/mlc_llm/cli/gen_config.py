@@ -62,6 +62,7 @@ def run(args: argparse.Namespace) -> None:
         quantization=quantization,
         model_type=model_type_of(args),
         overrides=overrides,
+        draft=args.draft,
     )
     if not args.quiet:
         print(f"Saved to directory: {args.output}")

@@ -30,6 +30,7 @@ TOKENS = 2048  # of a text that are read
 CHARACTERS = 128 * TOKENS  # of a file; the rest is too far behind
 CHUNK = 128  # rows of a step; the logits of all of them are computed
 _PLAIN = "q0f32"
+_ROWS = {"logits": "logit_rows", "hidden_states": "hidden_rows"}  # of a result
 
 Report = Callable[[float], None]
 
@@ -110,8 +111,13 @@ class FloatModel:
         self._vm.set_instrument(squares)
         return squares
 
-    def read(self, ids: Sequence[int]) -> Array:
-        """The logits behind each of at most `CHUNK` tokens: float32 (tokens, vocabulary)."""
+    def restart(self) -> None:
+        """The next token begins a text."""
+        self._length = 0
+
+    def read(self, ids: Sequence[int], *, result: str = "logits") -> Array:
+        """The logits behind each of at most `CHUNK` tokens: float32 (tokens, vocabulary); or their
+        "hidden_states"."""
         first, count = self._length, len(ids)
         self._length += count
         pages = range(-(-self._length // self._page_size))
@@ -131,12 +137,12 @@ class FloatModel:
             state_source=[0 if first else -1],
             row_indptr=[0, count],
             state_writes=[*[-1] * (count - 1), 0],
-            logit_rows=range(count),
+            **{"logit_rows": [], "hidden_rows": [], _ROWS[result]: range(count)},
             kv_pages=self._pages,
             states=self._states,
             params=self._params,
         )
-        return np.from_dlpack(made["logits"])
+        return np.from_dlpack(made[result])
 
 
 def float_module(source: ModelSource, model_type: str | None) -> Any:
@@ -167,11 +173,11 @@ def floats_of(source: ModelSource, model_type: str | None) -> dict[str, Any]:
 
 
 def weights_of(source: ModelSource, model_type: str | None) -> list[models.WeightSource]:
-    """The model's weight map, checked against its tensors; without an MTP layer."""
+    """The model's weight map, checked against its tensors; without a part that drafts."""
     config = source.hf_config()
     name = model_type or models.model_type_of(config)
     family, typed, tensors = models.get(name), models.config_from_hf(config, name), source.tensors()
-    needed = [one for one in family.weight_map(typed, source.format) if not one.mtp]
+    needed = [one for one in family.weight_map(typed, source.format) if not one.draft]
     weights = as_in_files(needed, tensors)
     check_tensors(weights, tensors, quantization.get(_PLAIN))
     return weights

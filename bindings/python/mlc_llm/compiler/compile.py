@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler import archive, hosts, kv_cache, models, targets
 from mlc_llm.compiler import quantization as schemes
+from mlc_llm.compiler.drafts import draft_of
 from mlc_llm.compiler.models import mlc_folders, towers
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
@@ -187,6 +188,7 @@ def library_spec(
         ),
         adapters=adapters,
         tower=None if theirs else towers.spec_of(merged, typed.hidden_size),
+        draft=draft_of(config),
     )
 
 

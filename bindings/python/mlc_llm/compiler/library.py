@@ -15,14 +15,15 @@ from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
-from mlc_llm.compiler.nn.decoder import MTP, Decoder
+from mlc_llm.compiler.nn.decoder import Decoder
 from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.nn.tower import Tower
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
-from mlc_llm.compiler.spec import DecoderSpec, HeadSpec, WeightSource
+from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
+from mlc_llm.compiler.spec.draft import PREFIX
 from mlc_llm.compiler.spec.tower import TowerSpec, with_tower
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
@@ -32,13 +33,14 @@ SCHEMA_VERSION = 3
 _TOWER_PATCHES = 1024
 _STEP = "batch_prefill"  # computes a step: logits, hidden states, or both
 _HEAD = "get_logits"  # in an encoder: what its head makes of the vectors of texts
-# Of the MTP layer: `embed`, a step and the copy of pages, for a model of its own.
-_MTP = "mtp_"
 # A decode step for a device that can record it. Nobody calls it by name.
 _DECODE = "batch_decode_tokens"
 _TOWER = "image_embed"  # from the patches of pictures to rows of a prompt
 # The functions that the core runs kernel by kernel on a CPU.
-_PROGRAMS = ("embed", _STEP, _HEAD, f"{_MTP}embed", _MTP + _STEP, _TOWER)
+_PROGRAMS = (
+    *(f"{prefix}{name}" for prefix in ("", PREFIX) for name in ("embed", _STEP, _HEAD)),
+    _TOWER,
+)
 _AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
@@ -58,6 +60,7 @@ class LibrarySpec:
     hidden_layers: tuple[int, ...] = ()  # after which a step gives the residual too
     adapters: bool = False  # whether rows may choose LoRA adapters
     tower: TowerSpec | None = None
+    draft: DraftSpec | None = None  # in place of the model's own part that drafts
 
     @property
     def built_tower(self) -> TowerSpec | None:
@@ -71,6 +74,7 @@ def build_module(
     change: Callable[[tvm.IRModule], tvm.IRModule] | None = None,
 ) -> tvm.IRModule:
     """`change` may change functions and kernels before the lists of kernel calls are made."""
+    family = family.with_draft(spec.draft)
     weights, scheme, parts = _weights(spec, family)
     nn = Builder(
         scheme,
@@ -94,13 +98,15 @@ def build_module(
     _build_copy(nn)
     if spec.built_tower is not None:
         _build_tower(nn, spec.built_tower)
-    mtp = {} if decoder.mtp is None else {"mtp": _build_mtp(nn.apart(), decoder, spec)}
+    draft = {}
+    if decoder.draft is not None:
+        draft = {"draft": _build_draft(nn.apart(), decoder, spec)}
     in_programs = _build_for_device(nn, model, spec)
     if change is not None:
         nn.change(change)
     if in_programs:
         _build_programs(nn, in_programs)
-    described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head) | mtp
+    described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head) | draft
     described |= _folder_layout(spec, family)
     nn.text_function("_metadata", json.dumps(described))
     return nn.finish()
@@ -261,7 +267,7 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    names = (name for name in nn.functions if name.endswith(("embed", _STEP)))
+    names = (name for name in nn.functions if name.endswith(("embed", _STEP, _HEAD)))
     found = {name: peak_bytes(functions[name]) for name in names}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE]))
@@ -311,24 +317,22 @@ def _tower_bounds(tower: TowerSpec) -> dict[str, int]:
     return {"n": patches, "m": patches // tower.block, "v": patches // tower.block + 1}
 
 
-def _build_mtp(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str, Any]:
-    """Builds the functions of the MTP layer. Returns what its metadata has instead of the model's:
-    its parameters stand behind the model's."""
-    layer, rows = MTP(nn, decoder), Input(("n", decoder.hidden_size))
-    bounds = dict.fromkeys(("n", "m", "h"), spec.prefill_chunk_size)
-    with nn.function(f"{_MTP}embed", {"tokens": Input(("n",), "int32")}, bounds=bounds) as f:
-        f.results = {"embeddings": layer.words.embed(f["tokens"])}
-    inputs = {"embeddings": rows, "target_states": rows}
-    inputs |= nn.step_inputs(also=set(), without=set())
-    with nn.function(_MTP + _STEP, inputs, bounds=bounds) as f:
-        memory = Memory(f.items("kv_pages"), [])
-        f.results = layer.results(f["embeddings"], f["target_states"], f.batch, memory)
-    _build_copy(nn, _MTP)
+def _build_draft(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str, Any]:
+    """Builds the functions of the part that drafts. Returns what its metadata has instead of the
+    model's: its parameters stand behind the model's."""
+    assert decoder.draft is not None
+    own = decoder.draft.build(nn, decoder, spec.prefill_chunk_size)
+    if nn.pages:
+        _build_copy(nn, PREFIX)
     return {
-        "functions": {name.removeprefix(_MTP): f for name, f in nn.functions.items()},
+        "kind": decoder.draft.kind,
+        **own,
+        "functions": {name.removeprefix(PREFIX): f for name, f in nn.functions.items()},
         "kv_cache": _described_pages(nn),
         "params": _described_params(nn.own_params, {}),
-        "memory_usage": {name.removeprefix(_MTP): size for name, size in _memory_usage(nn).items()},
+        "memory_usage": {
+            name.removeprefix(PREFIX): size for name, size in _memory_usage(nn).items()
+        },
     }
 
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from mlc_llm.compiler.drafts import MedusaSpec, MTPSpec
 from mlc_llm.compiler.spec.decoder import DecoderSpec, Half, NormSpec
 from mlc_llm.compiler.spec.part import Named
-from mlc_llm.compiler.spec.tensors import LAYER_NORMS, MTP, TENSORS
+from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
 from mlc_llm.compiler.spec.transforms import Array
 
 Params = Mapping[str, Array]
@@ -82,9 +83,9 @@ def mtp(
 ) -> tuple[Array, Array]:
     """(rows, hidden) and (rows, vocabulary): what the MTP layer makes of the tokens that follow the
     rows, and of the rows' hidden states."""
-    assert spec.mtp is not None
-    outside = _outside(spec, params)
-    at, norm = outside.of(MTP, index=len(spec.layers)), spec.mtp.norm
+    draft, outside = spec.draft, _outside(spec, params)
+    assert isinstance(draft, MTPSpec)
+    at, norm = outside.of(draft.tensors, index=len(spec.layers)), draft.norm
     embedded = outside.weight("embedding")[next_ids] * spec.embedding_scale
     pair = [
         at.normed("mtp_embedding_norm", embedded, norm),
@@ -93,6 +94,21 @@ def mtp(
     x = _layer(at.of(LAYER_NORMS), at.linear("mtp_join", np.concatenate(pair, axis=1)), ())
     made = at.normed("mtp_norm", x, norm)
     return made, _logits(outside, made)
+
+
+def medusa(spec: DecoderSpec, params: Params, states: Array) -> Array:
+    """(rows, heads, vocabulary): the heads' logits. Those of tokens that they do not have are
+    -inf."""
+    draft = spec.draft
+    assert isinstance(draft, MedusaSpec)
+    at = _outside(spec, params).of(draft.tensors)
+    made = np.full((len(states), draft.heads, spec.vocab_size), -np.inf)
+    for head in range(draft.heads):
+        x = states
+        for block in range(draft.blocks):
+            x = x + at.activated("silu", at.linear(f"head_{head}_block_{block}", x, bias=True))
+        made[:, head, list(draft.tokens) or slice(None)] = at.linear(f"head_{head}", x)
+    return made
 
 
 def _outside(

@@ -296,6 +296,7 @@ def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
         "weight_types",
         "activation_bits",
         "kv_cache_dtype",
+        "draft",
         "model_config",
         "vocab_size",
         "context_window_size",

@@ -42,7 +42,9 @@ class EngineConfig:
     attention_sink_size: int | None = None
     max_history_size: int | None = None
     kv_state_kind: Literal["kv_cache", "rnn_state"] | None = None
-    speculative_mode: Literal["disable", "small_draft", "eagle", "medusa"] = "disable"
+    speculative_mode: Literal[
+        "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"
+    ] = "disable"
     spec_draft_length: int = 0
     spec_tree_width: int = 1
     prefix_cache_mode: Literal["disable", "radix"] = "radix"

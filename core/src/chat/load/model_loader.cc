@@ -7,9 +7,10 @@
 namespace mlc {
 namespace {
 
-ModelInfo FakeMtpInfo(const ChatConfig& config) {
+ModelInfo FakeDraftInfo(const ChatConfig& config) {
   ModelInfo info = FakeModel::InfoFor(config);
-  info.is_mtp = true;
+  info.draft_kind = "mtp";
+  info.takes_states = true;
   return info;
 }
 
@@ -17,7 +18,10 @@ void LoadFakeModel(const ModelFiles& files, ModelAndBundle* loaded) {
   const ChatConfig& config = loaded->bundle.config;
   FakeModel::Script script = FakeModel::Words(config.vocab_size, config.eos_token_ids);
   loaded->model = std::make_unique<FakeModel>(FakeModel::InfoFor(config), script);
-  if (files.wants_mtp) loaded->mtp = std::make_unique<FakeModel>(FakeMtpInfo(config), script);
+  ModelInfo draft = FakeDraftInfo(config);
+  if (files.draft_kind == draft.draft_kind) {
+    loaded->draft = std::make_unique<FakeModel>(std::move(draft), script);
+  }
 }
 
 Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const ChatProgress& progress,
@@ -28,9 +32,10 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
                        DeviceRunner::Load(source, loaded->bundle.config, files.library,
                                           files.device, on_weights, files.strips));
-  if (files.wants_mtp) {
-    std::string strips = files.strips.empty() ? "" : files.strips + "mtp-";
-    MLC_ASSIGN_OR_RETURN(loaded->mtp, model->LoadMtp(source, on_weights, strips));
+  if (!files.draft_kind.empty()) {
+    std::string strips = files.strips.empty() ? "" : files.strips + "draft-";
+    MLC_ASSIGN_OR_RETURN(loaded->draft,
+                         model->LoadDraft(files.draft_kind, source, on_weights, strips));
   }
   MLC_ASSIGN_OR_RETURN(loaded->bundle.tower, model->LoadTower(loaded->bundle.config));
   loaded->model = std::move(model);
@@ -98,14 +103,14 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   inspected.available_bytes = AvailableMemoryBytes(files.device);
   if (files.is_fake) {
     inspected.info = FakeModel::InfoFor(config);
-    inspected.mtp = FakeMtpInfo(config);
+    inspected.draft = FakeDraftInfo(config);
     inspected.takes_pictures = config.image_token_id.has_value();
     return inspected;
   }
   MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
                        DeviceRunner::Inspect(config, files.library, files.device));
   inspected.info = metadata.info;
-  if (metadata.mtp != nullptr) inspected.mtp = metadata.mtp->info;
+  if (metadata.draft != nullptr) inspected.draft = metadata.draft->info;
   return inspected;
 }
 

@@ -26,7 +26,7 @@ struct ModelFiles {
   std::string strips;  // see Weights::Load; "": no strips are kept
   Device device;
   bool is_fake = false;
-  bool wants_mtp = false;  // whether its MTP layer is loaded too
+  std::string draft_kind;  // the part that drafts and is loaded too (ModelInfo); "": none
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }
   // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none, "strips": what the
@@ -38,7 +38,8 @@ struct ModelFiles {
 
 struct ModelAndBundle {
   std::unique_ptr<Model> model;
-  std::unique_ptr<Model> mtp;  // its MTP layer, which shares its weights; null: not wanted, or none
+  // its part that drafts, which shares its weights; null: not wanted, or it has none of that kind
+  std::unique_ptr<Model> draft;
   ModelBundle bundle;
 };
 
@@ -51,7 +52,7 @@ Result<ModelAndBundle> LoadModelFiles(const ModelFiles& files, const ChatProgres
 // Describes the model without loading its weights, and the free memory of its device.
 struct InspectedModel {
   ModelInfo info;
-  std::optional<ModelInfo> mtp;  // of its MTP layer, if it has one
+  std::optional<ModelInfo> draft;  // of its part that drafts, if it has one
   int64_t available_bytes = 0;
   bool takes_pictures = false;  // whether it has a tower
 };

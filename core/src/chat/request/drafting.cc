@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/speculation/draft_model.h"
+#include "engine/speculation/medusa.h"
 #include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
@@ -21,12 +22,6 @@ Status Invalid(const char* param, std::string message) {
 
 Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
   SpeculativeMode mode = ModeOf(config);
-  if (mode == SpeculativeMode::kEagle || mode == SpeculativeMode::kMedusa) {
-    return Unsupported(
-               "engine setting 'speculative_mode' is not supported yet with heads on the model's "
-               "hidden states (eagle, medusa); use mtp, small_draft or prompt_lookup")
-        .WithParam("speculative_mode");
-  }
   if (mode == SpeculativeMode::kSmallDraft && !has_draft) {
     return Invalid("speculative_mode",
                    "speculative_mode small_draft needs a draft model: name one in "
@@ -35,10 +30,12 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
   if (mode != SpeculativeMode::kSmallDraft && has_draft) {
     return Invalid("additional_models",
                    "additional_models are draft models, which speculative_mode small_draft uses "
-                   "and no other");
+                   "and no other; Medusa's heads are converted with their model (mlc_llm "
+                   "convert_weight --draft)");
   }
-  if (config.spec_tree_width.value_or(1) > 1 && mode == SpeculativeMode::kMtp) {
-    return Invalid("spec_tree_width", "spec_tree_width over 1 is not for speculative_mode mtp");
+  std::string kind = DraftKind(config);
+  if (config.spec_tree_width.value_or(1) > 1 && !kind.empty()) {
+    return Invalid("spec_tree_width", "spec_tree_width over 1 is not for speculative_mode " + kind);
   }
   if (config.spec_draft_length && mode == SpeculativeMode::kDisable) {
     return Invalid("spec_draft_length", "spec_draft_length needs a speculative_mode");
@@ -84,16 +81,29 @@ Result<std::optional<ModelFiles>> DraftFiles(const protocol::EngineConfig& confi
   return files;
 }
 
-bool WantsMtp(const protocol::EngineConfig& config) {
-  return ModeOf(config) == SpeculativeMode::kMtp;
+std::string DraftKind(const protocol::EngineConfig& config) {
+  switch (ModeOf(config)) {
+    case SpeculativeMode::kMtp:
+      return kMtp;
+    case SpeculativeMode::kMedusa:
+      return kMedusa;
+    case SpeculativeMode::kEagle:
+      return "eagle";
+    default:
+      return "";
+  }
 }
 
-Status NoMtp() {
-  return Unsupported(
-             "engine setting 'speculative_mode' mtp needs a model with an MTP layer: this one has "
-             "none, or an older mlc_llm converted or compiled it; use prompt_lookup, or convert "
-             "and compile it again")
-      .WithParam("speculative_mode");
+Status NoDraftPart(const std::string& kind) {
+  std::string setting = "engine setting 'speculative_mode' " + kind;
+  std::string text =
+      kind == kMtp ? " needs a model with an MTP layer: this one has none, or an older "
+                     "mlc_llm converted or compiled it; use prompt_lookup, or convert and "
+                     "compile it again"
+                   : " needs a model that was converted and compiled with such heads (mlc_llm "
+                     "convert_weight --draft HEADS), and this one was not; use small_draft "
+                     "or prompt_lookup";
+  return Unsupported(setting + text).WithParam("speculative_mode");
 }
 
 Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft) {
@@ -128,7 +138,7 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   model.row_bytes += draft->row_bytes;
   model.decode_row_bytes += draft->decode_row_bytes;
   model.logit_row_bytes += width * draft->logit_row_bytes;
-  if (draft->is_mtp) {  // states that wait
+  if (draft->takes_states) {  // states that wait
     model.step_bytes += int64_t{MTPDrafter::kMostWaitingInAll} * draft->hidden_size * 4;
   }
   return model;
@@ -138,8 +148,9 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                                              const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,
                                              std::unique_ptr<Model> draft) {
-  bool is_mtp = draft != nullptr && draft->info().is_mtp;
-  MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr && !is_mtp));
+  std::string kind = DraftKind(config);
+  std::string there = draft != nullptr ? draft->info().draft_kind : "";
+  MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr && there.empty()));
   if (options.draft_shape.width > 1 && target.state_bytes > 0) {
     return Unsupported(
                "engine setting 'spec_tree_width' is over 1, and the model has recurrent layers, "
@@ -152,9 +163,11 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                "trees; compile the model again (mlc_llm compile)")
         .WithParam("spec_tree_width");
   }
-  if (WantsMtp(config) && !is_mtp) return NoMtp();
+  if (kind != there) return NoDraftPart(kind);
   std::unique_ptr<Drafter> drafter;
-  if (is_mtp) {
+  if (kind == kMedusa) {
+    MLC_ASSIGN_OR_RETURN(drafter, MedusaDrafter::Create(std::move(draft), tokenizer.vocab_size()));
+  } else if (kind == kMtp) {
     MLC_ASSIGN_OR_RETURN(drafter, MTPDrafter::Create(std::move(draft), tokenizer.vocab_size(),
                                                      options.max_total_tokens));
   } else if (draft != nullptr) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "chat/load/model_loader.h"
 #include "chat/protocol/protocol.gen.h"
@@ -25,13 +26,14 @@ Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft);
 ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
                        const ModelInfo* draft);
 
-// Whether the model's MTP layer drafts, and the error when it should and the model has none.
-bool WantsMtp(const protocol::EngineConfig& config);
-Status NoMtp();
+// The kind of the model's own part that drafts (ModelInfo), "" if none does; and the error when the
+// model has no such part.
+std::string DraftKind(const protocol::EngineConfig& config);
+Status NoDraftPart(const std::string& kind);
 
 // The drafter for the mode of `config`; null when the mode has none. `draft`: the model of
-// small_draft, or the MTP layer. kUnsupported when drafts may branch and the `target`'s library
-// cannot compute that.
+// small_draft, or the part of the target that drafts. kUnsupported when drafts may branch and the
+// `target`'s library cannot compute that.
 Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& config,
                                              const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,

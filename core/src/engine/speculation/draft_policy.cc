@@ -73,7 +73,7 @@ bool DraftPolicy::MayDraft() const { return lost_s_ <= kMayLose + kMayLoseShare 
 
 std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
                                      const std::vector<DraftCandidate>& candidates,
-                                     double draft_seconds) const {
+                                     double draft_seconds, bool at_once) const {
   std::vector<int> chosen(candidates.size(), 0);
   if (candidates.empty() || !times_.Measured(step.sequences) || !MayDraft()) return chosen;
   std::priority_queue<Extra> extras;
@@ -92,7 +92,8 @@ std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
     tokens += extra.gain;
     tried[extra.candidate] = extra.depth;
     deepest = std::max(deepest, extra.depth);
-    double rate = tokens / (times_.Estimate(rows, step.sequences) + draft_seconds * deepest);
+    double drafting = draft_seconds * (at_once ? 1 : deepest);
+    double rate = tokens / (times_.Estimate(rows, step.sequences) + drafting);
     if (rate > best_rate) {
       best_rate = rate;
       chosen = tried;

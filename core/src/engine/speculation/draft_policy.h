@@ -57,9 +57,9 @@ class DraftPolicy {
  public:
   // For each candidate, how many drafts its sequence should have, one after the other.
   // `draft_seconds`: the time to draft one more token for all of them; 0 when they are drafted
-  // already.
+  // already. `at_once`: the time to draft any number.
   std::vector<int> Choose(const DecodeRows& rows, const std::vector<DraftCandidate>& candidates,
-                          double draft_seconds) const;
+                          double draft_seconds, bool at_once = false) const;
 
   // `record`: of drafts of that source in one sequence.
   DraftChances Chances(DraftSource source, const DraftRecord& record) const;

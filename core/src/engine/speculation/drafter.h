@@ -3,6 +3,7 @@
 #ifndef MLC_ENGINE_SPECULATION_DRAFTER_H_
 #define MLC_ENGINE_SPECULATION_DRAFTER_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "engine/drafts.h"
@@ -35,8 +36,13 @@ class Drafter {
   virtual void Learn(Sequence*) {}
   // Frees the memory that it keeps for sequences.
   virtual void Clear() {}
+  // As those of its model (Model), if it has one.
+  virtual int64_t DropWeights() { return 0; }
+  virtual int64_t TouchWeights() { return 0; }
   // The measured time of one more draft for each of `num_tasks`; 0: not measured.
   virtual double seconds_per_draft(int num_tasks) const = 0;
+  // Whether all drafts of a call are made together, so that this is the time of the call.
+  virtual bool drafts_at_once() const { return false; }
 };
 
 }  // namespace mlc

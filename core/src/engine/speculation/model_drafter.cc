@@ -31,13 +31,7 @@ KVCacheOptions CacheOptions(const ModelInfo& info, int num_pages) {
 }  // namespace
 
 Status ModelDrafter::Check(const ModelInfo& info, int vocab_size) {
-  if (info.vocab_size < vocab_size) {
-    return InvalidArgument("the draft model's vocabulary of " + std::to_string(info.vocab_size) +
-                           " tokens is smaller than the tokenizer's of " +
-                           std::to_string(vocab_size) +
-                           "; a draft model must have the vocabulary of its target")
-        .WithParam("draft");
-  }
+  MLC_RETURN_IF_ERROR(CheckVocabulary(info, vocab_size));
   if (info.sliding_window_size > 0) {
     return Unsupported("a draft model with a sliding window is not supported").WithParam("draft");
   }
@@ -56,9 +50,8 @@ Result<int> ModelDrafter::AllocatePages(Model* model, int max_total_tokens) {
 }
 
 ModelDrafter::ModelDrafter(std::unique_ptr<Model> model, int vocab_size, int num_pages)
-    : model_(std::move(model)),
-      logit_rows_{model_->info().vocab_size, vocab_size},
-      cache_(num_pages, model_->info().page_size, CacheOptions(model_->info(), num_pages)) {}
+    : TreeDrafter(std::move(model), vocab_size),
+      cache_(num_pages, info().page_size, CacheOptions(info(), num_pages)) {}
 
 void ModelDrafter::Forget(const Branch* branch) {
   cache_.Remove(branch->id);
@@ -119,10 +112,10 @@ void ModelDrafter::Trim(Branch* branch, const Sequence& sequence, size_t max_tok
 // nothing is drafted.
 bool ModelDrafter::CanDraft(const DraftTask& task) const {
   const std::vector<int32_t>& tokens = task.sequence->tokens();
-  int longest = model_->info().context_window_size;
+  int longest = info().context_window_size;
   return static_cast<int>(tokens.size()) + task.max_drafts <= longest &&
          !task.sequence->request->request.prompt.has_rows() &&
-         *std::max_element(tokens.begin(), tokens.end()) < model_->info().vocab_size;
+         *std::max_element(tokens.begin(), tokens.end()) < info().vocab_size;
 }
 
 std::vector<ModelDrafter::Run> ModelDrafter::Begin(const std::vector<DraftTask>& tasks) {
@@ -130,10 +123,8 @@ std::vector<ModelDrafter::Run> ModelDrafter::Begin(const std::vector<DraftTask>&
   auto by_age = [](const auto& a, const auto& b) { return a->last_used > b->last_used; };
   std::sort(branches_.begin(), branches_.end(), by_age);
   while (branches_.size() > kMaxBranches) Forget(branches_.back().get());
-  int most = std::min(model_->info().max_batch_size, model_->info().prefill_chunk_size);
-  // a step of the target gives no hidden states of branches
-  int widest =
-      model_->info().is_mtp ? 1 : std::max(1, most / std::max(1, static_cast<int>(tasks.size())));
+  int most = std::min(info().max_batch_size, info().prefill_chunk_size);
+  int widest = std::max(1, most / std::max(1, static_cast<int>(tasks.size())));
   std::vector<Run> runs;
   for (DraftTask task : tasks) {
     bool can_draft = static_cast<int>(runs.size()) < most && CanDraft(task);
@@ -148,26 +139,21 @@ void ModelDrafter::Clear() {
   while (!branches_.empty()) Forget(branches_.back().get());
 }
 
-bool ModelDrafter::HasLogits(const Run& run) {
-  return std::any_of(run.leaves.begin(), run.leaves.end(),
-                     [](const Leaf& leaf) { return leaf.logits != nullptr; });
-}
-
 Status ModelDrafter::Compute(const Batch& batch, const std::vector<Leaf*>& leaves) {
   if (batch.num_rows() == 0) return Status();
-  MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model_.get()));
+  MLC_ASSIGN_OR_RETURN(Outputs outputs, RunBatch(batch, &cache_, model()));
   const float *logits = outputs.logits, *state = outputs.hidden_states;
   for (Leaf* leaf : leaves) {
     leaf->logits = logits;
-    logits += logit_rows_.stride;
+    logits += logit_rows().stride;
     if (state == nullptr) continue;
     leaf->state = state;
-    state += model_->info().hidden_size;
+    state += info().hidden_size;
   }
   return Status();
 }
 
-Status ModelDrafter::CatchUp(std::vector<Run>* runs) {
+Status ModelDrafter::Start(std::vector<Run>* runs) {
   std::vector<Run*> order;
   for (Run& run : *runs) {
     if (run.branch != nullptr) order.push_back(&run);
@@ -180,14 +166,14 @@ Status ModelDrafter::CatchUp(std::vector<Run>* runs) {
   std::vector<Leaf*> leaves;
   std::vector<std::pair<Branch*, int>> computed;
   for (Run* run : order) {
-    int num_rows = std::min(Missing(*run), model_->info().prefill_chunk_size - batch.num_rows());
+    int num_rows = std::min(Missing(*run), info().prefill_chunk_size - batch.num_rows());
     if (num_rows <= 0 || !MakeRoom(run->branch->id, num_rows)) continue;
     bool is_complete = num_rows == Missing(*run);
     auto first = run->task.sequence->tokens().begin() +
                  static_cast<std::ptrdiff_t>(run->branch->tokens.size());
     int num_results = is_complete ? 1 : 0;
     RowSpan span{run->branch->id, {first, first + num_rows}, num_results};
-    span.num_hidden_rows = model_->info().is_mtp ? num_results : 0;
+    span.num_hidden_rows = info().takes_states ? num_results : 0;
     AddStates(*run->branch, num_rows, &batch);
     MLC_RETURN_IF_ERROR(AddRows(span, &cache_, &batch));
     computed.emplace_back(run->branch, num_rows);
@@ -198,44 +184,8 @@ Status ModelDrafter::CatchUp(std::vector<Run>* runs) {
   }
   MLC_RETURN_IF_ERROR(Compute(batch, leaves));
   for (auto [branch, num_rows] : computed) Computed(branch, num_rows);
+  for (Run& run : *runs) run.num_known = run.branch == nullptr ? 0 : run.branch->tokens.size();
   return Status();
-}
-
-void ModelDrafter::Sample(Run* run) {
-  Sequence* sequence = run->task.sequence;
-  std::vector<Leaf> grown;  // `draft` is still the parent's
-  std::vector<int32_t> tokens;
-  std::vector<size_t> order;
-  for (const Leaf& leaf : run->leaves) {
-    if (leaf.logits == nullptr) continue;
-    sequence->SetDrafts(run->drafts.PathTokens(leaf.draft));
-    Result<std::vector<LikelyToken>> chosen =
-        ChooseTokens(logit_rows_, sequence, leaf.logits, run->task.width, &scratch_);
-    if (!chosen.ok()) continue;  // the logits have NaN, or the grammar allows nothing: no draft
-    for (const LikelyToken& token : *chosen) {
-      order.push_back(grown.size());
-      grown.push_back({leaf.draft, leaf.id, leaf.score + token.logprob, nullptr, leaf.state});
-      tokens.push_back(token.token);
-    }
-  }
-  // The first leaf is the token that the target chooses if both models agree. The others are the
-  // likeliest ones.
-  auto likelier = [&](size_t a, size_t b) { return grown[a].score > grown[b].score; };
-  if (!order.empty()) std::stable_sort(order.begin() + 1, order.end(), likelier);
-  order.resize(std::min(order.size(), static_cast<size_t>(run->task.width)));
-  run->leaves.clear();
-  for (size_t i : order) {
-    run->drafts.Add(tokens[i], grown[i].draft);
-    run->leaves.push_back(
-        {run->drafts.size() - 1, grown[i].id, grown[i].score, nullptr, grown[i].state});
-  }
-}
-
-// Whether the leaf may get further drafts.
-bool ModelDrafter::WantsMore(const Run& run, const Leaf& leaf) {
-  if (run.drafts.depth(leaf.draft) >= run.task.max_drafts) return false;
-  run.task.sequence->SetDrafts(run.drafts.PathTokens(leaf.draft));
-  return !run.task.sequence->drafts_ended();
 }
 
 Result<bool> ModelDrafter::AddLeaf(Run* run, size_t index, Batch* batch) {
@@ -252,7 +202,7 @@ Result<bool> ModelDrafter::AddLeaf(Run* run, size_t index, Batch* batch) {
   if (!MakeRoom(leaf.id, 1)) return false;
   int32_t token = run->drafts[leaf.draft];
   RowSpan span{leaf.id, {token}, 1};
-  if (model_->info().is_mtp) {
+  if (info().takes_states) {
     span.num_hidden_rows = 1;
     batch->target_states.push_back(leaf.state);
   }
@@ -276,38 +226,20 @@ Status ModelDrafter::Continue(std::vector<Run>* runs) {
   return Compute(batch, leaves);
 }
 
-void ModelDrafter::RemoveForks() {
-  for (SequenceId fork : forks_) cache_.Remove(fork);
-  forks_.clear();
-}
-
-Result<std::vector<Drafts>> ModelDrafter::Draft(const std::vector<DraftTask>& tasks) {
-  Clock::time_point begin = Clock::now();
-  std::vector<Run> runs = Begin(tasks);
-  bool is_usual = std::none_of(runs.begin(), runs.end(), [this](const Run& run) {
+bool ModelDrafter::IsUsual(const std::vector<Run>& runs) const {
+  return std::none_of(runs.begin(), runs.end(), [this](const Run& run) {
     return run.branch != nullptr && Missing(run) > kUsualRows;
   });
-  Status status = CatchUp(&runs);
-  for (Run& run : runs) run.num_known = run.branch == nullptr ? 0 : run.branch->tokens.size();
-  int num_drafts = 0;
-  for (; status.ok() && std::any_of(runs.begin(), runs.end(), HasLogits); ++num_drafts) {
-    for (Run& run : runs) Sample(&run);
-    status = Continue(&runs);
+}
+
+void ModelDrafter::End(std::vector<Run>* runs) {
+  for (SequenceId fork : forks_) cache_.Remove(fork);
+  forks_.clear();
+  if (!info().takes_states) return;
+  // the rows of drafts are of the layer's own states; those of the target will replace them
+  for (Run& run : *runs) {
+    if (run.branch != nullptr) Trim(run.branch, *run.task.sequence, run.num_known);
   }
-  RemoveForks();
-  std::vector<Drafts> drafts;
-  for (Run& run : runs) {
-    run.task.sequence->PopDrafts();
-    // the rows of drafts are of the layer's own states; those of the target will replace them
-    if (model_->info().is_mtp && run.branch) Trim(run.branch, *run.task.sequence, run.num_known);
-    drafts.push_back(run.drafts.DepthFirst());
-  }
-  MLC_RETURN_IF_ERROR(status);
-  if (is_usual && num_drafts > 0) {
-    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    seconds_per_token_.Add(static_cast<int>(tasks.size()), seconds / num_drafts);
-  }
-  return drafts;
 }
 
 }  // namespace mlc

@@ -1,10 +1,5 @@
-// Drafting by a model with pages of its own: what a smaller model (draft_model.h) and an MTP layer
-// (mtp.h) share.
-//
-// A draft is sampled as the target will sample: with the same penalties, the same grammar and, most
-// important, the same random number. So the two models choose the same token wherever their
-// distributions agree. A tree contains this chain of drafts and, at each depth, the likeliest other
-// paths.
+// Drafting by a model with pages of its own: what a smaller model (draft_model.h) and a layer on
+// the target's hidden states (mtp.h) share.
 //
 // The computed rows of a sequence are kept until their pages are needed; those that were unused for
 // the longest time are removed first. Some sequences begin alike, for example choices of one
@@ -15,55 +10,33 @@
 #include <memory>
 #include <vector>
 
-#include "engine/commit.h"
-#include "engine/speculation/draft_policy.h"
-#include "engine/speculation/drafter.h"
+#include "engine/speculation/tree_drafter.h"
 #include "engine/step.h"
 #include "kv/kv_cache.h"
-#include "model/model.h"
 
 namespace mlc {
 
-class ModelDrafter : public Drafter {
+// The computed rows of a sequence.
+struct TreeDrafter::Branch {
+  SequenceId id;  // the same in the cache and for the target's sequence
+  // The sequence's tokens up to that of the last row. The first `skipped` have no row.
+  std::vector<int32_t> tokens;
+  int64_t last_used;
+  int skipped = 0;
+  // If rows take states: the target's of the rows that come next, not computed yet.
+  std::vector<float> waiting = {};
+};
+
+// A leaf's `id` is that of the path to the leaf in the cache, and the leaf itself when it has
+// logits.
+class ModelDrafter : public TreeDrafter {
  public:
-  bool is_free() const override { return false; }
-  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override;
   void Clear() override;
-  double seconds_per_draft(int num_tasks) const override {
-    return seconds_per_token_.Measured(num_tasks).value_or(0);
-  }
 
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
 
  protected:
-  // The computed rows of a sequence.
-  struct Branch {
-    SequenceId id;  // the same in the cache and for the target's sequence
-    // The sequence's tokens up to that of the last row. The first `skipped` have no row.
-    std::vector<int32_t> tokens;
-    int64_t last_used;
-    int skipped = 0;
-    // An MTP layer: the target's states of the rows that come next, not computed yet.
-    std::vector<float> waiting = {};
-  };
-  // A leaf of the tree, where it can grow.
-  struct Leaf {
-    int draft;         // a draft of the run, or Drafts::kKnown
-    SequenceId id;     // in the cache: the path to the leaf, and the leaf itself when it has logits
-    double score = 0;  // log probability of the path in the draft model
-    const float* logits = nullptr;  // the logits that follow the leaf; null: not computed
-    const float* state = nullptr;   // an MTP layer: the hidden state of the leaf's row
-  };
-  // A task that is being drafted.
-  struct Run {
-    DraftTask task;
-    Branch* branch;
-    Drafts drafts = {};  // added one depth after the other
-    std::vector<Leaf> leaves = {};
-    size_t num_known = 0;  // tokens of the branch before the drafts
-  };
-
   // Allocates pages for `max_total_tokens`. `vocab_size` is the tokenizer's; the model must know
   // all of these tokens.
   static Status Check(const ModelInfo& info, int vocab_size);
@@ -80,7 +53,6 @@ class ModelDrafter : public Drafter {
   // Called when the first `num_rows` of them were computed.
   virtual void Computed(Branch*, int num_rows) { (void)num_rows; }
 
-  const Model& model() const { return *model_; }
   Branch* FindBranch(SequenceId id);
   // A new one, which shares the rows of the branch with the longest common beginning, but none
   // behind `max_tokens`.
@@ -91,33 +63,25 @@ class ModelDrafter : public Drafter {
   const std::vector<std::unique_ptr<Branch>>& branches() const { return branches_; }
 
  private:
-  std::vector<Run> Begin(const std::vector<DraftTask>& tasks);
+  std::vector<Run> Begin(const std::vector<DraftTask>& tasks) override;
+  bool IsUsual(const std::vector<Run>& runs) const override;
+  // Computes the rows that the branches do not have yet, as many as one batch takes.
+  Status Start(std::vector<Run>* runs) override;
+  Status Continue(std::vector<Run>* runs) override;
+  void End(std::vector<Run>* runs) override;
   bool CanDraft(const DraftTask& task) const;
   bool MakeRoom(SequenceId id, int num_tokens);
-  static bool HasLogits(const Run& run);
-  static bool WantsMore(const Run& run, const Leaf& leaf);
-  // Computes the rows that the branches do not have yet, as many as one batch takes.
-  Status CatchUp(std::vector<Run>* runs);
-  // Samples the drafts that follow the leaves with logits. These drafts become the new leaves.
-  void Sample(Run* run);
-  // Computes the leaves that may get further drafts.
-  Status Continue(std::vector<Run>* runs);
   // Adds the row of a leaf. If an earlier leaf uses the same sequence of the cache, this leaf gets
   // a sequence of its own. Returns false when there is no room.
   Result<bool> AddLeaf(Run* run, size_t leaf, Batch* batch);
   // Computes the batch. `leaves` get its rows of logits and hidden states, in order.
   Status Compute(const Batch& batch, const std::vector<Leaf*>& leaves);
-  void RemoveForks();
 
-  std::unique_ptr<Model> model_;
-  LogitRows logit_rows_;
   KVCache cache_;
   std::vector<std::unique_ptr<Branch>> branches_;
   // ids (below zero) of the sequences that exist in the cache while a tree grows
   std::vector<SequenceId> forks_;
-  int64_t now_ = 0;              // number of calls of Draft
-  StepTimes seconds_per_token_;  // by number of tasks
-  SamplerScratch scratch_;
+  int64_t now_ = 0;  // number of calls of Draft
 };
 
 }  // namespace mlc

@@ -17,6 +17,8 @@
 
 namespace mlc {
 
+constexpr char kMtp[] = "mtp";  // ModelInfo::draft_kind
+
 class MTPDrafter : public ModelDrafter {
  public:
   static constexpr int kMostWaiting = 1024;       // states of a sequence
@@ -37,7 +39,7 @@ class MTPDrafter : public ModelDrafter {
 
  private:
   using ModelDrafter::ModelDrafter;
-  int hidden_size() const { return model().info().hidden_size; }
+  int hidden_size() const { return info().hidden_size; }
   int NumWaiting(const Branch& branch) const {
     return static_cast<int>(branch.waiting.size()) / hidden_size();
   }

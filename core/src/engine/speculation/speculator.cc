@@ -67,6 +67,8 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     rows -= item.num_rows;
     pages -= cache.PagesNeeded(item.sequence->id, item.num_rows);
   }
+  // a step gives no hidden states of branches
+  int width = drafter_ != nullptr && drafter_->reads_states() ? 1 : shape_.width;
   std::vector<Request> requests;
   for (StepItem& item : *items) {
     if (!item.wants_logits || item.sequence->num_generated() == 0) continue;
@@ -81,7 +83,7 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     if (drafts <= 0) continue;
     pages -= extra_pages();
     rows -= drafts;
-    requests.push_back({&item, drafts, shape_.width});
+    requests.push_back({&item, drafts, width});
   }
   return requests;
 }
@@ -94,7 +96,8 @@ void Speculator::ChooseLengths(const DecodeRows& rows, double draft_seconds,
     candidates.push_back(
         {policy_.Chances(request.source, record), request.max_drafts, request.width});
   }
-  std::vector<int> lengths = policy_.Choose(rows, candidates, draft_seconds);
+  bool at_once = draft_seconds > 0 && drafter_->drafts_at_once();
+  std::vector<int> lengths = policy_.Choose(rows, candidates, draft_seconds, at_once);
   for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];
 }
 

@@ -48,10 +48,8 @@ class Speculator {
   void Observe(const std::vector<StepItem>& items, const std::vector<const float*>& states,
                const std::vector<SequenceCommit>& commits, double seconds);
 
-  // Frees the memory that the drafter keeps for sequences.
-  void Clear() {
-    if (drafter_ != nullptr) drafter_->Clear();
-  }
+  // The drafter's; null after it has failed, or when there is none.
+  Drafter* drafter() { return drafter_.get(); }
   const SpecMetrics& metrics() const { return metrics_; }
   // Why drafting has ended stays known.
   void ResetMetrics() {

@@ -17,10 +17,13 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
     return KernelProgram::Load(library, name, params, kept, Device{});
   };
   std::unique_ptr<CpuExecutor> executor(new CpuExecutor());
+  MLC_ASSIGN_OR_RETURN(executor->head_, load(kHead));
+  if (metadata.functions.count(kStep) == 0) {  // heads alone
+    return executor->head_ ? std::move(executor) : std::unique_ptr<CpuExecutor>();
+  }
   MLC_ASSIGN_OR_RETURN(executor->embed_, load(kEmbed));
   if (!executor->embed_) return std::unique_ptr<CpuExecutor>();
   MLC_ASSIGN_OR_RETURN(executor->step_, load(kStep));
-  MLC_ASSIGN_OR_RETURN(executor->head_, load(kHead));
   bool needs_head = metadata.info.head_size > 0;
   if (!executor->step_ || (needs_head && !executor->head_)) {
     return Corrupt("has no programs of some functions").WithParam("model_lib");

@@ -27,10 +27,10 @@ class CpuExecutor : public StepExecutor {
  private:
   CpuExecutor() = default;
 
-  std::unique_ptr<KernelProgram> embed_, step_;
-  std::unique_ptr<KernelProgram> head_;  // null: the model has none
-  BoundInputs inputs_;                   // of step_
-  size_t embedding_bytes_ = 0;           // bytes of one row
+  std::unique_ptr<KernelProgram> embed_, step_;  // null: it has only a head
+  std::unique_ptr<KernelProgram> head_;          // null: the model has none
+  BoundInputs inputs_;                           // of step_
+  size_t embedding_bytes_ = 0;                   // bytes of one row
   int hidden_size_ = 0;
 };
 

@@ -21,10 +21,12 @@ Status CheckFunction(const LibraryMetadata& metadata, const char* name, const ch
 
 Status CheckFunctions(const LibraryMetadata& metadata, const std::string& path) {
   const ModelInfo& info = metadata.info;
+  if (info.head_size > 0) MLC_RETURN_IF_ERROR(CheckFunction(metadata, kHead, kLogits, path));
+  bool has_steps = info.draft_kind.empty() || info.takes_states;
+  if (!has_steps) return Status();
   MLC_RETURN_IF_ERROR(CheckFunction(metadata, kEmbed, kEmbeddings, path));
   MLC_RETURN_IF_ERROR(
       CheckFunction(metadata, kStep, info.is_encoder ? kHiddenStates : kLogits, path));
-  if (info.head_size > 0) MLC_RETURN_IF_ERROR(CheckFunction(metadata, kHead, kLogits, path));
   return CheckFunction(metadata, kCopyPages, nullptr, path);
 }
 
@@ -61,6 +63,9 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   MLC_RETURN_IF_ERROR(CheckDevice(open.metadata, path, device));
   MLC_RETURN_IF_ERROR(CheckCpu(open.metadata, path));
   MLC_RETURN_IF_ERROR(CheckFunctions(open.metadata, path));
+  if (const auto& draft = open.metadata.draft) {
+    MLC_RETURN_IF_ERROR(CheckFunctions(*draft, path));
+  }
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
   open.metadata.info.takes_cores = device.kind() == "cpu";
@@ -94,13 +99,15 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
   return runner;
 }
 
-Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadMtp(
-    const ByteSource& source, const LoadProgress& progress,
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadDraft(
+    const std::string& kind, const ByteSource& source, const LoadProgress& progress,
     const std::string& strips_prefix) const {
-  if (metadata_.mtp == nullptr) return std::unique_ptr<DeviceRunner>();
-  MLC_ASSIGN_OR_RETURN(Weights weights, Weights::Load(source, metadata_.mtp->params, device_,
-                                                      progress, strips_prefix));
-  LibraryMetadata metadata = *metadata_.mtp;
+  if (metadata_.draft == nullptr || metadata_.draft->info.draft_kind != kind) {
+    return std::unique_ptr<DeviceRunner>();
+  }
+  LibraryMetadata metadata = *metadata_.draft;
+  MLC_ASSIGN_OR_RETURN(Weights weights,
+                       Weights::Load(source, metadata.params, device_, progress, strips_prefix));
   metadata.info.library_id = info().library_id;
   metadata.info.weights_id = info().weights_id;
   metadata.info.takes_cores = info().takes_cores;

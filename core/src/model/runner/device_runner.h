@@ -30,11 +30,11 @@ class DeviceRunner : public Model {
                                                     const LoadProgress& progress,
                                                     const std::string& strips_prefix = "");
 
-  // The library's MTP layer as a model of its own, which shares this one's library and weights and
-  // loads only the others. Null when the library has none.
-  Result<std::unique_ptr<DeviceRunner>> LoadMtp(const ByteSource& source,
-                                                const LoadProgress& progress,
-                                                const std::string& strips_prefix = "") const;
+  // The library's part that drafts as a model of its own, which shares this one's library and
+  // weights and loads only the others. Null when the library has none of that kind.
+  Result<std::unique_ptr<DeviceRunner>> LoadDraft(const std::string& kind, const ByteSource& source,
+                                                  const LoadProgress& progress,
+                                                  const std::string& strips_prefix = "") const;
 
   // The library's tower, with what the folder says of pictures. Null when there is neither; one
   // without the other is an error that says what to do.

@@ -8,6 +8,15 @@
 #include "platform/memory.h"
 
 namespace mlc {
+namespace {
+
+// Nothing is copied where there are no pages.
+FunctionSpec CopyOf(const FunctionSpecs& functions) {
+  auto found = functions.find(kCopyPages);
+  return found == functions.end() ? FunctionSpec() : found->second;
+}
+
+}  // namespace
 
 int64_t PagePool::MostPages(const LibraryMetadata& metadata, Device device) {
   int64_t largest = 1;
@@ -16,7 +25,7 @@ int64_t PagePool::MostPages(const LibraryMetadata& metadata, Device device) {
 }
 
 PagePool::PagePool(ModelLibrary* library, const LibraryMetadata* metadata, Device device)
-    : copy_(library, metadata->functions.at(kCopyPages)), metadata_(metadata), device_(device) {}
+    : copy_(library, CopyOf(metadata->functions)), metadata_(metadata), device_(device) {}
 
 Status PagePool::Allocate(const std::vector<int>& num_pages) {
   num_pages_ = num_pages;

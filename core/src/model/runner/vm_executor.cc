@@ -19,26 +19,31 @@ Status CheckShape(const Tensor& tensor, const Shape& expected) {
 
 VmExecutor::VmExecutor(ModelLibrary* library, const LibraryMetadata& metadata, TensorList params,
                        Device device)
-    : info_(metadata.info),
-      embed_(library, metadata.functions.at(kEmbed)),
-      step_(library, metadata.functions.at(kStep)),
-      params_(std::move(params)),
-      device_(device) {
-  if (info_.head_size > 0) head_.emplace(library, metadata.functions.at(kHead));
+    : info_(metadata.info), params_(std::move(params)), device_(device) {
+  auto find = [&](const char* name, std::optional<LibraryCall>* call) {
+    auto found = metadata.functions.find(name);
+    if (found != metadata.functions.end()) call->emplace(library, found->second);
+  };
+  find(kEmbed, &embed_);
+  find(kStep, &step_);
+  find(kHead, &head_);
 }
 
 Result<std::unique_ptr<VmExecutor>> VmExecutor::Load(ModelLibrary* library,
                                                      const LibraryMetadata& metadata,
                                                      const TensorList& params, Device device) {
   std::unique_ptr<VmExecutor> executor(new VmExecutor(library, metadata, params, device));
-  MLC_ASSIGN_OR_RETURN(executor->inputs_, BoundInputs::Make(kStep, executor->step_.spec().inputs));
+  if (!executor->step_) return executor;  // heads alone
+  const std::vector<InputSpec>& inputs = executor->step_->spec().inputs;
+  MLC_ASSIGN_OR_RETURN(executor->inputs_, BoundInputs::Make(kStep, inputs));
   return executor;
 }
 
 Result<Tensor> VmExecutor::Embed(const Batch& batch) {
   MLC_ASSIGN_OR_RETURN(Tensor tokens,
                        OnDevice(batch.tokens.data(), batch.num_rows(), {}, DType::kInt32, device_));
-  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made, embed_({{kTokens, tokens}, {kParams, params_}}));
+  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made,
+                       (*embed_)({{kTokens, tokens}, {kParams, params_}}));
   Tensor& embeddings = made[0];
   if (batch.embeddings.empty()) return embeddings;
   int64_t row_bytes = embeddings.bytes() / batch.num_rows();
@@ -70,11 +75,11 @@ Result<StepTensors> VmExecutor::Run(const Batch& batch) {
                          OnDevice(value.data, value.size, spec.row, spec.dtype, device_));
     arguments.emplace_back(spec.name, std::move(tensor));
   }
-  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made, step_(arguments));
+  MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made, (*step_)(arguments));
   StepTensors found;
   int64_t hidden = info_.hidden_size, num_hidden = static_cast<int64_t>(batch.hidden_rows.size());
   for (size_t i = 0; i < made.size(); ++i) {
-    const std::string& name = step_.spec().results[i];
+    const std::string& name = step_->spec().results[i];
     if (name == kLogits) {
       found.logits = made[i];
       Shape expected = {static_cast<int64_t>(batch.logit_rows.size()), info_.vocab_size};

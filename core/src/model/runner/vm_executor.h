@@ -32,9 +32,8 @@ class VmExecutor : public StepExecutor {
   Result<Tensor> Embed(const Batch& batch);
 
   ModelInfo info_;
-  LibraryCall embed_, step_;
-  std::optional<LibraryCall> head_;  // nothing: the model has none
-  BoundInputs inputs_;               // of step_
+  std::optional<LibraryCall> embed_, step_, head_;  // nothing: the model has none
+  BoundInputs inputs_;                              // of step_
   TensorList params_, pages_, states_, adapters_;
   Device device_;
 };

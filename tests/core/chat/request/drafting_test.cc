@@ -50,11 +50,11 @@ struct Refusal {
 };
 
 TEST(DraftFiles, WhatCannotBeIsRefused) {
-  const StatusCode invalid = StatusCode::kInvalidArgument, unsupported = StatusCode::kUnsupported;
+  const StatusCode invalid = StatusCode::kInvalidArgument;
   const char *none = "{}", *draft = R"({"draft": {"model": "m", "model_lib": "l"}})";
   const Refusal refusals[] = {
-      {R"({"speculative_mode": "eagle"})", draft, "speculative_mode", unsupported},
-      {R"({"speculative_mode": "medusa"})", none, "speculative_mode", unsupported},
+      {R"({"speculative_mode": "medusa"})", draft, "additional_models", invalid},
+      {R"({"speculative_mode": "medusa", "spec_tree_width": 2})", none, "spec_tree_width", invalid},
       {R"({"speculative_mode": "small_draft"})", none, "speculative_mode", invalid},
       {R"({"speculative_mode": "small_draft", "additional_models": []})", none, "speculative_mode",
        invalid},

@@ -25,7 +25,8 @@ void Circle(const std::vector<int32_t>& history, float* logits) {
 ModelInfo LayerInfo() {
   ModelInfo info = TestInfo();
   info.prefill_chunk_size = 2048;
-  info.is_mtp = true;
+  info.draft_kind = kMtp;
+  info.takes_states = true;
   return info;
 }
 

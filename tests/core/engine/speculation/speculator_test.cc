@@ -10,6 +10,7 @@
 #include "engine/engine_driver.h"
 #include "engine/speculation/draft_model.h"
 #include "engine/speculation/guessing_drafters.h"
+#include "engine/speculation/medusa.h"
 #include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
@@ -56,15 +57,24 @@ std::unique_ptr<Drafter> MakeDraftModel(FakeModel::Script script, int max_total_
   ModelInfo info = FakeModel::SmallInfo();
   info.vocab_size = kByteVocab;
   info.max_batch_size = 5;
-  info.is_mtp = is_mtp;
+  info.takes_states = is_mtp;
   auto model = std::make_unique<FakeModel>(info, std::move(script));
   if (is_mtp) return *MTPDrafter::Create(std::move(model), kByteVocab, max_total_tokens);
   return *DraftModel::Create(std::move(model), kByteVocab, max_total_tokens);
 }
 
+std::unique_ptr<Drafter> MakeMedusa() {
+  ModelInfo info = FakeModel::SmallInfo();
+  info.vocab_size = kByteVocab;
+  info.head_size = 3 * kByteVocab;
+  auto heads = std::make_unique<FakeModel>(info, Circle(kPeriod));
+  return *MedusaDrafter::Create(std::move(heads), kByteVocab);
+}
+
 std::unique_ptr<Drafter> MakeDrafter(const std::string& kind) {
   if (kind == "mtp") return MakeDraftModel(Circle(kPeriod), 512, true);
   if (kind == "mtp, tiny pool") return MakeDraftModel(Circle(kPeriod), 48, true);
+  if (kind == "medusa") return MakeMedusa();
   if (kind == "lookup") return std::make_unique<PromptLookup>();
   if (kind == "random") return std::make_unique<RandomDrafter>();
   if (kind == "failing") return std::make_unique<FailingDrafter>();
@@ -157,7 +167,8 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
 
 INSTANTIATE_TEST_SUITE_P(Drafters, SpeculatorAnswers,
                          ::testing::Values("none", "lookup", "random", "failing", "same model",
-                                           "tiny pool", "other model", "mtp", "mtp, tiny pool"));
+                                           "tiny pool", "other model", "mtp", "mtp, tiny pool",
+                                           "medusa"));
 
 Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   Request request;

@@ -23,7 +23,7 @@ class Fixture(family_fixtures.Fixture):
     def mtp_tensors(self) -> dict[str, tuple[int, ...]]:
         """Those of the MTP layer alone, by the names of Hugging Face's files."""
         weights = self.family.weight_map(self.typed)
-        return {p.tensor: p.source_shape for w in weights if w.mtp for p in w.parts}
+        return {p.tensor: p.source_shape for w in weights if w.draft for p in w.parts}
 
 
 @cache

@@ -51,8 +51,8 @@ class Runner:
     def __init__(
         self, module: Any, weights: Mapping[str, Array], *, num_pages: int = 64, part: str = ""
     ) -> None:
-        """`module`: of the library, or the machine of another runner. `part`: "mtp" for that
-        layer."""
+        """`module`: of the library, or the machine of another runner. `part`: "draft" for
+        the part that drafts."""
         is_open = isinstance(module, tvm.relax.VirtualMachine)
         self.vm = module if is_open else tvm.relax.VirtualMachine(module, tvm.cpu())
         self.metadata = json.loads(str(self.vm["_metadata"]()))
@@ -133,6 +133,10 @@ class Runner:
         kept = {"kv_pages": self.pages, "states": self.states, "params": self.params}
         made = self.call("batch_prefill", **embedded, **given, **kept)
         return {name: value.numpy() for name, value in made.items()}
+
+    def head(self, vectors: Array) -> Array:
+        """What a head makes of vectors."""
+        return self.call("get_logits", vectors=vectors, params=self._params)["logits"].numpy()
 
     def _unset(self, rows: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
         """What the core gives where a step leaves an input out."""

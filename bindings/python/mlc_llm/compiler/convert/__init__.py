@@ -10,12 +10,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.convert.adapters import Adapter, Merge
 from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
+from mlc_llm.compiler.convert.drafts import Draft, WithDraft
 from mlc_llm.compiler.convert.embedding import embedding_metadata
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.gguf_weights import DEFAULT, keeps_types, scheme_of_file
@@ -33,6 +34,7 @@ from mlc_llm.compiler.convert.weights import (
     stored_bytes,
     with_mtp_of_files,
 )
+from mlc_llm.compiler.drafts import MedusaSpec
 from mlc_llm.compiler.spec.tower import with_tower
 from mlc_llm.errors import (
     CorruptFileError,
@@ -138,12 +140,14 @@ def convert_model(
     quantization: str,
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
+    draft: Path | None = None,
     report: Report = _ignore,
     take_config: TakeConfig = _ignore,
 ) -> None:
     """Writes the whole `-MLC` folder, in one atomic step. `take_config` gets the content of
-    mlc-chat-config.json before any weight is read."""
-    work = _Work(source, quantization, model_type)
+    mlc-chat-config.json before any weight is read. `draft`: a folder of heads that draft for the
+    model."""
+    work = _Work(source, quantization, model_type, draft)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         take_config(work.write_config(stage, overrides or ConfigOverrides()))
         work.write_weights(stage, report)
@@ -158,12 +162,14 @@ def write_weights(
     search_scales: bool = False,
     importance: Mapping[str, Array] | None = None,
     adapters: Sequence[tuple[Adapter, float]] = (),
+    draft: Path | None = None,
     report: Report = _ignore,
 ) -> WeightStats:
     """Writes only the weights, for `convert_weight`. `search_scales`: slower, and the weights lose
     less (compiler/quantization/search.py). `importance`: of weights' inputs, for that search
-    (compiler/calibrate.py). `adapters`: are merged into the weights, each with a scale."""
-    work = _Work(source, quantization, model_type)
+    (compiler/calibrate.py). `adapters`: are merged into the weights, each with a scale. `draft`: as
+    in `convert_model`."""
+    work = _Work(source, quantization, model_type, draft)
     if adapters:
         work.merge(adapters, quantization)
     if search_scales or importance is not None:
@@ -179,9 +185,10 @@ def write_config(
     quantization: str,
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
+    draft: Path | None = None,
 ) -> None:
     """Writes only the config and the tokenizer files, for `gen_config`."""
-    work = _Work(source, quantization, model_type)
+    work = _Work(source, quantization, model_type, draft)
     with staged_folder(output, needed_bytes=0) as stage:
         work.write_config(stage, overrides or ConfigOverrides())
 
@@ -201,7 +208,13 @@ class WeightStats:
 class _Work:
     """The conversion of one model to one scheme."""
 
-    def __init__(self, source: ModelSource, quantization: str, model_type: str | None) -> None:
+    def __init__(
+        self,
+        source: ModelSource,
+        quantization: str,
+        model_type: str | None,
+        draft: Path | None = None,
+    ) -> None:
         self._source = source
         self._hf_config: dict[str, Any] = source.hf_config()
         self._model_type = model_type or models.model_type_of(self._hf_config)
@@ -209,9 +222,22 @@ class _Work:
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._config = with_mtp_of_files(self._config, self._family, source)
         self._tower = tower_of(source, self._hf_config, self._config.hidden_size)
+        self._draft = None if draft is None else self._add_draft(Draft(draft), quantization)
         self._scheme = self._scheme_of(quantization)
         self._importance: Mapping[str, Array] | None = None
         self._change_of: ChangeOf = lambda name: None
+
+    def _add_draft(self, draft: Draft, quantization: str) -> MedusaSpec:
+        if keeps_types(quantization) and self._source.blocks() is not None:
+            raise InvalidRequestError(
+                f"quantization {quantization} keeps the types of the model's file, which the heads "
+                f"of --draft do not have; choose another one, such as {DEFAULT}",
+                param="quantization",
+            )
+        draft.spec.check(self._config.vocab_size)
+        self._source = cast("ModelSource", WithDraft(self._source, draft))
+        self._family = self._family.with_draft(draft.spec)
+        return draft.spec
 
     def merge(self, adapters: Sequence[tuple[Adapter, float]], quantization: str) -> None:
         if keeps_types(quantization):
@@ -269,6 +295,7 @@ class _Work:
         config |= self._scheme.config_fields()
         if self._tower is not None:
             config |= picture_fields(config, self._hf_config, self._source, self._tower)
+        config |= {} if self._draft is None else {"draft": self._draft.to_dict()}
         generation = self._source.generation_config()
         if generation:  # `mlc_llm show` says which of its fields are used
             files[GENERATION_CONFIG] = json.dumps(generation, indent=2).encode()

@@ -102,7 +102,7 @@ def with_mtp_of_files(config: Any, family: ModelFamily, source: ModelSource) -> 
     given = replace(config, num_mtp_layers=max(count, 1))
     tensors = source.tensors()
     weights = as_in_files(family.weight_map(given, source.format), tensors)
-    parts = [part for weight in weights if weight.mtp for part in weight.parts]
+    parts = [part for weight in weights if weight.draft for part in weight.parts]
     is_there = {part.tensor in tensors for part in parts} == {True}
     return given if is_there else replace(config, num_mtp_layers=0)
 

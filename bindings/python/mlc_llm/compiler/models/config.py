@@ -17,10 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mlc_llm.compiler.drafts import MTPSpec
 from mlc_llm.compiler.layers import AttentionSpec, Window
 from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, MTPSpec, NormSpec, RopeScaling, RopeSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.rope import refuse_unknown
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
@@ -240,7 +241,7 @@ class DecoderConfig:
             "layers": tuple(layers),
             "norm": self.rms,
             "tied_head": self.tie_word_embeddings,
-            "mtp": MTPSpec(layer=mtp, norm=self.rms)
+            "draft": MTPSpec(layer=mtp, norm=self.rms)
             if mtp is not None and self.num_mtp_layers
             else None,
         }

@@ -7,10 +7,10 @@ does not import TVM: the converter uses configurations and weight maps, and need
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from mlc_llm.compiler.spec import DecoderSpec, TensorMap, WeightSource, weight_map
+from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, TensorMap, WeightSource, weight_map
 
 FileFormat = Literal["huggingface", "gguf"]
 PoolingStrategy = Literal["cls", "mean", "last"]
@@ -129,3 +129,9 @@ class ModelFamily:
             assert self.gguf is not None
             tensors = self.gguf.tensors
         return weight_map(self.decoder(config), tensors(config))
+
+    def with_draft(self, draft: DraftSpec | None) -> ModelFamily:
+        """The family with another part that drafts."""
+        if draft is None:
+            return self
+        return replace(self, decoder=lambda c: replace(self.decoder(c), draft=draft))

@@ -107,7 +107,7 @@ class Builder:
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
         # of them, which its functions take: up to `_taken`, and from `_begin` on no others do
         self._begin = 0
-        self._taken = sum(len(self._stored_params(w)) for w in weights if not w.mtp)
+        self._taken = sum(len(self._stored_params(w)) for w in weights if not w.draft)
         self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
         self.adapters = adapters.Adapters(self, adapted, self.on.page_dtype) if adapted else None
         self.adapting: Function | None = None  # the function that is being built, if it has them
@@ -123,7 +123,7 @@ class Builder:
 
     def apart(self) -> Builder:
         """For other functions of the same library, with pages and inputs of their own, that take
-        the parameters of the MTP layer too."""
+        the parameters of the part that drafts too."""
         other = copy.copy(self)
         other._begin, other._taken = self._taken, len(self.params)
         other.on, other.adapters = type(self.on)(other), None

@@ -10,12 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
-from mlc_llm.compiler.nn.layer_inputs import side_by_side
 from mlc_llm.compiler.nn.layer_states import LayerStates
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
-from mlc_llm.compiler.spec.tensors import MTP as MTP_TENSORS
 
 
 class Decoder:
@@ -105,33 +103,6 @@ class Vocabulary:
 
     def logits(self, hidden_states: Any) -> Any:
         return self.change(self.head(hidden_states))
-
-
-class MTP:
-    """The layer that guesses the token after the next one, with what is before and behind it
-    (`spec.MTPSpec`). `nn`: apart from the decoder's (`Builder.apart`)."""
-
-    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
-        assert spec.mtp is not None
-        index, hidden, norm = len(spec.layers), spec.hidden_size, spec.mtp.norm
-        at = Place(spec, MTP_TENSORS, index)
-        self.nn, self.hidden_size, self.words = nn, hidden, Vocabulary(nn, spec)
-        self.before = [
-            nn.norm(at.name(f"mtp_{role}_norm"), hidden, norm) for role in ("embedding", "hidden")
-        ]
-        self.join = nn.linear(at.name("mtp_join"), hidden, 2 * hidden)
-        self.layer = Layer(nn, spec, index, {})
-        self.norm = nn.norm(at.name("mtp_norm"), hidden, norm)
-        nn.needs("logits")
-        nn.needs("hidden_states")
-
-    def results(self, x: Any, states: Any, batch: Batch, memory: Memory) -> dict[str, Any]:
-        """(rows, hidden) of the next tokens' embeddings and of hidden states -> the logits, and the
-        hidden states from which the next guess is made, of the wanted rows."""
-        pair = [norm(rows) for norm, rows in zip(self.before, (x, states), strict=True)]
-        x = self.layer(self.join(side_by_side(self.nn, *pair, self.hidden_size)), batch, memory)
-        logits = self.words.logits(self.norm(x, batch.logit_rows))
-        return {"logits": logits, "hidden_states": self.norm(x, batch.hidden_rows)}
 
 
 class PooledHead:

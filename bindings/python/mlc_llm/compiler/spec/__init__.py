@@ -9,9 +9,9 @@ from mlc_llm.compiler.spec.decoder import (
     DenseSpec,
     HeadSpec,
     LayerSpec,
-    MTPSpec,
     NormSpec,
 )
+from mlc_llm.compiler.spec.draft import DraftSpec
 from mlc_llm.compiler.spec.part import LayerPart, Place
 from mlc_llm.compiler.spec.rope import RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.tensors import GGUF, HUGGING_FACE, TensorMap, parameters, weight_map
@@ -22,10 +22,10 @@ __all__ = [
     "HUGGING_FACE",
     "DecoderSpec",
     "DenseSpec",
+    "DraftSpec",
     "HeadSpec",
     "LayerPart",
     "LayerSpec",
-    "MTPSpec",
     "NormSpec",
     "Parameter",
     "Part",

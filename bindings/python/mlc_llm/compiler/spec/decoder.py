@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
+from mlc_llm.compiler.spec.draft import DraftSpec
 from mlc_llm.compiler.spec.part import LayerPart, TokenInputs
 
 Activation = Literal[
@@ -119,16 +120,6 @@ class HeadSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MTPSpec:
-    """A layer that guesses the token after the next one ("multi-token prediction"), for drafts. It
-    reads norm(embedding of the next token) and norm(hidden state) side by side, joined by a linear
-    layer; a norm and the decoder's head follow it. Its pages are its own."""
-
-    layer: LayerSpec
-    norm: NormSpec  # of all three
-
-
-@dataclass(frozen=True, kw_only=True)
 class DecoderSpec:
     """A decoder. If no attention is causal, an encoder: it has no output head."""
 
@@ -147,7 +138,7 @@ class DecoderSpec:
     logit_softcap: float = 0.0  # scaled logits become cap * tanh(logit / cap); 0: no change
     pooled_head: HeadSpec | None = None  # of an encoder; its layers' roles are dense_0, ...
     names: Mapping[str, str] = field(default_factory=dict)  # of roles, where they are not usual
-    mtp: MTPSpec | None = None  # counts as the layer behind the last one
+    draft: DraftSpec | None = None  # guesses further tokens
 
     def __post_init__(self) -> None:
         assert self.pooled_head is None or self.is_encoder, self.pooled_head
@@ -168,11 +159,12 @@ class DecoderSpec:
         return replace(self, layers=tuple(changed(layer) for layer in self.layers))
 
     def layer(self, index: int) -> LayerSpec:
-        """A layer, or the MTP layer behind them."""
+        """A layer, or that of `draft` behind them."""
         if index < len(self.layers):
             return self.layers[index]
-        assert self.mtp is not None and index == len(self.layers), index
-        return self.mtp.layer
+        assert self.draft is not None and index == len(self.layers), index
+        assert self.draft.layer is not None, self.draft
+        return self.draft.layer
 
     @property
     def _sights(self) -> set[str]:

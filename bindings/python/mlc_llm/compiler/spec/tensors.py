@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from mlc_llm.compiler.quantization import WeightUse
-from mlc_llm.compiler.spec.decoder import DecoderSpec, HeadSpec, MTPSpec
+from mlc_llm.compiler.spec.decoder import DecoderSpec, HeadSpec
+from mlc_llm.compiler.spec.draft import DraftSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.transforms import Squeezed, Transform, Transposed
 from mlc_llm.compiler.spec.weights import (
@@ -36,13 +37,6 @@ TENSORS = {
     "embedding_norm": Tensor("model.embed_norm", gguf="token_embd_norm", norm=True),
     "norm": Tensor("model.norm", gguf="output_norm", norm=True),
     "head": Tensor("lm_head", gguf="output"),
-}
-# What is before and behind the MTP layer.
-MTP = {
-    "mtp_embedding_norm": Tensor("enorm", gguf="nextn.enorm", norm=True),
-    "mtp_hidden_norm": Tensor("hnorm", gguf="nextn.hnorm", norm=True),
-    "mtp_join": Tensor("eh_proj", gguf="nextn.eh_proj"),
-    "mtp_norm": Tensor("shared_head.norm", gguf="nextn.shared_head_norm", norm=True),
 }
 # The norms around the parts of a layer.
 LAYER_NORMS = {
@@ -120,8 +114,8 @@ class TensorMap:
     def _prefix(self, parameter: Parameter) -> str:
         if parameter.layer is None:
             return ""
-        if parameter.mtp and self.mtp is not None:
-            return self.mtp[0 if parameter.role in MTP else 1]
+        if parameter.draft and self.mtp is not None:
+            return self.mtp[0 if parameter.role.startswith("mtp_") else 1]
         return self.layer.format(parameter.layer)
 
 
@@ -133,7 +127,7 @@ GGUF = TensorMap(layer="blk.{}.", table="gguf")
 def weight_map(spec: DecoderSpec, tensors: TensorMap) -> list[WeightSource]:
     """All tensors, in the order of `parameters`."""
     return [
-        WeightSource(p.name, tensors.parts(p), p.use, p.experts, p.mtp) for p in parameters(spec)
+        WeightSource(p.name, tensors.parts(p), p.use, p.experts, p.draft) for p in parameters(spec)
     ]
 
 
@@ -162,17 +156,14 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
         yield from at.linear("head", table, at.hidden, spec.head_bias, use="lm_head")
     if spec.pooled_head is not None:
         yield from _pooled_head(at, spec.pooled_head)
-    if spec.mtp is not None:
-        yield from (replace(one, mtp=True) for one in _of_mtp(spec, spec.mtp))
+    if spec.draft is not None:
+        yield from (replace(one, draft=True) for one in _of_draft(spec, spec.draft))
 
 
-def _of_mtp(spec: DecoderSpec, mtp: MTPSpec) -> Iterator[Parameter]:
-    index = len(spec.layers)
-    at = Place(spec, MTP, index)
-    for role in ("mtp_embedding_norm", "mtp_hidden_norm", "mtp_norm"):
-        yield from at.norm(role, mtp.norm)
-    yield from at.linear("mtp_join", (at.hidden,), 2 * at.hidden)
-    yield from _of_layer(spec, index)
+def _of_draft(spec: DecoderSpec, draft: DraftSpec) -> Iterator[Parameter]:
+    yield from draft.parameters(spec)
+    if draft.layer is not None:
+        yield from _of_layer(spec, len(spec.layers))
 
 
 def _of_layer(spec: DecoderSpec, index: int) -> Iterator[Parameter]:

@@ -150,10 +150,10 @@ def tower_weights(spec: TowerSpec) -> list[WeightSource]:
 
 def with_tower(weights: Sequence[WeightSource], spec: TowerSpec | None) -> list[WeightSource]:
     """The weights of a model and of its tower, in the order of the library's parameters: those of
-    an MTP layer are the last ones."""
+    the part that drafts are the last ones."""
     if spec is None:
         return list(weights)
-    first = [weight for weight in weights if not weight.mtp]
+    first = [weight for weight in weights if not weight.draft]
     return [*first, *tower_weights(spec), *weights[len(first) :]]
 
 

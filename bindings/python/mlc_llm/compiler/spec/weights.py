@@ -55,7 +55,7 @@ class WeightSource:
     parts: tuple[Part, ...]
     quantizable: WeightUse | None
     experts: int = 0
-    mtp: bool = False  # of the MTP layer, which only drafts need
+    draft: bool = False  # of the part that drafts, which other engines do not need
 
     @property
     def shape(self) -> Shape:
@@ -124,7 +124,7 @@ class Parameter:
     layer: int | None = None
     experts: int = 0  # it has an axis for that many experts before the others
     tensor: Tensor = NAMELESS
-    mtp: bool = False  # of the MTP layer, or before or behind it
+    draft: bool = False  # of the part that drafts
 
     @property
     def is_norm(self) -> bool:

@@ -1,5 +1,6 @@
-"""Drafts by the MTP layer of tiny models: recurrent layers beside attention (Qwen 3.5), and
-attention with experts in four bits (GLM-4.5). The answers are those without drafts.
+"""Drafts by parts of tiny models that read hidden states. The answers are those without drafts. MTP
+layers: recurrent layers beside attention (Qwen 3.5), and attention with experts in four bits
+(GLM-4.5). Medusa's heads: with all tokens, and with some in four bits.
 
 A bias leaves two letters, so that the guesses of random weights are often right.
 """
@@ -7,16 +8,20 @@ A bias leaves two letters, so that the guesses of random weights are often right
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny_models
 from engine_ways import PROMPT, Model, engine_of
 from fixture_models import FixtureModel
+from medusa_files import tensors as medusa_tensors
+from medusa_files import write as write_medusa
 from test_experts_engine import compiled
 
 from mlc_llm import MLCEngine, plan
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 MODELS = {
     "qwen3_5": (
@@ -34,7 +39,11 @@ MODELS = {
         "q4f32_1",
     ),
 }
-MTP: dict[str, Any] = {"speculative_mode": "mtp", "spec_draft_length": 3}
+MEDUSA: dict[str, tuple[str, str, list[str]]] = {
+    "medusa": ("llama_llama3", "q0f32", tiny_models.tokens()),
+    "medusa, some tokens": ("qwen2_window", "q4f32_1", [*"abcde", "<|im_end|>"]),
+}
+Drafting = tuple[Model, dict[str, Any]]
 TIGHT = {"max_total_seq_length": 224, "max_num_sequence": 3, "prefill_chunk_size": 32}
 LETTERS: Any = {tiny_models.tokens().index(letter): 60 for letter in "ab"}
 SCHEMA = '{"type": "array", "items": {"enum": ["ab", "ba"]}, "minItems": 2, "maxItems": 4}'
@@ -46,11 +55,25 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=MODELS)
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
-    made, quantization = MODELS[request.param]
-    folder = made.written(tmp_path_factory.mktemp(request.param), quantization)
-    return folder, compiled(folder, "cpu")
+@pytest.fixture(scope="module", params=[*MODELS, *MEDUSA])
+def drafting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drafting:
+    """A model, and the settings with which it drafts."""
+    folder, draft = tmp_path_factory.mktemp("model"), None
+    if request.param in MODELS:
+        mode, (made, quantization) = "mtp", MODELS[request.param]
+    else:
+        name, quantization, tokens = MEDUSA[request.param]
+        mode, made = "medusa", FixtureModel(name)
+        draft = heads(folder / "heads", made.typed.hidden_size, tokens)
+    model = made.written(folder, quantization, draft)
+    return (model, compiled(model, "cpu")), {"speculative_mode": mode, "spec_draft_length": 3}
+
+
+def heads(folder: Path, hidden: int, tokens: list[str]) -> Path:
+    ids = np.array([tiny_models.tokens().index(token) for token in tokens])
+    tensors = medusa_tensors(heads=3, hidden=hidden, rows=len(ids))
+    tensors["d2t"] = ids - np.arange(len(ids))
+    return write_medusa(folder, tensors, heads=3)
 
 
 def answer(engine: MLCEngine, fields: dict[str, Any], text: str = PROMPT) -> list[Any]:
@@ -69,22 +92,24 @@ def accepted(engine: MLCEngine) -> int:
     return sum(engine.metrics()["spec_decode"]["accept_count"][1:])
 
 
-def test_answers_are_those_without_drafts(model: Model) -> None:
+def test_answers_are_those_without_drafts(drafting: Drafting) -> None:
+    model, drafts = drafting
     with engine_of(model) as engine:
         expected = [answer(engine, fields) for fields in ASKED]
     for way in ({}, {"prefix_cache_mode": "disable"}, {"prefill_chunk_size": 16}):
-        with engine_of(model, **MTP, **way) as engine:
+        with engine_of(model, **drafts, **way) as engine:
             for _ in range(2):  # again from the prefixes that are kept
                 assert [answer(engine, fields) for fields in ASKED] == expected
             assert accepted(engine) > 20
 
 
-def test_batches_and_preempted_requests_get_the_same(model: Model) -> None:
+def test_batches_and_preempted_requests_get_the_same(drafting: Drafting) -> None:
+    model, drafts = drafting
     texts = [PROMPT, f"b{PROMPT}", f"c{PROMPT}"]
     fields = {**ASKED[1], "n": 1}
     with engine_of(model) as engine:
         alone = [answer(engine, fields, text) for text in texts]
-    with engine_of(model, **MTP, **TIGHT) as engine, ThreadPoolExecutor(len(texts)) as pool:
+    with engine_of(model, **drafts, **TIGHT) as engine, ThreadPoolExecutor(len(texts)) as pool:
         for _ in range(50):  # in some rounds a busy machine runs one thread after another
             found = pool.map(lambda text: answer(engine, fields, text), texts)
             assert list(found) == alone
@@ -94,17 +119,28 @@ def test_batches_and_preempted_requests_get_the_same(model: Model) -> None:
         assert accepted(engine) > 20
 
 
-def test_only_an_engine_that_drafts_needs_memory_for_the_layer(model: Model) -> None:
+def test_only_an_engine_that_drafts_needs_memory_for_it(drafting: Drafting) -> None:
+    model, settings = drafting
     options: Any = {"model_lib": str(model[1]), "device": "cpu"}
     without = plan(str(model[0]), **options)
-    drafts = plan(str(model[0]), engine_config=MTP, **options)
+    drafts = plan(str(model[0]), engine_config=settings, **options)
     assert drafts.parameter_bytes > without.parameter_bytes
-    assert drafts.kv_bytes_per_token > without.kv_bytes_per_token
+    has_pages = settings["speculative_mode"] == "mtp"
+    assert (drafts.kv_bytes_per_token > without.kv_bytes_per_token) == has_pages
 
 
-def test_a_model_without_the_layer_says_so(tiny_model: Any) -> None:
-    options: Any = {"model_lib": tiny_model.model_lib, "device": "cpu", "engine_config": MTP}
+@pytest.mark.parametrize(("mode", "what"), [("mtp", "MTP layer"), ("medusa", "--draft HEADS")])
+def test_a_model_without_the_part_says_so(tiny_model: Any, mode: str, what: str) -> None:
+    options: Any = {"model_lib": tiny_model.model_lib, "device": "cpu"}
+    options["engine_config"] = {"speculative_mode": mode}
     for use in (MLCEngine, plan):
-        with pytest.raises(UnsupportedError, match="MTP layer") as caught:
+        with pytest.raises(UnsupportedError, match=what) as caught:
             use(tiny_model.folder, **options)
         assert caught.value.param == "speculative_mode"
+
+
+def test_heads_of_another_model_are_refused(tmp_path: Path) -> None:
+    model = FixtureModel("qwen2_window")
+    draft = heads(tmp_path / "heads", model.typed.hidden_size + 8, [*"abc"])
+    with pytest.raises(CorruptFileError, match="the config asks for"):
+        model.written(tmp_path, draft=draft)

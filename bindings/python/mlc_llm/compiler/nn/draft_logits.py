@@ -1,0 +1,36 @@
+"""The logits of a part that drafts, as those of the whole vocabulary."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tvm import relax
+
+from mlc_llm.compiler.kernels.cpu import draft_logits as on_cpu
+from mlc_llm.compiler.kernels.gpu import draft_logits as on_gpu
+from mlc_llm.compiler.nn.tensors import num_rows, tensor
+
+if TYPE_CHECKING:
+    from mlc_llm.compiler.nn.builder import Builder
+
+
+class DraftLogits:
+    """Heads' logits (rows, len(tokens)), or of all tokens if `tokens` is empty -> (rows, heads *
+    vocabulary). Tokens that no head has are impossible."""
+
+    def __init__(self, nn: Builder, tokens: tuple[int, ...], vocab_size: int) -> None:
+        self.nn, self.vocab_size = nn, vocab_size
+        self.places = np.full(vocab_size, -1, np.int32)  # of each token in a head's logits
+        self.places[list(tokens) or slice(None)] = np.arange(len(tokens) or vocab_size)
+        self.size = len(tokens) or vocab_size
+        self.tokens = np.array(tokens or range(vocab_size), np.int32)
+
+    def __call__(self, heads: list[relax.Expr]) -> relax.Var:
+        nn = self.nn
+        key = (len(heads), self.size, self.vocab_size)
+        kernel = nn.kernel("spread", key, partial(nn.of(on_cpu, on_gpu).spread, *key))
+        map_of = nn.constant(nn.of(self.tokens, self.places))
+        out = tensor(num_rows(heads[0]), len(heads) * self.vocab_size)
+        return nn.call(kernel, [*heads, map_of], out)
