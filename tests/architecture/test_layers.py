@@ -292,10 +292,11 @@ COMPILER_ALLOWED = {
     "quantization": set(),
     "spec": {"quantization"},
     "layers": {"spec"},
-    "models": {"spec", "layers"},
+    "drafts": {"spec"},
+    "models": {"spec", "layers", "drafts"},
     "kernels": {"quantization"},
     "nn": {"spec", "layers", "kernels", "quantization"},
-    "convert": {"models", "spec", "quantization"},
+    "convert": {"models", "drafts", "spec", "quantization"},
 }
 
 
@@ -315,13 +316,13 @@ def strays_of(package: str, path: Path) -> list[str]:
 def nodes_of(tree: ast.AST, package: str) -> list[ast.AST]:
     """Without what may import upwards: names of types, the readers that a scheme gives its matrices
     (they lie with the kernels), and functions in which a kind of layer is built."""
-    if package in {"quantization", "spec", "layers"}:
+    if package in {"quantization", "spec", "layers", "drafts"}:
         if isinstance(tree, ast.If) and ast.unparse(tree.test) == "TYPE_CHECKING":
             return []
     if isinstance(tree, ast.FunctionDef):
         if package == "quantization" and tree.name in {"on_cpu", "on_gpu"}:
             return []
-        if package == "layers" and tree.name not in {"parameters", "reference"}:
+        if package in {"layers", "drafts"} and tree.name not in {"parameters", "reference"}:
             return []
     children = (nodes_of(child, package) for child in ast.iter_child_nodes(tree))
     return [tree, *(node for nodes in children for node in nodes)]

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.spec.decoder import DecoderSpec
 from mlc_llm.compiler.spec.draft import PREFIX, DraftSpec
 from mlc_llm.compiler.spec.part import Place
@@ -44,17 +43,17 @@ class MedusaSpec(DraftSpec):
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> MedusaSpec:
         """Of the field `draft` of an mlc-chat-config.json."""
-        read = ConfigReader(given)
+        heads, blocks = given.get("heads"), given.get("blocks")
         tokens = given.get("tokens", [])
-        if not isinstance(tokens, list) or not all(type(t) is int and t >= 0 for t in tokens):
+        counts = all(type(n) is int and 0 < n <= MOST_HEADS for n in (heads, blocks))
+        ids = isinstance(tokens, list) and all(type(t) is int and t >= 0 for t in tokens)
+        if not counts or not ids:
             raise CorruptFileError(
-                "config: draft.tokens must be a list of token ids", param="draft"
+                f"config: draft must have heads and blocks from 1 to {MOST_HEADS}, and a list of "
+                "token ids in tokens, if any",
+                param="draft",
             )
-        return cls(
-            heads=read.integer("heads", maximum=MOST_HEADS),
-            blocks=read.integer("blocks", maximum=MOST_HEADS),
-            tokens=tuple(tokens),
-        )
+        return cls(heads=given["heads"], blocks=given["blocks"], tokens=tuple(tokens))
 
     def to_dict(self) -> dict[str, Any]:
         own = {"tokens": list(self.tokens)} if self.tokens else {}

@@ -6,19 +6,17 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.values import splat
+from mlc_llm.compiler.kernels.common.values import NEVER, splat
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows
-
-IMPOSSIBLE = -3e38  # finite: not all targets have a word for infinity
 
 
 def spread(heads: int, size: int, vocab_size: int) -> tirx.PrimFunc:
     """f(*parts [n, size], tokens i32 [size], y [n, heads * vocab_size]): for each head, y[token] =
-    part, and IMPOSSIBLE for other tokens."""
+    part, and NEVER for other tokens."""
 
     def body(*buffers) -> None:
         *parts, tokens, y = buffers
-        none = T.float32(IMPOSSIBLE)
+        none = T.float32(NEVER)
 
         def row(r) -> None:
             for head, part in enumerate(parts):

@@ -6,18 +6,18 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.cpu.draft_logits import IMPOSSIBLE
+from mlc_llm.compiler.kernels.common.values import NEVER
 from mlc_llm.compiler.kernels.gpu.elementwise import ITEMS
 from mlc_llm.compiler.kernels.gpu.grid import emit_spread, emit_value, grid
 
 
 def spread(heads: int, size: int, vocab_size: int) -> tirx.PrimFunc:
     """f(*parts [n, size], places i32 [vocab_size], y [n, heads * vocab_size]): for each head,
-    y[token] = part[places[token]], and IMPOSSIBLE where that is below 0."""
+    y[token] = part[places[token]], and NEVER where that is below 0."""
 
     def body(*buffers) -> None:
         *parts, places, y = buffers
-        none = T.float32(IMPOSSIBLE)
+        none = T.float32(NEVER)
         with grid((y.shape[0],), ITEMS) as ((row,), item):
 
             def write(token) -> None:
