@@ -110,6 +110,7 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
                        DeviceRunner::Inspect(config, files.library, files.device));
   inspected.info = metadata.info;
+  inspected.takes_pictures = metadata.tower.has_value();
   if (metadata.draft != nullptr) inspected.draft = metadata.draft->info;
   return inspected;
 }
