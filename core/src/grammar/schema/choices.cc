@@ -214,7 +214,10 @@ std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
   const int64_t num_reports = num_reports_;
   Outline without;
   for (const Term& term : flat.own) without.Add(term);
-  bool contradicts_anyway = Contradict(without, Outline(), 0);
+  auto anyway = contradict_.find(own_key);
+  bool is_judged = anyway != contradict_.end();
+  bool contradicts_anyway = is_judged ? anyway->second : Contradict(without, Outline(), 0);
+  if (!is_judged && !WorkBudget::is_spent()) contradict_.emplace(own_key, contradicts_anyway);
   std::vector<bool> possible;
   for (const Terms& alternative : alternatives) {
     bool is_read = true;
@@ -277,6 +280,7 @@ Result<bool> SchemaReader::Try(const std::function<Status()>& read) {
     }
   };
   forget(&nodes_, [](const auto& one) { return one.second; });
+  forget(&same_, [](const auto& one) { return one.second; });
   forget(&given_up_, [](const auto& one) { return one.first; });
   forget(&out_.outlines, [](const auto& one) { return one.first; });
   forget(&cuts_, [](const auto& one) { return one.first; });
@@ -358,7 +362,7 @@ bool SchemaReader::AllowMoreWays() {
 // are any.
 Status SchemaReader::Settle(Flat* flat) {
   std::vector<std::pair<const Json*, std::string>> settled;
-  std::string own_key = KeyOf(flat->own);
+  std::string own_key = OwnKeyOf(flat->own);
   for (size_t i = 0; i < flat->choices.size() && settled.size() < kMostChoicesSeen;) {
     const Term choice = flat->choices[i++];
     std::pair<const Json*, std::string> key{choice.schema, choice.negated ? "not " : ""};
@@ -373,12 +377,14 @@ Status SchemaReader::Settle(Flat* flat) {
     if (count > 1) continue;
     size_t only =
         static_cast<size_t>(std::find(possible.begin(), possible.end(), true) - possible.begin());
-    Flat next = *flat;
-    next.choices.erase(next.choices.begin() + static_cast<std::ptrdiff_t>(i) - 1);
-    for (const Term& term : (*alternatives)[only]) MLC_RETURN_IF_ERROR(Flatten(term, &next));
-    if (next.given_up) continue;  // the node of the choice tells of it
-    *flat = std::move(next);
-    own_key = KeyOf(flat->own);
+    Flat more;
+    for (const Term& term : (*alternatives)[only]) MLC_RETURN_IF_ERROR(Flatten(term, &more));
+    if (more.given_up) continue;  // the node of the choice tells of it
+    flat->choices.erase(flat->choices.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+    flat->own.insert(flat->own.end(), more.own.begin(), more.own.end());
+    flat->choices.insert(flat->choices.end(), more.choices.begin(), more.choices.end());
+    flat->is_never = flat->is_never || more.is_never;
+    own_key = OwnKeyOf(flat->own);
     if (flat->is_never) return Status();
     settled.push_back(std::move(key));
     i = 0;  // what holds now may settle other choices

@@ -65,7 +65,7 @@ EbnfRules::EbnfRules() : text_(kSharedRules) {}
 std::string EbnfRules::Add(const std::string& name, const std::string& body) {
   auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   bool is_name = std::all_of(body.begin(), body.end(), is_letter);
-  auto [found, is_new] = by_body_.emplace(body, is_name ? body : name);
+  auto [found, is_new] = by_body_.try_emplace(body, is_name ? body : name);
   if (is_new && !is_name) Write(name, body);
   if (found->second != name) known_[name] = found->second;
   return found->second;
@@ -78,7 +78,7 @@ std::string EbnfRules::Known(const std::string& name) const {
 
 void EbnfRules::Write(const std::string& name, const std::string& body) {
   if (!WorkBudget::SpendParts(1 + static_cast<int64_t>(body.size()) / kPartBytes)) return;
-  text_ += name + " ::= " + body + "\n";
+  text_.append(name).append(" ::= ").append(body).append("\n");
 }
 
 std::string EbnfRules::AddOtherName(const std::string& prefix,

@@ -66,7 +66,7 @@ Status SchemaReader::Check(const Json& schema, const Path& path) {
   num_reports_ += is_checked;
   if (is_checked) return Status();
   for (const auto& [key, value] : schema.as_object()) {
-    std::string_view meant = FindSchemaKeyword(key) == nullptr ? MisspeltKeyword(key) : "";
+    std::string_view meant = FindSchemaKeyword(key) == nullptr ? misspelt_.Of(key) : "";
     if (meant.empty()) continue;
     is_sound = false;
     Status status = LeaveOut(PointerTo(path, key.substr(0, 80)),

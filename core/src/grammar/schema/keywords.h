@@ -3,7 +3,9 @@
 #ifndef MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
 #define MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
 
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace mlc {
@@ -27,6 +29,19 @@ const SchemaKeyword* FindSchemaKeyword(std::string_view name);
 // The enforced keyword that differs from `word` in one or two letters. "" for any other word, which
 // is an annotation.
 std::string_view MisspeltKeyword(std::string_view word);
+
+// The same, remembered: a word is compared with all keywords.
+class MisspeltKeywords {
+ public:
+  std::string_view Of(const std::string& word) {
+    auto [found, is_new] = meant_.try_emplace(word);
+    if (is_new) found->second = MisspeltKeyword(word);
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::string_view> meant_;
+};
 
 }  // namespace mlc
 

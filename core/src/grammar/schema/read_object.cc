@@ -1,5 +1,7 @@
 // Nodes of objects.
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "grammar/schema/check.h"
 #include "grammar/schema/reader.h"
@@ -81,9 +83,9 @@ struct SchemaReader::Members {
     for (const Term& object : objects) {
       bool is_covered = false;
       const Json* named = name == nullptr ? nullptr : MapOf(object, "properties");
-      if (named != nullptr && named->Find(*name) != nullptr) {
-        terms.push_back(
-            WholeTerm(*named->Find(*name), Path(Path(object.path, "properties"), *name)));
+      const Json* value = named == nullptr ? nullptr : named->Find(*name);
+      if (value != nullptr) {
+        terms.push_back(WholeTerm(*value, Path(Path(object.path, "properties"), *name)));
         is_covered = true;
       }
       for (const Pattern& pattern : patterns) {
@@ -168,10 +170,10 @@ Status SchemaReader::GatherPatterns(const Term& object, Members* members) {
 
 // The members that any schema names, in the order of their first occurrence.
 Status SchemaReader::ReadNamed(const Facts& facts, Members* members, SchemaNode* node) {
-  std::vector<std::string> names;
-  std::set<std::string> seen, required, absent;
+  std::vector<const std::string*> names;
+  std::unordered_set<std::string_view> seen, required, absent;
   auto add = [&](const std::string& name) {
-    if (seen.insert(name).second) names.push_back(name);
+    if (seen.insert(name).second) names.push_back(&name);
   };
   for (const Term& object : facts.objects) {
     const Json* named = MapOf(object, "properties");
@@ -187,7 +189,9 @@ Status SchemaReader::ReadNamed(const Facts& facts, Members* members, SchemaNode*
   }
   for (const Facts::Name& name : facts.absent) absent.insert(name.name);
   for (const Facts::Name& name : facts.absent) add(name.name);
-  for (const std::string& name : names) {
+  node->properties.reserve(names.size());
+  for (const std::string* one : names) {
+    const std::string& name = *one;
     bool is_known = false;
     auto fits = [&name](const Members::Pattern& pattern) { return pattern.names.Accepts(name); };
     Terms terms = members->TermsOf(facts.objects, &name, fits, &is_known);

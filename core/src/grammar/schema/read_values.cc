@@ -1,5 +1,6 @@
 // Nodes of listed values, of texts and of numbers.
 #include <algorithm>
+#include <cmath>
 
 #include "base/utf8.h"
 #include "grammar/schema/check.h"
@@ -72,6 +73,23 @@ Result<std::string> ExcludedNumerals(const Facts& facts) {
 bool ExcludesTexts(const Facts& facts) {
   return std::any_of(facts.excluded.begin(), facts.excluded.end(),
                      [](const Json* value) { return value->is_string(); });
+}
+
+// Whether patterns with at most so many repetitions may be small enough: judged by how their states
+// grow from a few repetitions to twice as many, since each attempt takes long.
+bool MayFit(const Facts& facts, int repeats) {
+  constexpr int kFew = 6;
+  constexpr double kMostExpected = 600;  // more states are made, of which some are equal
+  for (const Facts::Pattern& pattern : facts.patterns) {
+    if (pattern.negated) continue;
+    Result<Automaton> few = Automaton::Matching(pattern.text, kFew);
+    Result<Automaton> more = few.ok() ? Automaton::Matching(pattern.text, 2 * kFew) : few;
+    if (!more.ok()) return false;
+    double states = static_cast<double>(more->states().size());
+    double power = std::log2(states / static_cast<double>(few->states().size()));
+    if (states * std::pow(repeats / (2.0 * kFew), power) > kMostExpected) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -172,6 +190,7 @@ Result<SchemaNode> SchemaReader::ReadWithoutFormats(const Facts& facts) {
   without.patterns.erase(std::remove_if(without.patterns.begin(), without.patterns.end(), may_go),
                          without.patterns.end());
   std::string why = "no text of the format fits what stands beside it; it is an annotation here";
+  ++num_reports_;
   if (told_.insert(first->path + "\n" + why).second) out_.warnings.push_back({first->path, why});
   return ReadString(without);
 }
@@ -235,6 +254,7 @@ Result<Automaton> SchemaReader::AffordableTexts(const Facts& facts, LengthRange 
     bool is_asked = length.min > 0 || length.max >= 0;
     // When lenient, leaving the length out is better than short texts.
     if (is_shorter && (!is_asked || strictness_ == Strictness::kLenient)) break;
+    if (!MayFit(facts, one.repeats)) continue;
     Result<Automaton> narrow =
         NarrowTexts(facts, length.min, length.max, one.repeats, std::max(length.min, one.longest));
     if (narrow.ok() && !narrow->is_empty() && IsAffordable(*narrow, kMostCost)) return narrow;

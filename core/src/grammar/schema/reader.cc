@@ -97,6 +97,7 @@ Result<Schema> SchemaReader::GiveUpOverlaps(const std::vector<Overlap>& overlaps
 Result<std::vector<SchemaReader::Overlap>> SchemaReader::Round() {
   out_ = Schema();
   nodes_.clear();
+  same_.clear();
   checked_.clear();
   ForgetChanged();
   told_.clear();
@@ -161,6 +162,9 @@ Result<int> SchemaReader::Read(Terms terms) {
   std::string key = SetKeyOf(terms);
   auto found = nodes_.find(key);
   if (found != nodes_.end()) return found->second;
+  std::string same_key = SameKeyOf(terms);
+  auto same = same_.find(same_key);
+  if (same != same_.end()) return nodes_.emplace(std::move(key), same->second).first->second;
   auto path = [&terms] { return NameOf(terms.empty() ? Path() : terms[0].path); };
   bool is_large = static_cast<int64_t>(out_.nodes.size()) >= most_nodes_;
   bool is_last = most_nodes_ == kMaxNodes && overlaps_.empty();
@@ -184,10 +188,12 @@ Result<int> SchemaReader::Read(Terms terms) {
   }
   int node = Add(SchemaNode());
   nodes_.emplace(std::move(key), node);
+  const int64_t num_reports = num_reports_;
   ++depth_;
   Status status = Fill(node, terms);
   --depth_;
   if (!status.ok()) return status;
+  if (num_reports == num_reports_ && !same_key.empty()) same_.emplace(std::move(same_key), node);
   return node;
 }
 
@@ -230,7 +236,7 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
     return CannotEnforce(where, "it has too many branches");
   SchemaNode choices;
   choices.kind = Kind::kUnion;
-  std::vector<bool> possible = PossibleOf(choice, alternatives, flat, KeyOf(flat.own));
+  std::vector<bool> possible = PossibleOf(choice, alternatives, flat, OwnKeyOf(flat.own));
   bool is_one_of = choice.part == "oneOf" && !choice.negated;
   bool is_part = choice.negated && KeepEasy(choice, alternatives, &possible);
   if (is_part) {
@@ -326,8 +332,12 @@ Result<SchemaNode> SchemaReader::ReadType(const char* type, const Facts& facts) 
   }
   if (bits == kObjectType) return ReadObject(facts);
   if (bits == kArrayType) return ReadArray(facts);
-  if (bits == kStringType) return ReadString(facts);
-  if (bits == kNumberType || bits == kIntegerType) return ReadNumeral(facts);
+  if (bits == kStringType) {
+    return ReadRemembered(KeyOfTexts(facts), [&] { return ReadString(facts); });
+  }
+  if (bits == kNumberType || bits == kIntegerType) {
+    return ReadRemembered(KeyOfNumerals(facts), [&] { return ReadNumeral(facts); });
+  }
   SchemaNode node;
   node.kind = Kind::kValues;
   Json::Array all = bits == kNullType ? Json::Array{Json()} : Json::Array{true, false};

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "grammar/schema/facts.h"
+#include "grammar/schema/keywords.h"
 #include "grammar/schema/references.h"
+#include "grammar/schema/same_schemas.h"
 #include "grammar/schema/schema.h"
 #include "grammar/schema/term.h"
 #include "grammar/text/regex_ebnf.h"
@@ -25,6 +27,7 @@ class SchemaReader {
   SchemaReader(const Json& document, Strictness strictness, bool remembers)
       : document_(document),
         references_(document),
+        has_one_base_(references_.has_one_base()),
         strictness_(strictness),
         remembers_(remembers) {}
   Result<Schema> Run();
@@ -60,6 +63,14 @@ class SchemaReader {
   Status LeaveOut(const std::string& path, const std::string& why);
   int Add(SchemaNode node);
   int AnyNode();
+
+  // ---- remembered.cc
+  std::string SameKeyOf(const Terms& terms);
+  Result<SchemaNode> ReadRemembered(std::string key,
+                                    const std::function<Result<SchemaNode>()>& read);
+  std::string OwnKeyOf(const Terms& own);
+  std::string KeyOfTexts(const Facts& facts) const;
+  static std::string KeyOfNumerals(const Facts& facts);
 
   // ---- flatten.cc
   Status Flatten(const Term& term, Flat* out);
@@ -137,12 +148,22 @@ class SchemaReader {
 
   const Json& document_;
   References references_;
+  const bool has_one_base_;
   Strictness strictness_;
   bool remembers_;
   Schema out_;
   std::unordered_map<std::string, int> nodes_;  // by SetKeyOf
-  std::unordered_set<const Json*> checked_;     // in this round
-  std::unordered_set<const Json*> sound_;       // without a misspelt keyword
+  std::unordered_map<std::string, int> same_;   // by SameKeyOf: those without a report
+  std::unordered_map<std::string, int> own_keys_;
+  struct Leaf {
+    SchemaNode node;
+    int64_t regex_cost;
+  };
+  std::unordered_map<std::string, Leaf> leaves_;
+  MisspeltKeywords misspelt_;
+  SameSchemas same_schemas_{&misspelt_};
+  std::unordered_set<const Json*> checked_;  // in this round
+  std::unordered_set<const Json*> sound_;    // without a misspelt keyword
   mutable std::unordered_map<const Json*, std::vector<std::string>> asserting_;
   std::unordered_map<const Json*, std::pair<const Json*, Path>> targets_;
   std::unordered_map<std::string, bool> contradict_;

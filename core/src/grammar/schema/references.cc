@@ -105,6 +105,11 @@ References::References(const Json& document)
   Collect(document, "", "");
 }
 
+bool References::has_one_base() const {
+  return std::all_of(resources_.begin(), resources_.end(),
+                     [this](const auto& one) { return one.second.schema == &document_; });
+}
+
 void References::Collect(const Json& json, const std::string& path, const std::string& outer) {
   if (json.is_array()) {
     for (size_t i = 0; i < json.as_array().size(); ++i) {

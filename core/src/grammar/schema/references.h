@@ -26,6 +26,8 @@ class References {
   Result<Place> Follow(const Json& schema, const std::string& keyword) const;
   // Before the draft of 2019, keywords beside a `$ref` are ignored.
   bool ref_stands_alone() const { return ref_stands_alone_; }
+  // Whether a reference means the same at each place of the document.
+  bool has_one_base() const;
 
  private:
   void Collect(const Json& json, const std::string& path, const std::string& base);

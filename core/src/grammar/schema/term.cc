@@ -7,6 +7,7 @@
 namespace mlc {
 namespace {
 
+constexpr size_t kUsualKey = 32;  // of a term
 constexpr const char* kReferences[] = {"$ref", "$dynamicRef", "$recursiveRef"};
 
 }  // namespace
@@ -89,11 +90,11 @@ Term NamedTerm(const Term& term, std::string_view part, std::string_view name, P
   return named;
 }
 
-void AddKey(const Term& term, std::string* key) {
+void AddKey(const Term& term, std::string* key, const Json* schema) {
   auto add = [key](const auto& plain) {
     key->append(reinterpret_cast<const char*>(&plain), sizeof(plain));
   };
-  add(term.schema);
+  add(schema != nullptr ? schema : term.schema);
   add(static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
                         (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0)));
   for (std::string_view text : {term.part, term.name}) {
@@ -104,24 +105,31 @@ void AddKey(const Term& term, std::string* key) {
 
 std::string KeyOf(const std::vector<Term>& terms) {
   std::string key;
-  constexpr size_t kUsual = 32;
-  key.reserve(terms.size() * kUsual);
+  key.reserve(terms.size() * kUsualKey);
   for (const Term& term : terms) AddKey(term, &key);
   return key;
 }
 
-std::string SetKeyOf(const std::vector<Term>& terms) {
-  auto rank = [](const Term* term) {
-    return std::make_tuple(term->schema, term->part, term->negated, term->name, term->is_option,
-                           term->sees_all, term->is_hidden);
+std::string SetKeyOf(const std::vector<Term>& terms, const std::vector<const Json*>* schemas) {
+  using Entry = std::pair<const Json*, const Term*>;
+  auto rest = [](const Term& term) {
+    return std::make_tuple(term.part, term.negated, term.name, term.is_option, term.sees_all,
+                           term.is_hidden);
   };
-  std::vector<const Term*> sorted;
-  for (const Term& term : terms) sorted.push_back(&term);
-  std::sort(sorted.begin(), sorted.end(),
-            [&](const Term* a, const Term* b) { return rank(a) < rank(b); });
+  auto is_before = [&](const Entry& a, const Entry& b) {
+    return a.first != b.first ? a.first < b.first : rest(*a.second) < rest(*b.second);
+  };
+  std::vector<Entry> sorted;
+  sorted.reserve(terms.size());
+  for (size_t i = 0; i < terms.size(); ++i) {
+    sorted.emplace_back(schemas != nullptr ? (*schemas)[i] : terms[i].schema, &terms[i]);
+  }
+  std::sort(sorted.begin(), sorted.end(), is_before);
   std::string key;
+  key.reserve(sorted.size() * kUsualKey);
   for (size_t i = 0; i < sorted.size(); ++i) {
-    if (i == 0 || rank(sorted[i - 1]) != rank(sorted[i])) AddKey(*sorted[i], &key);
+    bool is_new = i == 0 || is_before(sorted[i - 1], sorted[i]);
+    if (is_new) AddKey(*sorted[i].second, &key, sorted[i].first);
   }
   return key;
 }

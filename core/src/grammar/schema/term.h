@@ -60,11 +60,12 @@ Term ItemTerm(const Term& term, std::string_view key, size_t index, bool negated
 Term NamedTerm(const Term& term, std::string_view part, std::string_view name, Path path);
 
 // Appends what two terms share only if they mean the same. It begins with the bytes of `schema`.
-void AddKey(const Term& term, std::string* key);
+void AddKey(const Term& term, std::string* key, const Json* schema = nullptr);
 // The same of a list, in this order.
 std::string KeyOf(const std::vector<Term>& terms);
-// The same of a list, in any order.
-std::string SetKeyOf(const std::vector<Term>& terms);
+// The same of a list, in any order. `schemas`: in place of those of the terms.
+std::string SetKeyOf(const std::vector<Term>& terms,
+                     const std::vector<const Json*>* schemas = nullptr);
 
 // The keyword by which a schema refers to another one; null if there is none.
 const char* ReferenceOf(const Json& schema);

@@ -1,7 +1,8 @@
 // Converts regular expressions to automata: first to a nondeterministic one. Its sets of states
 // then become the states of the deterministic one.
 #include <algorithm>
-#include <map>
+#include <climits>
+#include <unordered_map>
 
 #include "grammar/text/automaton.h"
 #include "grammar/text/automaton_memo.h"
@@ -53,6 +54,13 @@ class AutomatonBuilder {
   static int PartOf(int entry) { return entry / 2; }
   static bool HasEnded(int entry) { return entry % 2 != 0; }
   using Entries = std::vector<int>;  // sorted
+  struct HashOf {
+    size_t operator()(const std::vector<int>& all) const {
+      size_t hash = all.size();
+      for (int one : all) hash = (hash ^ static_cast<size_t>(one)) * 0x9E3779B97F4A7C15u;
+      return hash ^ (hash >> 32);
+    }
+  };
   // Where parts begin to be reached, and where they have just ended.
   struct Border {
     char32_t at;
@@ -203,16 +211,20 @@ class AutomatonBuilder {
   Automaton::State StateOf(const Entries& entries) {
     Automaton::State state;
     std::vector<Border> borders = BordersOf(entries);
-    std::map<int, int> reached;  // by part: how many ways lead there
+    std::vector<int> parts;
+    std::vector<std::pair<int, int>> reached;  // sorted parts, and how many ways lead there
     for (size_t i = 0; i < borders.size() || state.edges.empty();) {
       bool is_first = state.edges.empty() && (borders.empty() || borders[0].at > 0);
       char32_t at = is_first ? 0 : borders[i].at;
       for (; i < borders.size() && borders[i].at == at; ++i) {
-        int& count = reached[borders[i].part];
-        count += borders[i].change;
-        if (count == 0) reached.erase(borders[i].part);
+        auto place = std::lower_bound(reached.begin(), reached.end(),
+                                      std::make_pair(borders[i].part, INT_MIN));
+        bool is_there = place != reached.end() && place->first == borders[i].part;
+        if (!is_there) place = reached.insert(place, {borders[i].part, 0});
+        place->second += borders[i].change;
+        if (place->second == 0) reached.erase(place);
       }
-      std::vector<int> parts;
+      parts.clear();
       for (const auto& [part, count] : reached) parts.push_back(part);
       work_ += kWorkOfPart * static_cast<int64_t>(parts.size());
       int target = NameOf(parts);
@@ -261,13 +273,13 @@ class AutomatonBuilder {
   }
 
   Ways ways_;
-  std::vector<Automaton> looks_;              // what ways look ahead for
-  bool looks_ahead_ = false;                  // at these, or at the edges of words
-  bool is_look_ = false;                      // the expression is what another one looks ahead for
-  std::vector<bool> seen_;                    // by entry, while a set is closed
-  std::map<Entries, int> names_;              // the states
-  std::vector<const Entries*> order_;         // by number
-  std::map<std::vector<int>, int> by_parts_;  // before they are closed
+  std::vector<Automaton> looks_;  // what ways look ahead for
+  bool looks_ahead_ = false;      // at these, or at the edges of words
+  bool is_look_ = false;          // the expression is what another one looks ahead for
+  std::vector<bool> seen_;        // by entry, while a set is closed
+  std::unordered_map<Entries, int, HashOf> names_;              // the states
+  std::vector<const Entries*> order_;                           // by number
+  std::unordered_map<std::vector<int>, int, HashOf> by_parts_;  // before they are closed
   int64_t work_ = 0;
 };
 

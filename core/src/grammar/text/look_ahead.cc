@@ -17,6 +17,7 @@ namespace mlc {
 namespace {
 
 constexpr size_t kMostThreads = 500;  // of one state
+constexpr int kUnread = -2;           // what the rest must be is not known yet
 constexpr int64_t kWorkOfStep = 10;   // of a thread, for each range of characters
 
 using When = Way::When;
@@ -59,6 +60,14 @@ class LookAhead {
         false);
     next_no_word_ = AddNext(NoWord(), false);
     no_word_or_end_ = AddNext(NoWord(), true);
+    for (const std::vector<Way>& all : ways) {
+      for (const Way& way : all) AddCuts(way, &cuts_);
+    }
+    SortUnique(&cuts_);
+    for (const std::vector<Way>& all : ways) {
+      sets_.emplace_back();
+      for (const Way& way : all) sets_.back().push_back(ClassesOf(way));
+    }
     has_edges_ = std::any_of(ways.begin(), ways.end(), [](const std::vector<Way>& all) {
       return std::any_of(all.begin(), all.end(), [](const Way& way) {
         return way.when == When::kWordEdge || way.when == When::kNoWordEdge;
@@ -89,6 +98,26 @@ class LookAhead {
   int AddNext(std::vector<Automaton::Edge> edges, bool may_end) {
     looks_.push_back(Automaton({{may_end, std::move(edges)}, {true, {{0, 1}}}, {false, {{0, 2}}}}));
     return static_cast<int>(looks_.size()) - 1;
+  }
+
+  static void AddCuts(const Way& way, std::vector<char32_t>* cuts) {
+    for (const auto& [first, last] : way.set) {
+      cuts->push_back(first);
+      if (last < 0x10FFFF) cuts->push_back(last + 1);
+    }
+  }
+
+  // Between two of the cuts of all ways, characters are alike: a class, by the number of its end.
+  size_t ClassOf(char32_t c) const {
+    return static_cast<size_t>(std::upper_bound(cuts_.begin(), cuts_.end(), c) - cuts_.begin());
+  }
+
+  std::vector<bool> ClassesOf(const Way& way) const {
+    std::vector<bool> classes(cuts_.size() + 1);
+    for (const auto& [first, last] : way.set) {
+      for (size_t i = ClassOf(first); i <= ClassOf(last); ++i) classes[i] = true;
+    }
+    return classes;
   }
 
   const Automaton::State& StateAt(const std::pair<int, int>& want) const {
@@ -124,8 +153,10 @@ class LookAhead {
 
   // The same with one more; -1 if no rest is that.
   int WithWant(const Thread& thread, int look) {
+    auto [known, is_new] = with_want_.try_emplace({thread.wants, look}, -1);
+    if (!is_new) return known->second;
     Wants wants = WantsOf(thread);
-    return Want({look, 0}, &wants) ? NumberOf(std::move(wants)) : -1;
+    return known->second = Want({look, 0}, &wants) ? NumberOf(std::move(wants)) : -1;
   }
 
   // With all that is reached without a character.
@@ -162,10 +193,7 @@ class LookAhead {
     for (const Thread& thread : threads) {
       if (thread.has_ended != 0) continue;
       for (const Way& way : ways_[static_cast<size_t>(thread.part)]) {
-        for (const auto& [first, last] : way.set) {
-          cuts.push_back(first);
-          if (last < 0x10FFFF) cuts.push_back(last + 1);
-        }
+        AddCuts(way, &cuts);
       }
       for (const auto& want : WantsOf(thread)) {
         for (const Automaton::Edge& edge : StateAt(want).edges) cuts.push_back(edge.first);
@@ -178,18 +206,17 @@ class LookAhead {
   // The threads behind a character.
   Threads Step(const Threads& threads, char32_t c) {
     Threads out;
-    std::map<int, int> next_wants;  // of which threads have few
+    const size_t char_class = ClassOf(c);
     for (const Thread& thread : threads) {
       work_ += kWorkOfStep;
       if (thread.has_ended != 0) continue;
-      auto [wants, is_new] = next_wants.emplace(thread.wants, -1);
-      if (is_new) wants->second = WantsBehind(WantsOf(thread), c);
-      if (wants->second < 0) continue;
-      for (const Way& way : ways_[static_cast<size_t>(thread.part)]) {
-        bool reads = std::any_of(way.set.begin(), way.set.end(), [c](const auto& range) {
-          return range.first <= c && c <= range.second;
-        });
-        if (reads) out.push_back({way.target, 0, wants->second});
+      int wants = kUnread;
+      const std::vector<std::vector<bool>>& sets = sets_[static_cast<size_t>(thread.part)];
+      for (size_t i = 0; i < sets.size(); ++i) {
+        if (!sets[i][char_class]) continue;
+        if (wants == kUnread) wants = WantsBehind(thread.wants, c);
+        int target = ways_[static_cast<size_t>(thread.part)][i].target;
+        if (wants >= 0) out.push_back({target, 0, wants});
       }
     }
     SortUnique(&out);
@@ -197,12 +224,15 @@ class LookAhead {
   }
 
   // What the rest must be behind a character; -1 if no rest is that.
-  int WantsBehind(const Wants& before, char32_t c) {
+  int WantsBehind(int number, char32_t c) {
+    auto [known, is_new] = behind_.try_emplace({number, c}, -1);
+    if (!is_new) return known->second;
+    const Wants& before = *wants_[static_cast<size_t>(number)];
     Wants wants;
     bool is_open = std::all_of(before.begin(), before.end(), [&](const auto& want) {
       return Want({want.first, StateAt(want).Target(c)}, &wants);
     });
-    return is_open ? NumberOf(std::move(wants)) : -1;
+    return known->second = is_open ? NumberOf(std::move(wants)) : -1;
   }
 
   Automaton::State StateOf(const Threads& threads) {
@@ -245,8 +275,12 @@ class LookAhead {
   int end_, next_word_, next_no_word_, no_word_or_end_;
   std::vector<Automaton> looks_;
   bool has_edges_ = false, is_too_large_ = false;
+  std::vector<char32_t> cuts_;                        // of all ways, sorted
+  std::vector<std::vector<std::vector<bool>>> sets_;  // of each way of each part: which classes
   std::map<Wants, int> numbers_;
   std::vector<const Wants*> wants_;  // by number
+  std::map<std::pair<int, int>, int> with_want_;
+  std::map<std::pair<int, char32_t>, int> behind_;
   std::unordered_map<std::string, int> states_;
   std::deque<Threads> order_;  // of the states, by number
   int64_t work_ = 0;
