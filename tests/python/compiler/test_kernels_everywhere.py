@@ -14,6 +14,7 @@ pytest.importorskip("tvm")
 
 import attention_cases  # noqa: E402
 import kernel_cases  # noqa: E402
+import patch_cases  # noqa: E402
 from activation_codes import decoded, encoded  # noqa: E402
 from kernel_cases import Case  # noqa: E402
 from kernel_machines import MACHINES, Machine, run  # noqa: E402
@@ -23,7 +24,7 @@ from mlc_llm.compiler import quantization  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import elementwise, linear_strips  # noqa: E402
 from mlc_llm.compiler.quantization.pack import dequantize_rows  # noqa: E402
 
-CASES = {**kernel_cases.CASES, **attention_cases.CASES}
+CASES = {**kernel_cases.CASES, **attention_cases.CASES, **patch_cases.CASES}
 
 
 # What a short run takes for NEON's usual set, which has no other test: each kernel once.
@@ -32,7 +33,17 @@ ESSENTIAL = {
         *("linear_q0bf16", "linear_q4f16_1", "linear_Q5_K", "columns_q3f16_0"),
         *("integer8_q4f16_1", "integer8_q8f32_1", "strips8_Q4_0", "strips8_Q4_K", "strips8_Q6_K"),
         *("embedding_q3f16_1", "embedding_Q4_K", "codes8_norm", "codes8_quantize", "rms_norm"),
-        *("silu", "join", "attend_sinks", "attend_gemma", "append", "copy_pages", "copy_slots"),
+        *(
+            "panels_float16",
+            "patches_72",
+            "silu",
+            "join",
+            "attend_sinks",
+            "attend_gemma",
+            "append",
+            "copy_pages",
+            "copy_slots",
+        ),
         *("gemma_down", "gemma_norm", "attend_q8", "append_q8"),
     ]
 }
