@@ -27,6 +27,7 @@ from mlc_llm.compiler.kernels.cpu import attention as cpu_attention  # noqa: E40
 from mlc_llm.compiler.kernels.cpu import routing as cpu_routing  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import (  # noqa: E402
     attention,
+    draft_logits,
     experts,
     layer_inputs,
     paged_attention,
@@ -118,6 +119,18 @@ def test_rows_of_layers_stand_side_by_side(compiled: Compiled) -> None:
     compiled(rows.take_rows(70, 100, 200))(frozen(x), frozen(chosen), y)
     assert np.array_equal(y[:, 100:170], x[chosen])
     assert (y[:, :100] == 7).all() and (y[:, 170:] == 7).all()
+
+
+def test_logits_of_some_tokens_become_those_of_the_vocabulary(compiled: Compiled) -> None:
+    tokens, rng = np.array([300, 0, 7]), np.random.default_rng(6)
+    heads = rng.standard_normal((2, 5, 3)).astype(np.float32)
+    places = np.full(301, -1, np.int32)
+    places[tokens] = range(3)
+    y = np.zeros((5, 602), np.float32)
+    compiled(draft_logits.spread(2, 3, 301))(*map(frozen, heads), frozen(places), y)
+    found = y.reshape(5, 2, 301).swapaxes(0, 1)
+    assert np.array_equal(found[..., tokens], heads)
+    assert (np.delete(found, tokens, axis=2) < -1e38).all()
 
 
 def _near(cache: Cache, q: Array, position: int, sequence: int, ahead: int) -> Array:
