@@ -135,21 +135,22 @@ void Tiles(const PictureSettings& settings, PictureSize size, bool split, Builde
 // The whole picture, squeezed (Gemma3ImageProcessor without pan and scan).
 void Stretched(const PictureSettings& settings, PictureSize size, Builder* builder) {
   builder->Place("begin");
-  builder->View({true, All(size), Square(settings.tile)});
+  builder->View({true, All(size), settings.view});
   builder->Place("end");
 }
 
 // CLIPImageProcessor: the short side, then the middle.
 void Cropped(const PictureSettings& settings, PictureSize size, Builder* builder) {
-  int side = settings.tile, shorter = std::min(size.width, size.height);
+  int side = settings.shortest_edge, shorter = std::min(size.width, size.height);
   auto scaled = [&](int length) {
     return static_cast<int>(std::min<int64_t>(int64_t{side} * length / shorter, 1 << 26));
   };
   PictureSize resized{scaled(size.width), scaled(size.height)};
   builder->Resize(resized);
-  PictureWindow middle{(resized.width - side) / 2, (resized.height - side) / 2, side, side};
+  auto [width, height] = settings.view;
+  PictureWindow middle{(resized.width - width) >> 1, (resized.height - height) >> 1, width, height};
   builder->Place("begin");
-  builder->View({false, middle, Square(side)});
+  builder->View({false, middle, settings.view});
   builder->Place("end");
 }
 

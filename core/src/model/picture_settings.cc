@@ -53,6 +53,20 @@ class Reader {
     return Has(field) ? Number(field, least, most) : usual;
   }
   int Side(const char* field) { return static_cast<int>(Number(field, 1, kMostSide)); }
+  // [height, width], multiples of `block`.
+  PictureSize HeightAndWidth(const char* field, int block) {
+    const Json* value = json_.Find(field);
+    std::array<int, 2> sides{block, block};
+    bool fits = value != nullptr && value->is_array() && value->as_array().size() == 2;
+    for (size_t i = 0; fits && i < 2; ++i) {
+      const Json& side = value->as_array()[i];
+      fits = side.is_int() && side.as_int() > 0 && side.as_int() <= kMostSide &&
+             side.as_int() % block == 0;
+      if (fits) sides[i] = static_cast<int>(side.as_int());
+    }
+    if (!fits) Fail(field, "must be [height, width], multiples of patch_size * merge");
+    return {sides[1], sides[0]};
+  }
   bool Flag(const char* field, bool usual) {
     const Json* value = json_.Find(field);
     if (value == nullptr || value->is_null()) return usual;
@@ -117,7 +131,12 @@ void ReadTexts(const Json& json, Reader* reader, PictureSettings* settings) {
 
 void ReadKind(Reader* reader, PictureSettings* settings) {
   Kind kind = settings->kind;
-  bool is_square = kind != Kind::kMultiples && kind != Kind::kBounded;
+  bool is_square = kind == Kind::kTiles || kind == Kind::kClosestGrid;
+  if (kind == Kind::kStretched) settings->view = reader->HeightAndWidth("size", settings->block());
+  if (kind == Kind::kCropped) {
+    settings->shortest_edge = reader->Side("shortest_edge");
+    settings->view = reader->HeightAndWidth("crop", settings->block());
+  }
   if (is_square) settings->tile = reader->Side("tile");
   if (is_square && settings->tile % settings->block() != 0) {
     reader->Fail("tile", "must be a multiple of patch_size * merge");

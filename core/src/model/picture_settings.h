@@ -31,11 +31,13 @@ struct PictureSettings {
     kClosestGrid,  // "closest_grid": InternVL
   };
   Kind kind = Kind::kTiles;
-  int tile = 0;          // side of a square view: tiles, stretched, cropped, closest_grid
-  int longest_edge = 0;  // tiles, bounded: of the resized picture
-  int largest_side = 0;  // tiles: of the resized picture, whatever longest_edge is
-  bool split = true;     // tiles, closest_grid: false, one view
-  int min_tiles = 1, max_tiles = 0;        // closest_grid
+  int tile = 0;                      // side of a square view: tiles, closest_grid
+  PictureSize view;                  // stretched, cropped: of the only view
+  int shortest_edge = 0;             // cropped: of the resized picture
+  int longest_edge = 0;              // tiles, bounded: of the resized picture
+  int largest_side = 0;              // tiles: of the resized picture, whatever longest_edge is
+  bool split = true;                 // tiles, closest_grid: false, one view
+  int min_tiles = 1, max_tiles = 0;  // closest_grid
   int64_t min_pixels = 0, max_pixels = 0;  // multiples
   int longest_ratio = 0;                   // multiples: of the sides
   bool rotary = false;                     // rows have the positions of a grid (M-RoPE)

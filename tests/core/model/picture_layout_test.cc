@@ -57,7 +57,8 @@ TEST(PictureLayout, Tiles) {
 }
 
 TEST(PictureLayout, OneView) {
-  std::string text = R"(, "tile": 8, "text": {"begin": "[", "end": "]"})";
+  std::string text = R"(, "size": [8, 8], "shortest_edge": 8, "crop": [8, 8],
+      "text": {"begin": "[", "end": "]"})";
   EXPECT_EQ(Shape(R"("layout": "stretched")" + text, {3, 500}), "[4]");
   EXPECT_EQ(Shape(R"("layout": "cropped")" + text, {500, 3}), "[4]");
 }
@@ -85,7 +86,7 @@ TEST(PictureLayout, ClosestGrid) {
 }
 
 TEST(PictureLayout, LongAndNarrowPicturesEndInLimits) {
-  std::string clip = R"("layout": "cropped", "tile": 4096)";
+  std::string clip = R"("layout": "cropped", "shortest_edge": 4096, "crop": [8, 8])";
   EXPECT_NE(Shape(clip, {32768, 1}).find("too long and narrow"), std::string::npos);
   for (PictureSize size : {PictureSize{32768, 1}, {1, 32768}, {1, 1}, {32768, 32768}}) {
     for (const std::string& members : {kTiles, kQwen, kPixtral, kGrid}) {
@@ -97,25 +98,25 @@ TEST(PictureLayout, LongAndNarrowPicturesEndInLimits) {
 TEST(PictureSettings, ErrorsNameTheField) {
   const std::pair<std::string, const char*> cases[] = {
       {R"("layout": "circles")", "pictures.layout"},
-      {R"("layout": "stretched", "tile": 0)", "pictures.tile"},
-      {R"("layout": "stretched", "tile": 9)", "pictures.tile"},
-      {R"("layout": "stretched", "tile": 1e300)", "pictures.tile"},
+      {R"("layout": "stretched", "size": [0, 8])", "pictures.size"},
+      {R"("layout": "cropped", "shortest_edge": 8, "crop": [8, 9])", "pictures.crop"},
+      {R"("layout": "closest_grid", "tile": 1e300)", "pictures.tile"},
       {R"("layout": "tiles", "tile": 8)", "pictures.longest_edge"},
       {R"("layout": "tiles", "tile": 8, "longest_edge": 20000)", "pictures.longest_edge"},
       {R"("layout": "multiples", "min_pixels": 9, "max_pixels": 8)", "pictures.max_pixels"},
       {R"("layout": "multiples", "min_pixels": 9, "max_pixels": 9000000000)",
        "pictures.max_pixels"},
       {R"("layout": "closest_grid", "tile": 8, "max_tiles": 100000)", "pictures.max_tiles"},
-      {R"("layout": "stretched", "tile": 8, "text": {"begin": 1})", "pictures.text"},
-      {R"("layout": "stretched", "tile": 8, "split": 1)", "pictures.split"},
-      {R"("layout": "stretched", "tile": 8, "columns": -1)", "pictures.columns"},
+      {R"("layout": "stretched", "size": [8, 8], "text": {"begin": 1})", "pictures.text"},
+      {R"("layout": "stretched", "size": [8, 8], "split": 1)", "pictures.split"},
+      {R"("layout": "stretched", "size": [8, 8], "columns": -1)", "pictures.columns"},
   };
   for (const auto& [members, field] : cases) {
     Result<PictureSettings> settings = Parse(members);
     ASSERT_FALSE(settings.ok()) << members;
     EXPECT_EQ(settings.status().param(), field) << settings.status().message();
   }
-  std::string zero = R"({"layout": "stretched", "tile": 8, "mean": [0, 0, 0], "std": [1, 0, 1],
+  std::string zero = R"({"layout": "stretched", "size": [8, 8], "mean": [0, 0, 0], "std": [1, 0, 1],
       "filter": "bilinear", "patch_size": 2, "patch_order": "channel_row_column", "merge": 2})";
   EXPECT_EQ(PictureSettings::Parse(*Json::Parse(zero)).status().param(), "pictures.std");
   EXPECT_EQ(PictureSettings::Parse(Json(1)).status().param(), "pictures");
@@ -133,7 +134,7 @@ Picture Numbers(int width, int height) {
 }
 
 TEST(PictureViews, PatchesStandBlockByBlock) {
-  std::string plain = R"("layout": "stretched", "tile": 8, "mean": [0, 0, 0],
+  std::string plain = R"("layout": "stretched", "size": [8, 8], "mean": [0, 0, 0],
       "std": [0.003921568627451, 0.003921568627451, 0.003921568627451], "filter": "bilinear",
       "patch_size": 2, "merge": 2)";
   for (bool last : {false, true}) {
@@ -157,7 +158,7 @@ TEST(PictureViews, PatchesStandBlockByBlock) {
 }
 
 TEST(PictureViews, ASmallViewSpreadsOverTheTableOfPositions) {
-  PictureSettings settings = *Parse(R"("layout": "stretched", "tile": 8, "columns": 10)");
+  PictureSettings settings = *Parse(R"("layout": "stretched", "size": [8, 8], "columns": 10)");
   Patches patches;
   patches.Append(settings, Numbers(8, 4));
   std::vector<int32_t> rows, columns;

@@ -36,7 +36,7 @@ class StandIn : public TowerProgram {
 
 PictureSettings Settings(const std::string& layout = R"("tiles", "longest_edge": 32)") {
   std::string json =
-      R"({"tile": 8, "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "filter": "lanczos",
+      R"({"tile": 8, "size": [8, 8], "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "filter": "lanczos",
           "patch_size": 2, "patch_order": "channel_row_column", "merge": 2, "layout": )" +
       layout + "}";
   return *PictureSettings::Parse(*Json::Parse(json));

@@ -97,7 +97,7 @@ def test_multiples_are_qwens(width: int, height: int) -> None:
 
 @pytest.mark.parametrize(("width", "height"), SHAPES)
 def test_stretched_is_siglips(width: int, height: int) -> None:
-    config = settings("stretched", tile=48, filter="bilinear")
+    config = settings("stretched", size=[48, 48], filter="bilinear")
     pixels = smooth(width, height)
     want = in_blocks(resized(pixels, 48, 48, "bilinear"), 4, 2, HALVES)
     check(patches(config, pixels), want, HALVES)
@@ -106,7 +106,7 @@ def test_stretched_is_siglips(width: int, height: int) -> None:
 
 @pytest.mark.parametrize(("width", "height"), SHAPES)
 def test_cropped_is_clips(width: int, height: int) -> None:
-    config = settings("cropped", CLIP, tile=48)
+    config = settings("cropped", CLIP, shortest_edge=48, crop=[48, 48])
     pixels = noise(width, height, 2)
     made = processed(
         pixels,
