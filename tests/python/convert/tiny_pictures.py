@@ -39,7 +39,10 @@ WORDS = (
     "<global-img>",
     *(f"<row_{row}_col_{column}>" for row in range(1, GRID + 1) for column in range(1, GRID + 1)),
     "<image>",
+    "<start_of_image>",
+    "<end_of_image>",
 )
+MARKERS = {"gemma3": "<start_of_image>"}  # what the template writes for a picture
 TOKENS = [*tiny_models.tokens(), *WORDS]
 
 
@@ -83,7 +86,8 @@ def write_hf_folder(folder: Path, case: str = "smolvlm", **changes: Any) -> Path
     (folder / "config.json").write_text(json.dumps(c))
     (folder / "preprocessor_config.json").write_text(json.dumps(processor(c)))
     (folder / "tokenizer.json").write_bytes(tokenizer_json())
-    extras = {"chat_template": TEMPLATE, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
+    template = TEMPLATE.replace("<image>", MARKERS.get(case, "<image>"))
+    extras = {"chat_template": template, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(extras))
     save_file(weights(c), folder / "model.safetensors")
     return folder

@@ -65,6 +65,11 @@ const std::string& UrlOf(const protocol::ImageSource& source) {
 
 Status CheckTower(const ModelBundle& model) {
   if (model.tower != nullptr) return Status();
+  if (!model.config.pictures.is_null()) {
+    return Unsupported("the library of the model '" + model.config.model_type +
+                       "' has no vision tower: compile the model again, for a CPU, where towers "
+                       "run; or leave the image out");
+  }
   return Unsupported("the model '" + model.config.model_type +
                      "' reads text only, it has no vision tower; leave the image out");
 }
@@ -132,9 +137,9 @@ Result<std::vector<SentPicture>> ReadPictures(const ModelBundle& model,
     }
   }
   MLC_RETURN_IF_ERROR(CheckAllUsed(used));
-  if (model.max_length == 0 || num_rows < model.max_length) return pictures;
-  return PromptTooLong(model.max_length, std::to_string(num_rows) + " tokens for images alone",
-                       "messages");
+  const LengthLimit& limit = model.length_limit;
+  if (limit.tokens == 0 || num_rows < limit.tokens) return pictures;
+  return PromptTooLong(limit, std::to_string(num_rows) + " tokens for images alone", "messages");
 }
 
 // The rows of a picture: those that the engine has kept, or what makes them.

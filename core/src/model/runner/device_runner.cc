@@ -126,14 +126,8 @@ Status DeviceRunner::Start(Weights weights, std::vector<Tensor> shared) {
 }
 
 Result<std::shared_ptr<const Tower>> DeviceRunner::LoadTower(const ChatConfig& config) const {
+  if (!metadata_.tower) return std::shared_ptr<const Tower>();
   bool is_described = !config.pictures.is_null();
-  if (!metadata_.tower && !is_described) return std::shared_ptr<const Tower>();
-  if (!metadata_.tower) {
-    return InvalidArgument(
-               "the folder has settings for pictures, and the model library was compiled without "
-               "the vision tower; compile the model again (mlc_llm compile)")
-        .WithParam("model_lib");
-  }
   if (!is_described || !config.image_token_id) {
     std::string missing = is_described ? "image_token_id" : "pictures";
     return InvalidArgument("the model library has a vision tower, and mlc-chat-config.json no '" +

@@ -36,8 +36,8 @@ class DeviceRunner : public Model {
                                                   const LoadProgress& progress,
                                                   const std::string& strips_prefix = "") const;
 
-  // The library's tower, with what the folder says of pictures. Null when there is neither; one
-  // without the other is an error that says what to do.
+  // The library's tower, with what the folder says of pictures. Null when the library has none; a
+  // folder that says nothing is an error then.
   Result<std::shared_ptr<const Tower>> LoadTower(const ChatConfig& config) const;
 
   // Reads a library's metadata without its weights, and checks it against `config`.

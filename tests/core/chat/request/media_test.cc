@@ -146,7 +146,7 @@ TEST(Media, AMarkerThatAUserTypesIsNoPicture) {
 
 TEST(Media, PicturesThatAloneExceedTheContextAreNotDecoded) {
   ModelBundle bundle = SeeingBundle();
-  bundle.max_length = 512;
+  bundle.length_limit.tokens = 512;
   std::vector<std::string> urls(300, "buffer:0");
   std::string damaged = kDog.substr(0, kDog.size() - 8);
   ASSERT_TRUE(ReadPictureSize(damaged).ok() && !DecodePicture(damaged).ok());
