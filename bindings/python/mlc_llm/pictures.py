@@ -62,7 +62,7 @@ def _url(
     if isinstance(source, str) and source.startswith(_URLS):
         return source
     if isinstance(source, str | os.PathLike):
-        return read_picture(Path(source).expanduser())
+        return read_picture(expanded(source))
     if callable(getattr(source, "save", None)) and isinstance(getattr(source, "mode", None), str):
         return _png(source)
     raise error_of(
@@ -71,6 +71,11 @@ def _url(
         f"{type(source).__name__}",
         param="source",
     )
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """With the home folder in place of `~`; as it is if there is no such user."""
+    return Path(os.path.expanduser(path))
 
 
 def read_picture(path: Path) -> bytes:

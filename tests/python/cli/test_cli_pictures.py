@@ -40,6 +40,12 @@ def seeing_model(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("text", ["~nobody-here/cat.png", "file://[x", "'~nobody-here/a b.png'"])
+def test_a_mistyped_path_is_a_path(text: str) -> None:
+    assert [path.is_file() for path in paths_in(text)] == [False]
+    assert dropped(text) == []
+
+
 class Watched:
     """An engine whose requests are kept."""
 

@@ -14,6 +14,7 @@ import tiny_pictures
 from safetensors.numpy import load_file, save_file
 
 from mlc_llm import MLCEngine
+from mlc_llm.compiler.calibrate import importance_of
 from mlc_llm.compiler.convert import convert_model, notes, open_source, write_config
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 from mlc_llm.prepare.model_source import resolve_model
@@ -87,6 +88,12 @@ def test_llavas_layer_is_checked(tmp_path: Path, layer: Any) -> None:
     with pytest.raises((CorruptFileError, UnsupportedError)) as error:
         notes(open_source(folder), "q0f32")
     assert getattr(error.value, "param", None) == "vision_feature_layer"
+
+
+def test_a_text_measures_the_weights_of_a_model_with_a_tower(repository: Path) -> None:
+    found = importance_of(open_source(repository), list(range(3, 40)))
+    assert "model.layers.0.mlp.down_proj.weight" in found
+    assert not any(name.startswith("vision_tower") for name in found)
 
 
 def test_newer_repositories_say_it_in_processor_config(repository: Path, tmp_path: Path) -> None:

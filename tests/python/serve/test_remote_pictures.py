@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mlc_llm.errors import MLCError
+from mlc_llm.serve.body_room import BodyRoom
 from mlc_llm.serve.remote_pictures import RemoteLimits, RemotePictures, is_public
 
 PICTURE = b"\x89PNG of a cat"
@@ -84,8 +85,14 @@ def fetch(
     )  # fmt: skip
     parts: list[Any] = [{"type": "image_url", "image_url": url} for url in urls]
     request = {"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}, *parts]}]}
-    fetched = json.loads(asyncio.run(pictures.fetch(json.dumps(request).encode())))
+    fetched = json.loads(fetched_by(pictures, json.dumps(request).encode()))
     return [part["image_url"] for part in fetched["messages"][0]["content"][1:]]
+
+
+def fetched_by(pictures: RemotePictures, data: bytes, seconds: float | None = None) -> bytes:
+    body = BodyRoom(1 << 20).body(data)
+    asyncio.run(pictures.fetch(body, seconds))
+    return body.data
 
 
 def refusal(*urls: object, **options: Any) -> MLCError:
@@ -108,8 +115,8 @@ def test_other_requests_stay_as_they_are() -> None:
     for body in (b"{", b'{"prompt": "http://host.test/a"}', b'{"messages": [{"image_url": 3}]}',
                  b'{"messages": [{"content": [{"image_url": {"url": null}}]}]}'):  # fmt: skip
         if body != b"{":
-            assert asyncio.run(RemotePictures().fetch(body)) == body
-    assert asyncio.run(RemotePictures().fetch(b"{")) == b"{"  # the core says what is wrong
+            assert fetched_by(RemotePictures(), body) == body
+    assert fetched_by(RemotePictures(), b"{") == b"{"  # the core says what is wrong
 
 
 def test_a_server_that_fetches_nothing_says_how_it_would(port: int) -> None:
@@ -169,7 +176,8 @@ def test_public_addresses() -> None:
         "100.64.0.1", "0.0.0.0", "255.255.255.255", "224.0.0.1", "240.0.0.1", "192.0.2.1",
         "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1", "2001:db8::1",
         "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::127.0.0.1",
-        "64:ff9b::a00:1", "2002:7f00:1::", "2001:0:7f00:1::", "fec0::1", "x", "",
+        "64:ff9b::a00:1", "64:ff9b:1:0:a:0:108:808", "2002:7f00:1::", "2001:0:7f00:1::", "fec0::1",
+        "x", "",
     ):  # fmt: skip
         assert not is_public(address), address
 
@@ -179,4 +187,32 @@ def test_the_resolver_that_is_used_refuses_this_machine(port: int) -> None:
     for host in ("localhost", "127.0.0.1", "[::1]", "0x7f.1", "2130706433"):
         text = json.dumps(body).replace("localhost", host).encode()
         with pytest.raises(MLCError, match="was not fetched"):
-            asyncio.run(RemotePictures(["*"]).fetch(text))
+            fetched_by(RemotePictures(["*"]), text)
+
+
+@pytest.mark.parametrize(
+    "host", ["https://a.test", "a.test:80", "a.test/x", "b\u00fccher.test", ""]
+)
+def test_hosts_are_names_alone(host: str) -> None:
+    with pytest.raises(MLCError, match="is no host") as refused:
+        RemotePictures([host])
+    assert refused.value.param == "allow_picture_hosts"
+    assert RemotePictures(["A.test", "::1", "*"])
+
+
+def test_a_request_waits_no_longer_than_it_may(port: int) -> None:
+    request = {"messages": [{"content": [{"image_url": f"http://host.test:{port}/slow"}]}]}
+    text, begin = json.dumps(request).encode(), time.monotonic()
+    pictures = RemotePictures(["*"], resolve=_Names(), allow=lambda address: True)
+    with pytest.raises(MLCError, match="0.2 s"):
+        fetched_by(pictures, text, seconds=0.2)
+
+    async def many() -> list[object]:
+        bodies = [BodyRoom(1 << 20).body(text) for _ in range(9)]
+        asked = (pictures.fetch(body, 0.3) for body in bodies)
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    errors = asyncio.run(many())
+    codes = {error.code for error in errors if isinstance(error, MLCError)}
+    assert len(errors) == 9 and codes == {"failed_to_download_image", "server_busy"}
+    assert time.monotonic() - begin < SLOW / 2

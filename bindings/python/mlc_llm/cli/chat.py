@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_kv_cache_option, parse_chat_settings, parse_overrides
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.pictures import expanded
 
 _MAX_PIPED = 16 << 20  # most characters in one message
 
@@ -116,7 +116,7 @@ def _sort_words(args: argparse.Namespace) -> None:
 
 def _converse(session: Any, args: argparse.Namespace, steps: Any) -> None:
     if args.image:
-        session.add_pictures([Path(path).expanduser() for path in args.image])
+        session.add_pictures([expanded(path) for path in args.image])
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     if args.prompt is not None:
         piped = "" if is_terminal else _read_all(steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
-from mlc_llm.pictures import picture, read_picture
+from mlc_llm.pictures import expanded, picture, read_picture
 
 PICTURES = "images"  # the member of a message in the history: paths
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp")
@@ -22,7 +23,7 @@ _FIRST_WORD = re.compile(r"""["']|file://|~|\.{0,2}[/\\]|[A-Za-z]:[/\\]""")
 
 def paths_in(text: str) -> list[Path]:
     """The paths in a text: apart by blanks, quoted, with `\\` before a blank, or as `file://`."""
-    if (whole := Path(text).expanduser()).is_file():
+    if (whole := expanded(text)).is_file():
         return [whole]
     try:
         words = shlex.split(text) if os.name != "nt" else _windows_words(text)
@@ -37,8 +38,9 @@ def _windows_words(text: str) -> list[str]:
 
 def _path(word: str) -> Path:
     if word.startswith("file://"):
-        word = url2pathname(urlsplit(word).path)
-    return Path(word).expanduser()
+        with contextlib.suppress(ValueError):  # no address: a strange name
+            word = url2pathname(urlsplit(word).path)
+    return expanded(word)
 
 
 def dropped(line: str) -> list[Path]:

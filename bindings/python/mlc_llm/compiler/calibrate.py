@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,7 @@ def float_module(source: ModelSource, model_type: str | None) -> Any:
         )
     given = {**config, "prefill_chunk_size": CHUNK}
     spec = library_spec(given, quantization=_PLAIN, model_type=name, device="cpu")
+    spec = replace(spec, tower=None)  # a text is measured
     return pipeline.build(build_module(spec, family), spec.device)
 
 

@@ -267,7 +267,7 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    names = (name for name in nn.functions if name.endswith(("embed", _STEP, _HEAD)))
+    names = (name for name in nn.functions if name.removeprefix(PREFIX) in ("embed", _STEP, _HEAD))
     found = {name: peak_bytes(functions[name]) for name in names}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE]))

@@ -47,6 +47,7 @@ _PREPARED_FILES = [
 ]
 ORDINARY_FILES = [
     *("config.json", "generation_config.json", "hf_quant_config.json", *_TOKENIZER),
+    *("preprocessor_config.json", "processor_config.json"),  # of pictures
     *("model.safetensors", "model.safetensors.index.json", "model-*.safetensors"),
     *("vocab.txt", "modules.json", "*_Pooling/config.json", "*_Dense/*"),  # models for embeddings
 ]

@@ -29,7 +29,7 @@ from mlc_llm.prepare.temporary_files import locked, remove_leftovers, scratch_fo
 
 # A part of the key of converted weights. Raise it when the converter's output changes. Other edits
 # of the toolchain then do not convert every model again.
-CONVERTED_FORMAT = 9
+CONVERTED_FORMAT = 10
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see docs/model-library.md

@@ -35,6 +35,12 @@ class BodyRoom:
     def give_back(self, num_bytes: int) -> None:
         self._left += num_bytes
 
+    def body(self, data: bytes) -> Body:
+        """A body with these data. Raises MLCError if there is no room."""
+        made = Body(self)
+        made.replace(data)
+        return made
+
     @contextlib.asynccontextmanager
     async def parsing(self, num_bytes: int) -> AsyncIterator[None]:
         """Waits until a body of that size may be parsed, first come, first served. The values of a
@@ -93,10 +99,12 @@ class Body:
     def for_later(self, data: bytes) -> Body:
         """A body of the server's own that outlives the request: whoever asks for it releases it.
         Raises MLCError if there is no room."""
-        later = Body(self._room)
-        later._take(len(data))
-        later.data = data
-        return later
+        return self._room.body(data)
+
+    def replace(self, data: bytes) -> None:
+        """Holds other data from now on. Raises MLCError if there is no room for them."""
+        self._take(len(data))
+        self.data = data
 
     def release(self) -> None:
         self._room.give_back(self._taken)

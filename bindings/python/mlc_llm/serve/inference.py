@@ -121,7 +121,7 @@ class RequestHandler:
         served = await self._lease.model()
         self._format.model_ready()
         if served.takes_pictures:
-            body.data = await self._options.pictures.fetch(body.data)
+            await self._options.pictures.fetch(body, self._remaining())
         async with body.parsing():
             await self._core.submit(served.engine, route, body.data)
         body.release()

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -22,17 +24,21 @@ from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.errors.reasons_gen import Reason
 from mlc_llm.serve.body import parse_object
+from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.pictures import data_url, parts_with_urls
 
-_Place = tuple[str, dict[str, Any], str]  # as errors name it, the part, its URL
+_Place = tuple[str, str]  # of a picture, as errors name it, and its URL
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 ANY = "*"
 _SCHEMES = ("http:", "https:")
+_MAYBE_REMOTE = re.compile(rb'"https?:', re.IGNORECASE)  # in a body that need not be parsed else
 _AT_ONCE = 4  # requests that fetch at the same time, for their memory
 _REDIRECTS = (301, 302, 303, 307, 308)
 _UNICAST = ipaddress.ip_network("2000::/3")  # all that IPv6 has given to the internet
-# Where IPv6 addresses hold an IPv4 address behind so many bits: NAT64.
-_NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
+# NAT64, where the IPv4 address is the last 32 bits. (RFC 8215's network has it in other places.)
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# A name that nobody answers holds a thread for long, and others of the server are not for that.
+_LOOKING_UP = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="picture hosts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +52,9 @@ class RemoteLimits:
 
 
 async def _look_up(host: str, port: int) -> list[str]:
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(
+        _LOOKING_UP, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    )
     return [str(address[0]) for *_, address in found]
 
 
@@ -59,7 +66,7 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour
-        if any(found in network for network in _NAT64):
+        if found in _NAT64:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
@@ -117,38 +124,54 @@ class RemotePictures:
         resolve: Resolve = _look_up,
         allow: Callable[[str], bool] = is_public,
     ) -> None:
-        self._hosts = frozenset(host.lower() for host in hosts)
+        self._hosts = frozenset(map(_host, hosts))
         self._limits = limits or RemoteLimits()
         self._backend = _Checked(resolve, allow)
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def fetch(self, body: bytes) -> bytes:
-        """The request of a chat, with the pictures themselves in place of their addresses. Raises
-        MLCError, which names the part, if one cannot be fetched."""
-        if b"image_url" not in body:
-            return body
-        request = await asyncio.to_thread(parse_object, body)
-        places = list(_remote_parts(request))
+    async def fetch(self, body: Body, seconds: float | None = None) -> None:
+        """Puts the pictures themselves into the request of a chat, in place of their addresses.
+        `seconds`: those that the request has left. Raises MLCError, which names the part, if one
+        cannot be fetched."""
+        if not _MAYBE_REMOTE.search(body.data):
+            return
+        async with body.parsing():
+            places = await asyncio.to_thread(_places, body.data)
         if not places:
-            return body
+            return
         self._check_count(places)
-        async with self._turns:
-            await self._fetch_all(places)
-        return await asyncio.to_thread(lambda: json.dumps(request).encode())
+        limit = min(self._limits.seconds, self._limits.seconds if seconds is None else seconds)
+        deadline = self._now() + limit
+        try:
+            await asyncio.wait_for(self._turns.acquire(), limit)
+        except asyncio.TimeoutError:
+            raise error_of(
+                reasons.SERVER_BUSY,
+                "the server fetches pictures for other requests; try again later",
+                param=places[0][0],
+            ) from None
+        try:
+            pictures = await self._fetch_all(places, deadline, limit)
+        finally:
+            self._turns.release()
+        async with body.parsing():
+            body.replace(await asyncio.to_thread(_with_pictures, body.data, pictures))
 
-    async def _fetch_all(self, places: list[_Place]) -> None:
-        left, deadline = self._limits.max_bytes, self._now() + self._limits.seconds
+    async def _fetch_all(
+        self, places: list[_Place], deadline: float, limit: float
+    ) -> dict[str, bytes]:
+        """By the places that errors name."""
+        left, found = self._limits.max_bytes, {}
         async with httpcore.AsyncConnectionPool(network_backend=self._backend) as pool:
-            for param, part, url in places:
+            for param, url in places:
                 try:
                     seconds = max(0.0, deadline - self._now())
                     picture = await asyncio.wait_for(self._get(pool, url, left), seconds)
                 except _FAULTS as error:
-                    raise self._error(error, url, param) from None
+                    raise _error(error, url, param, limit) from None
                 left -= len(picture)
-                source = part["image_url"]
-                others = source if isinstance(source, dict) else {}
-                part["image_url"] = {**others, "url": data_url(picture)}
+                found[param] = picture
+        return found
 
     def _check_count(self, places: list[_Place]) -> None:
         most = self._limits.max_pictures
@@ -177,7 +200,11 @@ class RemotePictures:
         raise _Refused(f"there are more than {self._limits.max_redirects} redirects")
 
     def _checked(self, url: str) -> SplitResult:
-        place = urlsplit(url)
+        try:
+            place = urlsplit(url)
+            _ = place.port  # which may be none
+        except ValueError:
+            raise _Refused("it is no valid address") from None
         host = (place.hostname or "").lower()
         if place.scheme not in ("http", "https") or not host:
             raise _Refused("only addresses of http and https are fetched")
@@ -189,23 +216,54 @@ class RemotePictures:
             raise _Refused(f"'{host[:100]}' is none of the hosts of --allow-picture-hosts")
         return place
 
-    def _error(self, error: Exception, url: str, param: str) -> MLCError:
-        reason = reasons.FAILED_TO_DOWNLOAD_IMAGE
-        why = "it does not answer as a web server does"
-        if isinstance(error, _Refused):
-            reason, why = error.reason, str(error)
-        elif isinstance(error, asyncio.TimeoutError | httpcore.TimeoutException):
-            why = f"it took longer than {self._limits.seconds:g} s"
-        elif isinstance(error, OSError | httpcore.ConnectError):
-            why = "it cannot be reached"
-        return error_of(reason, f"the picture {url[:200]} was not fetched: {why}", param=param)
-
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
 
 
-def _remote_parts(request: Any) -> Iterator[_Place]:
+def _error(error: Exception, url: str, param: str, seconds: float) -> MLCError:
+    reason = reasons.FAILED_TO_DOWNLOAD_IMAGE
+    why = "it does not answer as a web server does"
+    if isinstance(error, _Refused):
+        reason, why = error.reason, str(error)
+    elif isinstance(error, asyncio.TimeoutError | httpcore.TimeoutException):
+        why = f"it took longer than {seconds:g} s"
+    elif isinstance(error, OSError | httpcore.ConnectError):
+        why = "it cannot be reached"
+    return error_of(reason, f"the picture {url[:200]} was not fetched: {why}", param=param)
+
+
+def _host(name: str) -> str:
+    """An entry of --allow-picture-hosts."""
+    host = name.lower()
+    try:
+        is_host = ":" not in host or ipaddress.ip_address(host).version == 6
+    except ValueError:
+        is_host = False
+    if not host or not is_host or not host.isascii() or "/" in host:
+        raise error_of(
+            reasons.INVALID_VALUE,
+            f"--allow-picture-hosts: {name!r} is no host; write it as in example.org, without "
+            "scheme, port and path",
+            param="allow_picture_hosts",
+        )
+    return host
+
+
+def _places(body: bytes) -> list[_Place]:
+    return [(param, url) for param, _, url in _remote_parts(parse_object(body))]
+
+
+def _with_pictures(body: bytes, pictures: dict[str, bytes]) -> bytes:
+    request = parse_object(body)
+    for param, part, _ in list(_remote_parts(request)):
+        source = part["image_url"]
+        others = source if isinstance(source, dict) else {}
+        part["image_url"] = {**others, "url": data_url(pictures[param])}
+    return json.dumps(request).encode()
+
+
+def _remote_parts(request: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     for param, part, url in parts_with_urls(request):
         if url[:6].lower().startswith(_SCHEMES):
             yield param, part, url

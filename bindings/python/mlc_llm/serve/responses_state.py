@@ -143,7 +143,7 @@ class ResponseState:
             served = await running.lease.model()
             body = running.body
             if served.takes_pictures:
-                body.data = await self._options.pictures.fetch(body.data)
+                await self._options.pictures.fetch(body)
             async with body.parsing():
                 await running.core.submit(served.engine, "chat.completions", body.data)
             body.release()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.models.text_part import TEXTS
+from mlc_llm.compiler.models.towers import TOWERS
 
 # The 47 keys of MLC-LLM's `model_preset.py` and `model.py`, July 2026.
 KEYS = (
@@ -22,10 +23,11 @@ KEYS = (
 ).split()
 _PICTURES = "it takes pictures, and no encoder of pictures is there yet"
 _TEXT = "a Hugging Face folder loads as its text part"
+_TEXT_ALONE = "the text alone is"
 _DRAFT = "a part that drafts for another model, not a model"
 REASONS = {
     "llama4": f"{_PICTURES}; {_TEXT}, llama4_text",
-    "gemma3": f"{_PICTURES}; {_TEXT}, gemma3_text",
+    "gemma3": f"a Hugging Face folder loads with its pictures; {_TEXT_ALONE}, gemma3_text",
     "phi-msft": "the config of the first repositories of Phi 1 and 2: use one with model_type phi",
     "phi3_v": _PICTURES,
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
@@ -94,7 +96,10 @@ def mlc(name: str) -> str:
 
 def _state(key: str, families: Container[str]) -> str:
     if key in TEXTS and TEXTS[key][0] in families:
-        return f"supported: its text alone ({TEXTS[key][0]}); it takes no pictures"
+        pictures = (
+            "pictures from a Hugging Face folder, on a CPU" if key in TOWERS else "no pictures"
+        )
+        return f"supported: its text ({TEXTS[key][0]}), and {pictures}"
     return "supported" if key in families else f"refused: {REASONS[key]}"
 
 

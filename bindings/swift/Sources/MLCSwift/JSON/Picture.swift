@@ -45,7 +45,16 @@ extension ChatCompletionContentPart {
 extension ChatCompletionContentPart {
     /// The same of an image, as PNG, turned as it is shown. Nil where the system cannot write it.
     public static func picture(_ image: UIImage, detail: ImageDetail? = nil) -> Self? {
-        image.pngData().map { .picture($0, detail: detail) }
+        upright(image).pngData().map { .picture($0, detail: detail) }
+    }
+
+    /// A PNG file of a turned photo would lie on its side.
+    private static func upright(_ image: UIImage) -> UIImage {
+        if image.imageOrientation == .up { return image }
+        UIGraphicsBeginImageContextWithOptions(image.size, false, image.scale)
+        defer { UIGraphicsEndImageContext() }
+        image.draw(at: .zero)
+        return UIGraphicsGetImageFromCurrentImageContext() ?? image
     }
 }
 #elseif canImport(AppKit)
