@@ -184,9 +184,10 @@ class Engine {
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
-  // Runs one turn of the tower for the first running sequence whose next rows await values. False
-  // if none does. In engine_pictures.cc.
+  // Runs one turn of the tower for the first running sequence whose next rows await values, unless
+  // answers are to run on first. False if no sequence waits. In engine_pictures.cc.
   bool EncodeRows();
+  bool HasDecodes() const;
   void Encode(const RequestState& request, LateRows* rows);
   // Assigns the rows of the logits to sequences. New choices of a request use the row of its first
   // choice.
@@ -210,6 +211,7 @@ class Engine {
   std::unique_ptr<Model> model_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   SchedulerLimits limits_, full_limits_;  // now, and when the device is cool
+  Clock::time_point tower_rests_until_{};
   int max_length_, max_queued_requests_;
   std::string longer_by_;
   int64_t pool_bytes_;

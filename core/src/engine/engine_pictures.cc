@@ -1,5 +1,7 @@
 // The part of Engine that runs a model's tower: between steps, one turn at a time, for the rows
 // that a running sequence needs next.
+#include <algorithm>
+
 #include "engine/engine.h"
 
 namespace mlc {
@@ -8,8 +10,9 @@ bool Engine::EncodeRows() {
   for (const std::shared_ptr<Sequence>& sequence : running_) {
     LateRows* rows;
     while ((rows = sequence->AwaitedRows()) != nullptr) {
-      RowValues kept = rows->has_begun() ? nullptr : row_cache_->Find(rows->key());
+      RowValues kept = row_cache_->Find(rows->key());
       if (kept == nullptr) {
+        if (HasDecodes() && Clock::now() < tower_rests_until_) return true;
         Encode(*sequence->request, rows);
         return true;
       }
@@ -19,11 +22,19 @@ bool Engine::EncodeRows() {
   return false;
 }
 
+bool Engine::HasDecodes() const {
+  return std::any_of(running_.begin(), running_.end(), [](const auto& sequence) {
+    return sequence->num_tokens() - sequence->num_computed == 1;
+  });
+}
+
 void Engine::Encode(const RequestState& request, LateRows* rows) {
   Clock::time_point begin = Clock::now();
   if (!rows->has_begun()) ++metrics_.num_encoded_pictures;
   Status status = rows->Advance();
-  metrics_.encode_s += SecondsBetween(begin, Clock::now());
+  Clock::time_point end = Clock::now();
+  metrics_.encode_s += SecondsBetween(begin, end);
+  tower_rests_until_ = end + (end - begin);  // running answers get as much time
   if (!status.ok()) return Abort(request.request.id, status);
   if (rows->is_ready()) row_cache_->Put(rows->key(), rows->values());
 }

@@ -257,7 +257,9 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   out.layers.clear();
   out.states.clear();
   out.sampling_version = 0;  // drafts are chosen on the host
+  out.tower.reset();
   ModelInfo& info = out.info;
+  info.tower_bytes = 0;
   MLC_ASSIGN_OR_RETURN(info.draft_kind, GetString(*own, "kind"));
   info.token_trees = false;
   info.num_chosen_layers = 0;

@@ -51,6 +51,7 @@ class Builder {
     layout_.plan.rows_see_each_other = settings_.rows_see_each_other;
     int64_t pixels = 0, most = PictureLimits().pixels;
     for (PictureSize size : layout_.resizes) pixels = std::max(pixels, Area(size));
+    for (const PictureView& view : layout_.views) pixels = std::max(pixels, Area(view.size));
     if (pixels <= most && layout_.views.size() <= kMostViews) return std::move(layout_);
     return Unsupported("the picture is too long and narrow for the model: the tower would see " +
                        std::to_string(pixels) + " pixels in " +

@@ -21,7 +21,6 @@ namespace mlc {
 enum class PictureDetail {
   kAuto,  // as the model's own processor
   kLow,   // the fewest rows
-  kHigh,  // every detail that the model can take
 };
 
 // A part of what stands in the prompt for a picture: text, or rows.
@@ -59,8 +58,8 @@ class Tower {
 // The key of a picture's rows: its bytes, how closely it is looked at, and by which tower.
 ContentHash PictureKey(std::string_view picture, PictureDetail detail, const Tower& tower);
 
-// The tower of the fake model. It has a view for each 64 x 64 pixels of a picture (kAuto, kHigh: at
-// most 4 x 4 of them; kLow: one). A view has kRows rows, made of a hash of the file's bytes. Behind
+// The tower of the fake model. It has a view for each 64 x 64 pixels of a picture (kAuto: at most
+// 4 x 4 of them; kLow: one). A view has kRows rows, made of a hash of the file's bytes. Behind
 // each row of views but the last stands a "\n".
 class FakeTower : public Tower {
  public:

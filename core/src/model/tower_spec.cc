@@ -27,7 +27,9 @@ Result<std::optional<TowerSpec>> ReadTowerSpec(const Json& metadata, int64_t* by
   MLC_RETURN_IF_ERROR(read("max_views", &tower.max_views));
   MLC_ASSIGN_OR_RETURN(tower.class_row, GetBoolOr(*json, "class_row", false));
   MLC_ASSIGN_OR_RETURN(tower.memory, GetIntOr(*json, "memory", 0));
-  if (tower.memory < 0) return InvalidArgument("field 'tower.memory' is below 0");
+  if (tower.memory < 0 || tower.memory > kMost << 16) {
+    return InvalidArgument("field 'tower.memory' is out of bounds").WithParam("tower.memory");
+  }
   *bytes = tower.memory;
   return std::optional<TowerSpec>(std::move(tower));
 }

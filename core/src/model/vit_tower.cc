@@ -16,13 +16,28 @@ int NumPatches(const PictureSettings& settings, PictureSize view) {
   return view.width / settings.patch_size * (view.height / settings.patch_size);
 }
 
+Result<std::vector<Picture>> ViewsOf(const PictureSettings& settings, std::string_view file,
+                                     PictureDetail detail) {
+  MLC_ASSIGN_OR_RETURN(Picture picture, DecodePicture(file));
+  MLC_ASSIGN_OR_RETURN(PictureLayout layout,
+                       LayOutPicture(settings, {picture.width, picture.height}, detail));
+  return LookAtViews(settings, layout, std::move(picture));
+}
+
+// Until its first turn it has the picture as a file: many requests may wait for theirs.
 class ViewMaker : public RowMaker {
  public:
   ViewMaker(std::shared_ptr<const PictureSettings> settings, std::shared_ptr<TowerProgram> program,
-            std::vector<Picture> views)
-      : settings_(std::move(settings)), program_(std::move(program)), views_(std::move(views)) {}
+            std::string_view file, PictureDetail detail)
+      : settings_(std::move(settings)),
+        program_(std::move(program)),
+        file_(file),
+        detail_(detail) {}
 
   Status Next(std::vector<float>* values) override {
+    if (!file_.empty()) {
+      MLC_ASSIGN_OR_RETURN(views_, ViewsOf(*settings_, std::exchange(file_, {}), detail_));
+    }
     const TowerSpec& spec = program_->spec();
     int most = std::min(kPatchesOfTurn, spec.max_patches);
     Patches patches;
@@ -59,13 +74,15 @@ class ViewMaker : public RowMaker {
 
   std::shared_ptr<const PictureSettings> settings_;
   std::shared_ptr<TowerProgram> program_;
+  std::string file_;
+  PictureDetail detail_;
   std::vector<Picture> views_;
   size_t next_ = 0;
 };
 
 Status Mismatch(const std::string& field, int ours, int library) {
-  return Corrupt("'pictures' of mlc-chat-config.json has " + field + " " + std::to_string(ours) +
-                 ", and the model library's tower " + std::to_string(library) +
+  return Corrupt("'pictures." + field + "' of mlc-chat-config.json means " + std::to_string(ours) +
+                 ", and the model library's tower was compiled for " + std::to_string(library) +
                  "; convert and compile the model again (mlc_llm prepare)")
       .WithParam("pictures." + field);
 }
@@ -84,6 +101,13 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
                    " numbers, and the model reads rows of " + std::to_string(width) +
                    "; compile the model again")
         .WithParam("model_lib");
+  }
+  bool is_tiled = settings.tile > 0;
+  PictureSize view = is_tiled ? PictureSize{settings.tile, settings.tile} : settings.view;
+  int patches = NumPatches(settings, view) + (spec.class_row ? 1 : 0);
+  if (view.width > 0 && patches > spec.max_patches) {
+    bool is_cropped = settings.kind == PictureSettings::Kind::kCropped;
+    return Mismatch(is_tiled ? "tile" : is_cropped ? "crop" : "size", patches, spec.max_patches);
   }
   std::shared_ptr<VitTower> tower(new VitTower());
   tower->id_ = weights_id + " " + settings.source;
@@ -108,11 +132,8 @@ Result<PicturePlan> VitTower::Plan(PictureSize size, PictureDetail detail) const
 
 Result<std::unique_ptr<RowMaker>> VitTower::Encode(std::string_view file,
                                                    PictureDetail detail) const {
-  MLC_ASSIGN_OR_RETURN(Picture picture, DecodePicture(file));
-  MLC_ASSIGN_OR_RETURN(PictureLayout layout,
-                       LayOutPicture(*settings_, {picture.width, picture.height}, detail));
-  return std::unique_ptr<RowMaker>(std::make_unique<ViewMaker>(
-      settings_, program_, LookAtViews(*settings_, layout, std::move(picture))));
+  MLC_RETURN_IF_ERROR(DecodePicture(file).status());  // a damaged file is the caller's error
+  return std::unique_ptr<RowMaker>(std::make_unique<ViewMaker>(settings_, program_, file, detail));
 }
 
 }  // namespace mlc

@@ -17,7 +17,7 @@ TEST(FakeTower, APlanFollowsFromTheSize) {
   EXPECT_EQ(tall.pieces.size(), 5u);
   EXPECT_EQ(tall.pieces[1].text, "\n");
   EXPECT_EQ(tower.Plan({10, 150}, PictureDetail::kLow)->pieces.size(), 1u);
-  EXPECT_EQ(tower.Plan({30000, 30000}, PictureDetail::kHigh)->num_rows, 16 * FakeTower::kRows);
+  EXPECT_EQ(tower.Plan({30000, 30000}, PictureDetail::kAuto)->num_rows, 16 * FakeTower::kRows);
 }
 
 TEST(FakeTower, TheMakerGivesTheRowsOfThePlan) {

@@ -89,7 +89,10 @@ TEST(VitTower, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(VitTower::Make(Settings(), program, "w", 2).status().param(), "pictures.patch_size");
   auto small = std::make_shared<StandIn>();
   small->spec_.max_patches = 15;
+  EXPECT_EQ(VitTower::Make(Settings(), small, "w", 2).status().param(), "pictures.tile");
+  small->spec_.max_patches = 16;
   auto tower = *VitTower::Make(Settings(), small, "w", 2);
+  small->spec_.max_patches = 15;
   EXPECT_EQ(tower->Plan({8, 8}, PictureDetail::kAuto).status().code(), StatusCode::kUnsupported);
   EXPECT_TRUE(tower->Encode("cat", PictureDetail::kAuto).status().Is(Reason::kImageParseError));
 }

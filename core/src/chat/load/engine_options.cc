@@ -191,7 +191,8 @@ Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model
 }  // namespace
 
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
-  return AdapterBytes(options, model) + model.step_bytes + model.tower_bytes +
+  int64_t pictures = model.tower_bytes > 0 ? model.tower_bytes + options.row_cache_bytes : 0;
+  return AdapterBytes(options, model) + model.step_bytes + pictures +
          model.row_bytes * options.prefill_chunk_size +
          (model.logit_row_bytes + model.decode_row_bytes) * options.max_sequences;
 }

@@ -82,19 +82,12 @@ Status CheckAllUsed(const std::vector<bool>& used) {
       .WithParam("buffers[" + number + "]");
 }
 
+// A model's own processor takes all the detail that the model can; so `high` and `original` are
+// `auto`.
 PictureDetail DetailOf(const protocol::ImageSource& source) {
   const protocol::ImageURL* image = source.image();
-  if (image == nullptr || !image->detail) return PictureDetail::kAuto;
-  switch (*image->detail) {
-    case protocol::ImageDetail::kAuto:
-      return PictureDetail::kAuto;
-    case protocol::ImageDetail::kLow:
-      return PictureDetail::kLow;
-    case protocol::ImageDetail::kHigh:
-    case protocol::ImageDetail::kOriginal:
-      return PictureDetail::kHigh;
-  }
-  return PictureDetail::kAuto;
+  bool is_low = image != nullptr && image->detail == protocol::ImageDetail::kLow;
+  return is_low ? PictureDetail::kLow : PictureDetail::kAuto;
 }
 
 // A picture that was sent, and what it becomes.
@@ -122,6 +115,7 @@ Result<std::vector<SentPicture>> ReadPictures(const ModelBundle& model,
   std::vector<SentPicture> pictures;
   std::vector<bool> used(buffers.size(), false);
   int64_t num_rows = 0;
+  const LengthLimit& limit = model.length_limit;
   for (size_t m = 0; m < request.messages.size(); ++m) {
     const auto& content = request.messages[m].content;
     if (!content || content->parts() == nullptr) continue;
@@ -134,12 +128,13 @@ Result<std::vector<SentPicture>> ReadPictures(const ModelBundle& model,
       picture->path = std::move(path);
       num_rows += picture->plan.num_rows;
       pictures.push_back(*std::move(picture));
+      if (limit.tokens == 0 || num_rows < limit.tokens) continue;
+      std::string count = "at least " + std::to_string(num_rows) + " tokens for images alone";
+      return PromptTooLong(limit, count, "messages");
     }
   }
   MLC_RETURN_IF_ERROR(CheckAllUsed(used));
-  const LengthLimit& limit = model.length_limit;
-  if (limit.tokens == 0 || num_rows < limit.tokens) return pictures;
-  return PromptTooLong(limit, std::to_string(num_rows) + " tokens for images alone", "messages");
+  return pictures;
 }
 
 // The rows of a picture: those that the engine has kept, or what makes them.

@@ -1,0 +1,150 @@
+"""What a model says of a picture, from the picture's file on: NumPy's tower and decoder give the
+engine's log probabilities."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlc_core_parts
+import numpy as np
+import pytest
+from PIL import Image
+
+from mlc_llm import MLCEngine
+from mlc_llm.compiler import models, quantization, reference
+from mlc_llm.compiler.convert.weights import as_in_files, convert_weights
+from mlc_llm.compiler.models.text_part import text_part
+from mlc_llm.prepare.model_source import resolve_model
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "compiler" / "support"), str(TESTS / "convert")]
+
+import tiny_families  # noqa: E402
+import tiny_pictures  # noqa: E402
+import tower_numpy  # noqa: E402
+
+Array = np.ndarray[Any, Any]
+SIDE = 48  # of a view: a picture of this size is not resized
+TEXT = "What is it?"
+# What stands around the rows of one view.
+AROUND = {
+    "smolvlm": ("<fake_token_around_image><global-img>", "<fake_token_around_image>"),
+    "gemma3": ("\n\n<start_of_image>", "<end_of_image>\n\n"),
+    "llava": ("", ""),
+}
+TOP = 5
+
+
+@dataclass(frozen=True)
+class Model:
+    case: str
+    folder: Path
+    engine: MLCEngine
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return tiny_pictures.config(self.case)
+
+    def picture_rows(self, picture: Array) -> Array:
+        """(rows, hidden)"""
+        colours = tiny_pictures.processor(self.config)
+        mean, std = np.array(colours["image_mean"]), np.array(colours["image_std"])
+        pixels = ((picture / 255 - mean) / std).transpose(2, 0, 1)
+        return tower_numpy.rows(self.config, tiny_pictures.weights(self.config), pixels[None])
+
+    def logprobs(self, pictures: list[Array]) -> Array:
+        """NumPy's, of the first token of the answer. A picture's rows are further words of the
+        vocabulary."""
+        text = text_part(self.config)
+        assert text is not None
+        family, typed = models.get(text["model_type"]), models.config_from_hf(text)
+        spec: Any = family.decoder(typed)
+        source = tiny_families.Source(tiny_pictures.weights(self.config))
+        weights = as_in_files(family.weight_map(typed), source.tensors())
+        made = tiny_families.Collector()
+        convert_weights(source, weights, quantization.get("q0f32"), made, lambda _: None)
+        params, name = dict(made.arrays), "model.embed_tokens.weight"
+        rows = [self.picture_rows(picture) / spec.embedding_scale for picture in pictures]
+        words = len(params[name])
+        params[name] = np.concatenate([params[name], *rows])
+        ids, last_seen = self._ids([len(some) for some in rows], words)
+        if self.case == "gemma3":
+            spec = spec.with_pictures()
+        step = {"last_seen": np.array(last_seen)}
+        last = reference.logits(spec, params, ids, step=step)[-1][:words]
+        return np.asarray(last - last.max() - np.log(np.exp(last - last.max()).sum()))
+
+    def _ids(self, counts: list[int], words: int) -> tuple[list[int], list[int]]:
+        """Of the prompt, and the last place that each row sees."""
+        before, behind = AROUND[self.case]
+        prompt = f"<|im_start|>user:{TEXT}"
+        prompt += "".join(f"{before}<image>{behind}" for _ in counts)
+        prompt += "<end_of_utterance>\nassistant:"
+        tokenizer = mlc_core_parts.Tokenizer((self.folder / "tokenizer.json").read_text())
+        ids: list[int] = []
+        seen: list[int] = []
+        left, next_row = list(counts), words
+        for token in tokenizer.encode(prompt, add_special_tokens=True):
+            if token != tiny_pictures.TOKENS.index("<image>"):
+                ids.append(token)
+                seen.append(len(seen))
+                continue
+            count = left.pop(0)
+            ids += range(next_row, next_row + count)
+            seen += [len(seen) + count - 1] * count
+            next_row += count
+        return ids, seen
+
+    def answer(self, pictures: list[Array]) -> list[float]:
+        """The engine's, of the likeliest first tokens."""
+        parts: list[Any] = [{"type": "text", "text": TEXT}]
+        parts += [
+            {"type": "image_url", "image_url": {"url": png(p), "detail": "low"}} for p in pictures
+        ]
+        answer = self.engine.chat.completions.create(
+            messages=[{"role": "user", "content": parts}],
+            max_tokens=1, temperature=0.0, logprobs=True, top_logprobs=TOP,
+        )  # fmt: skip
+        logprobs = answer.choices[0].logprobs
+        assert logprobs is not None and logprobs.content is not None
+        return [token.logprob for token in logprobs.content[0].top_logprobs]
+
+
+def png(picture: Array) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(picture).save(file, "PNG")
+    return file.getvalue()
+
+
+def drawn(seed: int) -> Array:
+    return np.random.default_rng(seed).integers(0, 256, (SIDE, SIDE, 3), dtype=np.uint8)
+
+
+@pytest.fixture(scope="module", params=AROUND)
+def model(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Model]:
+    folder = tmp_path_factory.mktemp("pictures") / request.param
+    tiny_pictures.write_hf_folder(folder, request.param)
+    sizes = folder / "preprocessor_config.json"
+    size = {"longest_edge": SIDE} if request.param == "smolvlm" else SIDE
+    own = {"size": size, "crop_size": SIDE}
+    sizes.write_text(json.dumps(json.loads(sizes.read_text()) | own))
+    resolved = resolve_model(str(folder), quantization="q0f32")
+    with MLCEngine(resolved.folder) as engine:
+        yield Model(request.param, Path(resolved.folder), engine)
+
+
+@pytest.mark.parametrize("seeds", [[1], [2], [3, 4]])
+def test_numpy_says_the_same(model: Model, seeds: list[int]) -> None:
+    pictures = [drawn(seed) for seed in seeds]
+    want = np.sort(model.logprobs(pictures))[::-1][:TOP]
+    np.testing.assert_allclose(model.answer(pictures), want, atol=2e-3)
+    other = np.sort(model.logprobs([drawn(9) for _ in seeds]))[::-1][:TOP]
+    assert np.abs(other - want).max() > 0.05, "the picture counts"
