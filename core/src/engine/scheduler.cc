@@ -80,21 +80,11 @@ class Planner {
     return sequence.request->request.prompt.NumStepRows(from, num_rows);
   }
 
-  // A text that needs several steps is cut into equal parts of whole pages, so that the last one is
-  // not a rest of few rows.
-  int EqualPart(int uncomputed) const {
-    if (uncomputed <= rows_left_ || rows_left_ == 0) return std::min(uncomputed, rows_left_);
-    int num_steps = (uncomputed + rows_left_ - 1) / rows_left_;
-    int pages =
-        (uncomputed + num_steps * cache_.page_size() - 1) / (num_steps * cache_.page_size());
-    return std::min(pages * cache_.page_size(), rows_left_);
-  }
-
   // The rows that the sequence can take from `from` on: as many as there are left, or the rows of
   // one picture.
   int RowsWanted(const Sequence& sequence, int from) const {
     int uncomputed = sequence.num_tokens() - from;
-    int rows = Whole(sequence, from, EqualPart(uncomputed));
+    int rows = Whole(sequence, from, std::min(uncomputed, rows_left_));
     const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);
     bool is_whole = span != nullptr && span->rows != nullptr && span->rows->see_each_other();
     if (rows > 0 || !is_whole || from != span->begin) return rows;
