@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from codegen.schema.base import ClosedEnum, Model, field
 
-_LOCAL = (
-    "At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more where "
-    "a quarter of the memory that is free beside the weights does, up to one context."
-)
-
 
 class EngineMode(ClosedEnum):
     """What the engine is for, which sets its other defaults."""
 
-    LOCAL = "local", _LOCAL
+    LOCAL = "local", "At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache."
     INTERACTIVE = "interactive", "One conversation: 1 sequence, as long as the context window."
     SERVER = "server", "Many requests: as many sequences as the model and the memory allow."
 

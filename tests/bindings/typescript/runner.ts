@@ -8,7 +8,7 @@ import type {
   ChatCompletionChunk,
   ChatCompletionRequest,
 } from "../../../bindings/web/src/protocol/types.gen.ts";
-import { type Codec, decode, variantOf } from "../../../bindings/web/src/protocol/wire.ts";
+import { type Codec, decode, encode, variantOf } from "../../../bindings/web/src/protocol/wire.ts";
 import { BUILT } from "./builders.ts";
 import type { NativeBackend } from "./native.ts";
 import { check, codecAt, type Json, read, without } from "./paths.ts";
@@ -113,7 +113,7 @@ class Runner {
   }
 
   build(kase: Json): void {
-    const built = JSON.parse(JSON.stringify(BUILT[kase.name] ?? null));
+    const built = JSON.parse(encode(BUILT[kase.name] ?? null));
     check("built", without(built, kase.ignore), without(kase.json, kase.ignore));
   }
 }

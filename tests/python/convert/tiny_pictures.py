@@ -1,4 +1,4 @@
-"""A tiny random SmolVLM as a Hugging Face folder: `tests/fixtures/towers/cases.py` with the drawn
+"""A tiny random SmolVLM as a Hugging Face folder: `tests/fixtures/towers/tower_cases.py` with the drawn
 weights of a fixture, a tokenizer with the words around pictures, and a template that has pictures.
 
     folder = write_hf_folder(tmp_path / "smolvlm")
@@ -20,7 +20,7 @@ from mlc_llm.compiler.random_weights import draw
 FIXTURES = Path(__file__).parents[2] / "fixtures/towers"
 sys.path.append(str(FIXTURES))
 
-import cases  # noqa: E402
+import tower_cases  # noqa: E402
 import tower_shapes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
@@ -47,7 +47,7 @@ TOKENS = [*tiny_models.tokens(), *WORDS]
 
 
 def config(case: str = "smolvlm") -> dict[str, Any]:
-    found = cases.CASES[case]
+    found = tower_cases.CASES[case]
     text = {**found["text_config"], "vocab_size": len(TOKENS)}
     ends = {"bos_token_id": 1, "eos_token_id": 2, "image_token_id": TOKENS.index("<image>")}
     return {**found, "text_config": text, **ends}

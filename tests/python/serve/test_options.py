@@ -194,7 +194,7 @@ def test_modes_and_overrides_reach_the_engine() -> None:
     ("options", "words"),
     [
         (("--port", "70000"), "0 .. 65535"),
-        (("--speculative-mode", "eagle"), "not supported"),
+        (("--speculative-mode", "eagle"), "and this one was not"),
         (("--speculative-mode", "magic"), "invalid choice"),
         (("--allow-origins", "x"), "JSON list"),
         (("--overrides", "nonsense=1"), "nonsense"),

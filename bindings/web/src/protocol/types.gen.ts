@@ -952,8 +952,7 @@ export interface ModelLoadRequest {
 /**
  * What the engine is for, which sets its other defaults.
  *
- * "local": At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more
- * where a quarter of the memory that is free beside the weights does, up to one context.
+ * "local": At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
  * "interactive": One conversation: 1 sequence, as long as the context window.
  * "server": Many requests: as many sequences as the model and the memory allow.
  */

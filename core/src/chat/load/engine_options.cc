@@ -74,8 +74,6 @@ struct ModeDefaults {
   int64_t max_sequences, max_total_tokens, prefill_chunk;
 };
 
-constexpr int64_t kLocalTokens = 8192;
-
 ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64_t context) {
   // Windowed pages hold the rows of a step besides the windows, and few rows more are faster.
   constexpr int64_t kWindowedChunk = 1024;
@@ -94,7 +92,7 @@ ModeDefaults DefaultsOf(protocol::EngineMode mode, const ModelInfo& model, int64
     case protocol::EngineMode::kLocal:
       break;
   }
-  int64_t tokens = std::min(context, kLocalTokens);
+  int64_t tokens = std::min<int64_t>(context, 8192);
   // All sequences share the pages; a recurrent state belongs to one sequence.
   int sequences = model.state_bytes > 0 ? 4 : 16;
   return {std::min(sequences, model.max_batch_size), tokens, std::min(chunk, tokens)};
@@ -128,18 +126,6 @@ int64_t PagesThatFit(EngineOptions options, const ModelInfo& model, int64_t kv_b
     if (fitting > windowed) fitting = rest / model.page_bytes;
   }
   return model.max_pages > 0 ? std::min(fitting, model.max_pages) : fitting;
-}
-
-// The capacity of the KV cache that is not given. A local engine holds more than MLC-LLM's 8,192
-// tokens where a part of the memory does, so that one long conversation does not end early.
-int64_t DefaultTotal(const protocol::EngineConfig& config, const ModelInfo& model,
-                     const ModeDefaults& defaults, int64_t longest, int64_t tokens_that_fit) {
-  constexpr int64_t kPart = 4;
-  bool is_local =
-      config.mode.value_or(protocol::EngineMode::kLocal) == protocol::EngineMode::kLocal;
-  if (!is_local || model.is_encoder || model.page_bytes == 0) return defaults.max_total_tokens;
-  int64_t pages = tokens_that_fit / kPart / model.page_size;
-  return std::clamp(pages * model.page_size, defaults.max_total_tokens, longest);
 }
 
 // What would allow a sequence longer than `total` tokens, or than the context that is set.
@@ -227,9 +213,8 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
   int64_t tokens_that_fit = PagesThatFit(options, model, kv_bytes) * model.page_size;
   if (tokens_that_fit < 2 * model.page_size) return NoRoom(options, model, kv_bytes);
-  int64_t total = config.max_total_seq_length.value_or(
-      DefaultTotal(config, model, defaults, longest, tokens_that_fit));
-  total = std::min(total, tokens_that_fit);
+  int64_t total =
+      std::min(config.max_total_seq_length.value_or(defaults.max_total_tokens), tokens_that_fit);
   options.longer_by = LongerBy(config, model, longest, total, tokens_that_fit);
   options.max_total_tokens = static_cast<int>(std::min<int64_t>(total, INT32_MAX / 2));
   options.max_queued_requests = static_cast<int>(config.max_queued_requests.value_or(1024));

@@ -967,8 +967,7 @@ struct ModelLoadRequest {
 
 // What the engine is for, which sets its other defaults.
 enum class EngineMode {
-  // At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more where a
-  // quarter of the memory that is free beside the weights does, up to one context.
+  // At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
   kLocal,
   // One conversation: 1 sequence, as long as the context window.
   kInteractive,

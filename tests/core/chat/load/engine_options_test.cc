@@ -76,7 +76,7 @@ TEST(ResolveEngineOptions, TheCacheFitsTheMemory) {
   }
 }
 
-TEST(ResolveEngineOptions, ALocalEngineHoldsALongContextWhereThereIsRoom) {
+TEST(ResolveEngineOptions, SaysWhatAllowsALongerSequence) {
   ModelInfo model = SomeModel();
   model.context_window_size = 100000;
   protocol::EngineConfig config;
@@ -89,16 +89,16 @@ TEST(ResolveEngineOptions, ALocalEngineHoldsALongContextWhereThereIsRoom) {
   const Room rooms[] = {
       {100000, 1600, "More do not fit into the memory beside the weights"},
       {1000000, 8192, "A larger max_total_seq_length allows more: 16000 tokens fit"},
-      {10000000, 40000, "A larger max_total_seq_length allows more: 100000 tokens fit"},
-      {30000000, 100000, ""},
+      {30000000, 8192, "A larger max_total_seq_length allows more: 100000 tokens fit"},
   };
   for (const Room& room : rooms) {
     EngineOptions options = *ResolveEngineOptions(config, model, room.bytes);
     EXPECT_EQ(options.max_total_tokens, room.tokens) << room.bytes;
     std::string advice = room.advice;
     EXPECT_EQ(options.longer_by.substr(0, advice.size()), advice);
-    EXPECT_EQ(options.longer_by.empty(), advice.empty());
   }
+  config.max_total_seq_length = 100000;
+  EXPECT_EQ(ResolveEngineOptions(config, model, kRoomy)->longer_by, "");
   config.context_window_size = 2048;
   EXPECT_EQ(ResolveEngineOptions(config, model, kRoomy)->longer_by,
             "A larger context_window_size allows more, up to 100000.");

@@ -136,7 +136,7 @@ class Runner:
 
     def head(self, vectors: Array) -> Array:
         """What a head makes of vectors."""
-        return self.call("get_logits", vectors=vectors, params=self._params)["logits"].numpy()
+        return self.call("get_logits", vectors=vectors, params=self.params)["logits"].numpy()
 
     def _unset(self, rows: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
         """What the core gives where a step leaves an input out."""

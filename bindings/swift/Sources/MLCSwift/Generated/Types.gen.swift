@@ -2597,8 +2597,7 @@ public struct ModelLoadRequest: WireObject {
 
 /// What the engine is for, which sets its other defaults.
 public enum EngineMode: WireEnum {
-    /// At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens, or more
-    /// where a quarter of the memory that is free beside the weights does, up to one context.
+    /// At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache.
     case local
     /// One conversation: 1 sequence, as long as the context window.
     case interactive

@@ -1,13 +1,13 @@
 import Foundation
 
 #if canImport(CoreGraphics) && canImport(ImageIO)
-import CoreGraphics
-import ImageIO
+    import CoreGraphics
+    import ImageIO
 #endif
 #if canImport(UIKit)
-import UIKit
+    import UIKit
 #elseif canImport(AppKit)
-import AppKit
+    import AppKit
 #endif
 
 extension ChatCompletionContentPart {
@@ -29,40 +29,42 @@ extension ChatCompletionContentPart {
 }
 
 #if canImport(CoreGraphics) && canImport(ImageIO)
-extension ChatCompletionContentPart {
-    /// The same of an image, as PNG. Nil where the system cannot write it.
-    public static func picture(_ image: CGImage, detail: ImageDetail? = nil) -> Self? {
-        let file = NSMutableData()
-        let kind = "public.png" as CFString
-        guard let target = CGImageDestinationCreateWithData(file, kind, 1, nil) else { return nil }
-        CGImageDestinationAddImage(target, image, nil)
-        return CGImageDestinationFinalize(target) ? .picture(file as Data, detail: detail) : nil
+    extension ChatCompletionContentPart {
+        /// The same of an image, as PNG. Nil where the system cannot write it.
+        public static func picture(_ image: CGImage, detail: ImageDetail? = nil) -> Self? {
+            let file = NSMutableData()
+            let kind = "public.png" as CFString
+            guard let target = CGImageDestinationCreateWithData(file, kind, 1, nil) else {
+                return nil
+            }
+            CGImageDestinationAddImage(target, image, nil)
+            return CGImageDestinationFinalize(target) ? .picture(file as Data, detail: detail) : nil
+        }
     }
-}
 #endif
 
 #if canImport(UIKit)
-extension ChatCompletionContentPart {
-    /// The same of an image, as PNG, turned as it is shown. Nil where the system cannot write it.
-    public static func picture(_ image: UIImage, detail: ImageDetail? = nil) -> Self? {
-        upright(image).pngData().map { .picture($0, detail: detail) }
-    }
+    extension ChatCompletionContentPart {
+        /// The same of an image, as PNG, turned as it is shown. Nil where the system cannot write it.
+        public static func picture(_ image: UIImage, detail: ImageDetail? = nil) -> Self? {
+            upright(image).pngData().map { .picture($0, detail: detail) }
+        }
 
-    /// A PNG file of a turned photo would lie on its side.
-    private static func upright(_ image: UIImage) -> UIImage {
-        if image.imageOrientation == .up { return image }
-        UIGraphicsBeginImageContextWithOptions(image.size, false, image.scale)
-        defer { UIGraphicsEndImageContext() }
-        image.draw(at: .zero)
-        return UIGraphicsGetImageFromCurrentImageContext() ?? image
+        /// A PNG file of a turned photo would lie on its side.
+        private static func upright(_ image: UIImage) -> UIImage {
+            if image.imageOrientation == .up { return image }
+            UIGraphicsBeginImageContextWithOptions(image.size, false, image.scale)
+            defer { UIGraphicsEndImageContext() }
+            image.draw(at: .zero)
+            return UIGraphicsGetImageFromCurrentImageContext() ?? image
+        }
     }
-}
 #elseif canImport(AppKit)
-extension ChatCompletionContentPart {
-    /// The same of an image, as PNG. Nil where the system cannot write it.
-    public static func picture(_ image: NSImage, detail: ImageDetail? = nil) -> Self? {
-        image.cgImage(forProposedRect: nil, context: nil, hints: nil)
-            .flatMap { .picture($0, detail: detail) }
+    extension ChatCompletionContentPart {
+        /// The same of an image, as PNG. Nil where the system cannot write it.
+        public static func picture(_ image: NSImage, detail: ImageDetail? = nil) -> Self? {
+            image.cgImage(forProposedRect: nil, context: nil, hints: nil)
+                .flatMap { .picture($0, detail: detail) }
+        }
     }
-}
 #endif

@@ -2551,11 +2551,7 @@ data class ModelLoadRequest @JvmOverloads constructor(
 class EngineMode private constructor(word: String, isKnown: Boolean) :
     Word(word, isKnown) {
     companion object {
-        /**
-         * At most 16 sequences (4 with recurrent states). The KV cache holds 8192 tokens,
-         * or more where a quarter of the memory that is free beside the weights does, up
-         * to one context.
-         */
+        /** At most 16 sequences (4 with recurrent states), 8192 tokens of KV cache. */
         @JvmField
         val local: EngineMode = EngineMode("local", true)
 
