@@ -1,5 +1,5 @@
-"""A tiny random SmolVLM as a Hugging Face folder: `tests/fixtures/towers/tower_cases.py` with the drawn
-weights of a fixture, a tokenizer with the words around pictures, and a template that has pictures.
+"""A tiny random SmolVLM as a Hugging Face folder: `tests/fixtures/towers/tower_cases.py` with drawn
+weights, a tokenizer with the words around pictures, and a template that has pictures.
 
     folder = write_hf_folder(tmp_path / "smolvlm")
 """
