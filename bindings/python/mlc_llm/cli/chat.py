@@ -81,6 +81,9 @@ def run(args: argparse.Namespace) -> None:
         engine_config=overrides,
         log=steps,
     )
+    plan = engine.plan()
+    if plan.get("context_limit"):
+        steps.note(plan["summary"][-1])
     try:
         with mcp_tools(args.settings) as tools:
             session = ChatSession(

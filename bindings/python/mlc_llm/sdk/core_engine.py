@@ -190,11 +190,9 @@ class CoreEngine:
 
     def _load(self, log: StepListener, progress: Progress | None) -> None:
         steps = steps_of(log)
-        plan = json.loads(call_core(self._handle.plan, self._paths))
-        *details, context = plan["summary"]
-        for line in details:
-            steps.detail(line)
-        (steps.note if plan.get("context_limit") else steps.detail)(context)
+        if steps.wants_details:
+            for line in self.plan()["summary"]:
+                steps.detail(line)
         with steps.step(f"Loading {self.model.name}") as update:
 
             def report(fraction: float, what: str) -> bool | None:
