@@ -8,6 +8,9 @@ from collections.abc import Callable
 from mlc_llm import _core
 from mlc_llm.sdk.core_engine import CoreEngine
 from mlc_llm.sdk.loop_events import LoopEvents
+from mlc_llm.serve.body_room import Body
+from mlc_llm.serve.remote_pictures import RemotePictures
+from mlc_llm.serve.slot import ServedModel
 
 Event = tuple[int, str]
 MAX_WAITING = 1 << 17  # most characters of events that wait; above it the request is paused
@@ -38,6 +41,23 @@ class CoreRequest:
         self._engine = engine
         self._id = await LoopEvents.of_running_loop().submit(engine, route, body, self._take)
         self._count(0)  # events may have come before the id was known
+
+    async def submit_body(
+        self,
+        served: ServedModel,
+        route: str,
+        body: Body,
+        pictures: RemotePictures,
+        seconds: float | None = None,
+    ) -> None:
+        """Submits a body, with the pictures that it names by address, and releases it. `seconds`:
+        those that the request has left. Raises MLCError if a picture cannot be had, or as submit
+        does."""
+        if served.takes_pictures:
+            await pictures.fetch(body, seconds)
+        async with body.parsing():
+            await self.submit(served.engine, route, body.data)
+        body.release()
 
     async def next_events(self, timeout: float | None = None) -> list[Event]:
         """All waiting events, at least one. Empty if none came before the timeout."""

@@ -120,11 +120,8 @@ class RequestHandler:
         """Gives the request to its model, which is loaded."""
         served = await self._lease.model()
         self._format.model_ready()
-        if served.takes_pictures:
-            await self._options.pictures.fetch(body, self._remaining())
-        async with body.parsing():
-            await self._core.submit(served.engine, route, body.data)
-        body.release()
+        pictures = self._options.pictures
+        await self._core.submit_body(served, route, body, pictures, self._remaining())
 
     async def _whole(self, request: Request) -> Response:
         """Waits until the answer comes, the client leaves, or the deadline is over."""

@@ -140,7 +140,7 @@ class RemotePictures:
         if not places:
             return
         self._check_count(places)
-        limit = min(self._limits.seconds, self._limits.seconds if seconds is None else seconds)
+        limit = self._limits.seconds if seconds is None else min(seconds, self._limits.seconds)
         deadline = self._now() + limit
         try:
             await asyncio.wait_for(self._turns.acquire(), limit)
@@ -256,7 +256,7 @@ def _places(body: bytes) -> list[_Place]:
 
 def _with_pictures(body: bytes, pictures: dict[str, bytes]) -> bytes:
     request = parse_object(body)
-    for param, part, _ in list(_remote_parts(request)):
+    for param, part, _ in _remote_parts(request):
         source = part["image_url"]
         others = source if isinstance(source, dict) else {}
         part["image_url"] = {**others, "url": data_url(pictures[param])}

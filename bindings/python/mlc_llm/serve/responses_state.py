@@ -141,12 +141,8 @@ class ResponseState:
     async def _ask(self, running: _Running, answer: ResponsesAnswerFormat) -> None:
         try:
             served = await running.lease.model()
-            body = running.body
-            if served.takes_pictures:
-                await self._options.pictures.fetch(body)
-            async with body.parsing():
-                await running.core.submit(served.engine, "chat.completions", body.data)
-            body.release()
+            pictures = self._options.pictures
+            await running.core.submit_body(served, "chat.completions", running.body, pictures)
         except MLCError as error:
             answer.failed(error.to_dict()["error"])
             return
