@@ -194,7 +194,7 @@ std::vector<StepItem> Engine::ApplyPlan(const Plan& plan) {
   for (const WorkItem& item : plan.items) {
     while (running_[at]->id != item.sequence) at = (at + 1) % running_.size();
     // The prefix cache may hold more or fewer tokens of a new sequence than the plan saw.
-    int uncomputed = running_[at]->num_tokens() - running_[at]->num_computed;
+    int uncomputed = running_[at]->num_uncomputed();
     int num_rows = running_[at]->NumStepRows(std::min(item.num_rows, uncomputed));
     if (num_rows == 0) continue;  // what the cache held is gone, and a picture's rows are not there
     if (running_[at]->NumScoredRows(num_rows) > scored_left) num_rows = std::max(1, scored_left);

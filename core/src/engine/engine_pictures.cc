@@ -23,9 +23,8 @@ bool Engine::EncodeRows() {
 }
 
 bool Engine::HasDecodes() const {
-  return std::any_of(running_.begin(), running_.end(), [](const auto& sequence) {
-    return sequence->num_tokens() - sequence->num_computed == 1;
-  });
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const auto& sequence) { return sequence->num_uncomputed() == 1; });
 }
 
 void Engine::Encode(const RequestState& request, LateRows* rows) {

@@ -35,7 +35,7 @@ class Planner {
   // Prompts come first, until decodes have waited long enough.
   Plan Chunked(bool decodes_first) {
     bool has_decodes = std::any_of(running_.begin(), running_.end(),
-                                   [](const auto& s) { return Uncomputed(*s) == 1; });
+                                   [](const auto& s) { return s->num_uncomputed() == 1; });
     if (!has_decodes || !decodes_first) PlanPrompts();
     plan_.holds_up_decodes = has_decodes && !plan_.items.empty();
     if (plan_.items.empty()) PlanDecodes();
@@ -43,19 +43,15 @@ class Planner {
   }
 
  private:
-  static int Uncomputed(const Sequence& sequence) {
-    return sequence.num_tokens() - sequence.num_computed;
-  }
-
   void PlanDecodes() {
     for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
-      if (Uncomputed(*running_[i]) == 1) PlanRunning(i);
+      if (running_[i]->num_uncomputed() == 1) PlanRunning(i);
     }
   }
 
   void PlanPrompts() {
     for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
-      if (Uncomputed(*running_[i]) > 1) PlanRunning(i);
+      if (running_[i]->num_uncomputed() > 1) PlanRunning(i);
     }
     for (const auto& sequence : waiting_) {
       if (!Admit(*sequence)) break;

@@ -107,6 +107,8 @@ class Sequence {
   int NumStepRows(int num_rows) const {
     return request->request.prompt.NumStepRows(num_computed, num_rows);
   }
+  // How many of its tokens have no keys and values yet: one in decode, many in prefill.
+  int num_uncomputed() const { return num_tokens() - num_computed; }
   // What its next rows await; null if nothing.
   LateRows* AwaitedRows() const { return request->request.prompt.AwaitedFrom(num_computed); }
   // Forgets that keys and values were computed, because the cache no longer has them.
