@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.errors import InvalidRequestError
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.progress import Steps
 
 SOURCE_FORMATS = ("auto", "huggingface-torch", "huggingface-safetensor", "gguf", "awq")
@@ -81,6 +81,12 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a folder of Medusa heads for the model, which draft with --speculative-mode medusa",
     )
+    parser.add_argument(
+        "--mmproj",
+        type=Path,
+        metavar="FILE",
+        help="the GGUF file with the tower of a .gguf model (default: the one beside it)",
+    )
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
     add_output_options(parser)
 
@@ -95,7 +101,9 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.compiler.convert import notes, write_weights
     from mlc_llm.prepare.jit_cache import types_said
 
-    source = open_model(path, source=args.source, source_format=args.source_format)
+    source = open_model(
+        path, source=args.source, source_format=args.source_format, projector=args.mmproj
+    )
     for note in notes(source, quantization):
         steps.note(note)
     adapters = adapters_of(args, steps)
@@ -233,14 +241,41 @@ def model_type_of(args: argparse.Namespace) -> str | None:
     return None if args.model_type == "auto" else args.model_type
 
 
-def open_model(config: Path, *, source: str = "auto", source_format: str = "auto") -> Any:
-    """Opens the model of CONFIG and --source."""
+def open_model(
+    config: Path,
+    *,
+    source: str = "auto",
+    source_format: str = "auto",
+    projector: Path | None = None,
+) -> Any:
+    """Opens the model of CONFIG, --source and --mmproj."""
     from mlc_llm.compiler.convert import open_source
+    from mlc_llm.prepare.local_model import projector_beside
 
-    if config.suffix == ".gguf":
-        return open_source(config, source_format=source_format)
     config_file = config / "config.json" if config.is_dir() else config
-    weights = config_file.parent if source == "auto" else Path(source)
-    if weights.suffix == ".gguf":
-        return open_source(weights, source_format=source_format)
-    return open_source(weights, source_format=source_format, config=config_file)
+    weights = config if config.suffix == ".gguf" else config_file.parent
+    if weights.suffix != ".gguf" and source != "auto":
+        weights = Path(source)
+    if weights.suffix != ".gguf":
+        if projector is not None:
+            raise InvalidRequestError(
+                "--mmproj is for a .gguf model; a repository has its tower in its own files",
+                param="mmproj",
+            )
+        return open_source(weights, source_format=source_format, config=config_file)
+    chosen = projector or projector_beside(weights)
+    model = open_source(weights, source_format=source_format, projector=chosen)
+    if projector is not None:
+        require_tower(model)
+    return model
+
+
+def require_tower(model: Any) -> None:
+    from mlc_llm.compiler.convert.tower import tower_of
+
+    if tower_of(model) is None:
+        raise UnsupportedError(
+            f"--mmproj: this kind of tower ({model.text_part_of()}) is not read for this model; "
+            "without --mmproj the model is converted for texts alone",
+            param="mmproj",
+        )

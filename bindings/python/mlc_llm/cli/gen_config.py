@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
         **{name: getattr(args, name) for name in _SIZES},
     )
     write_config(
-        open_model(path),
+        open_model(path, projector=args.mmproj),
         args.output,
         quantization=quantization,
         model_type=model_type_of(args),

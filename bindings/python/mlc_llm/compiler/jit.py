@@ -83,7 +83,8 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
             said_at = time.monotonic()
             _say({"progress": fraction})
 
-    source = open_source(Path(job["source"]))
+    projector = Path(job["projector"]) if "projector" in job else None
+    source = open_source(Path(job["source"]), projector=projector)
     for note in notes(source, quantization):
         _say({"note": note})
     convert_model(

@@ -14,6 +14,13 @@ CHAT_CONFIG = "mlc-chat-config.json"
 DEFAULT_MODEL = "default"
 _HF_CONFIG = "config.json"
 _LATER_PART = re.compile(r"-(?!0*1-)\d+-of-\d+\.gguf$")  # a file that is not the first of several
+# What follows the name of a model in the name of its file: the type of its weights, its part.
+_KIND = re.compile(
+    r"([-._](UD|I?Q\d\w*|TQ\d\w*|F16|FP16|BF16|F32|MXFP4\w*|NVFP4|\d+-of-\d+))+$", re.IGNORECASE
+)
+_PROJECTOR = "mmproj"  # is in the name of a file with the tower of a model
+# The types of a tower's weights, the best one first. Float16 is what they become.
+_PROJECTOR_KINDS = ("f16", "bf16", "f32", "q8_0")
 
 
 def local_path(model: str | Path | None, rules: MakeRules) -> Path:
@@ -38,7 +45,7 @@ def _only_gguf(folder: Path) -> Path | None:
     """The GGUF file of a folder that holds no other model."""
     if not folder.is_dir() or any((folder / name).is_file() for name in (CHAT_CONFIG, _HF_CONFIG)):
         return None
-    files = [path for path in sorted(folder.glob("*.gguf")) if not _LATER_PART.search(path.name)]
+    files = _models_in(folder)
     if len(files) > 1:
         raise InvalidRequestError(
             f"{folder} holds {len(files)} models; give one of them: "
@@ -46,6 +53,40 @@ def _only_gguf(folder: Path) -> Path | None:
             param="model",
         )
     return files[0] if files else None
+
+
+def is_projector(path: Path) -> bool:
+    """Whether this is a GGUF file of llama.cpp with the tower of a model, by its name."""
+    return path.suffix == ".gguf" and _PROJECTOR in path.name.lower()
+
+
+def projector_beside(model: Path) -> Path | None:
+    """The file with the tower of a GGUF model: one in its folder with "mmproj" and the name of the
+    model, or any one with "mmproj" if the folder holds no other model."""
+    if model.suffix != ".gguf" or is_projector(model):
+        return None
+    every = [path for path in sorted(model.parent.glob("*.gguf")) if is_projector(path)]
+    name = _name_of(model)
+    found = [path for path in every if _name_of(path) == name]
+    if not found and {_name_of(path) for path in _models_in(model.parent)} == {name}:
+        found = every
+    return min(found, key=_projector_rank, default=None)
+
+
+def _models_in(folder: Path) -> list[Path]:
+    files = sorted(folder.glob("*.gguf"))
+    return [path for path in files if not (_LATER_PART.search(path.name) or is_projector(path))]
+
+
+def _name_of(model: Path) -> str:
+    words = model.stem.lower().replace(_PROJECTOR, "").strip("-._")
+    return _KIND.sub("", words).strip("-._")
+
+
+def _projector_rank(path: Path) -> int:
+    kinds = enumerate(_PROJECTOR_KINDS)
+    matching = (rank for rank, kind in kinds if path.stem.lower().endswith(kind))
+    return next(matching, len(_PROJECTOR_KINDS))
 
 
 def _kept_folder(name: str) -> Path | None:

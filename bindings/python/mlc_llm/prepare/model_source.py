@@ -33,7 +33,12 @@ from mlc_llm.prepare.jit_cache import (
     mark_used,
     model_library,
 )
-from mlc_llm.prepare.local_model import CHAT_CONFIG, DEFAULT_MODEL, local_path
+from mlc_llm.prepare.local_model import (
+    CHAT_CONFIG,
+    DEFAULT_MODEL,
+    local_path,
+    projector_beside,
+)
 from mlc_llm.prepare.progress import Steps, steps_of
 
 # A script in the core answers instead of a model: for tests and benchmarks.
@@ -190,7 +195,10 @@ def _folder(
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
         return path
+    projector = projector_beside(path)
     identity = _identity(path, rules.steps)
+    if projector is not None:
+        identity = [identity, _identity(projector, rules.steps)]
 
     def needs_other_types(config: Mapping[str, Any]) -> bool:
         if quantization is not None or chosen != OWN_TYPES:
@@ -205,6 +213,7 @@ def _folder(
     def converted(chosen: str) -> Path:
         return converted_folder(
             path,
+            projector=projector,
             name=model_name(model),
             origin=str(model or embedded_model.NAME),
             identity=identity,

@@ -16,13 +16,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mlc_llm.prepare.local_model import CHAT_CONFIG
+from mlc_llm.prepare.local_model import CHAT_CONFIG, is_projector
 from mlc_llm.prepare.model_source import model_name
 from mlc_llm.sdk.model_names import same_model
 
 _CONFIGS = (CHAT_CONFIG, "config.json")
 _NOT_FIRST = re.compile(r"-(?!0*1-)\d+-of-\d+$")  # of a model in several files
-_PROJECTOR = "mmproj"  # llama.cpp's name for the picture part of a model
 _MAX_DEPTH = 3  # folders inside the folder: publisher, repository, file
 _SCAN_SECONDS = 1.0  # between two looks at the disk
 
@@ -164,8 +163,7 @@ def _models_below(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def _is_model_file(path: Path) -> bool:
-    named = not _NOT_FIRST.search(path.stem) and not path.stem.startswith(_PROJECTOR)
-    return named and path.is_file()
+    return not _NOT_FIRST.search(path.stem) and not is_projector(path) and path.is_file()
 
 
 def kept_here(template: ModelSpec) -> Source:

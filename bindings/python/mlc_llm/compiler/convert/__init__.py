@@ -108,9 +108,14 @@ def _ignore(_: Any) -> None: ...
 
 
 def open_source(
-    path: Path, *, source_format: str = "auto", config: Path | None = None
+    path: Path,
+    *,
+    source_format: str = "auto",
+    config: Path | None = None,
+    projector: Path | None = None,
 ) -> ModelSource:
-    """The reader for a Hugging Face folder or a `.gguf` file."""
+    """The reader for a Hugging Face folder or a `.gguf` file. `projector`: the file of the tower of
+    a `.gguf` file ("mmproj")."""
     if source_format in _REFUSED_FORMATS:
         raise UnsupportedError(
             f"source format {source_format} {_REFUSED_FORMATS[source_format]}",
@@ -122,7 +127,7 @@ def open_source(
         raise NotFoundError(f"{path}: no such file or folder", param="source")
     is_gguf = source_format == "gguf" or (source_format == "auto" and path.suffix == ".gguf")
     if is_gguf:
-        return GGUFModel(path)
+        return GGUFModel(path, projector)
     folder = HuggingFaceFolder(path if path.is_dir() else path.parent, config=config)
     if source_format == "awq" and folder.quantized_by() != "awq":
         raise InvalidRequestError(

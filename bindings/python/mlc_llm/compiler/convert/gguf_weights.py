@@ -39,8 +39,9 @@ def scheme_of_file(source: ModelSource, weights: Sequence[WeightSource], *, want
             param="quantization",
         )
     tensors = source.tensors()
+    weights = [w for w in weights if w.quantizable not in (None, "tower")]
     _warn_of_types_anew(weights, tensors)
-    runs = {w.name: _runs(w, tensors) for w in weights if w.quantizable is not None}
+    runs = {w.name: _runs(w, tensors) for w in weights}
     if wanted == AUTO_WIDE or wanted.endswith(WIDE.lower()):
         runs = {weight: _widened(own) for weight, own in runs.items()}
     name = _name(weights, runs)
@@ -54,9 +55,7 @@ def scheme_of_file(source: ModelSource, weights: Sequence[WeightSource], *, want
         return get(name)
     usual = name.removeprefix(PREFIX).upper()
     others = {
-        w.name: runs[w.name]
-        for w in weights
-        if w.name in runs and runs[w.name] != ((usual, math.prod(w.shape[:-1])),)
+        w.name: runs[w.name] for w in weights if runs[w.name] != ((usual, math.prod(w.shape[:-1])),)
     }
     return GGUFScheme(name=name, others=others)
 
@@ -99,7 +98,7 @@ def _kept(kind: str) -> str:
 
 def _warn_of_types_anew(weights: Sequence[WeightSource], tensors: Mapping[str, TensorInfo]) -> None:
     """Warns of tensors that are not kept unchanged."""
-    names = [p.tensor for w in weights if w.quantizable is not None for p in w.parts]
+    names = [p.tensor for w in weights for p in w.parts]
     found = sorted({tensors[n].dtype for n in names} & set(TYPES_ANEW))
     if found:
         warnings.warn(

@@ -54,6 +54,9 @@ class GGUFFields(Protocol):
 
     def flag(self, key: str, default: bool) -> bool: ...
 
+    def text(self, key: str) -> str | None:
+        """None: the file has no such key, or no text in it."""
+
     def has_tensor(self, name: str) -> bool: ...
 
     def rows(self, tensor: str) -> int:

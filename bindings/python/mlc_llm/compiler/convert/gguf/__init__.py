@@ -19,9 +19,11 @@ from mlc_llm.compiler.convert.gguf.config import (
     layer_numbers,
     sampling_defaults,
 )
+from mlc_llm.compiler.convert.gguf.projector import Projector
 from mlc_llm.compiler.convert.gguf.shards import open_gguf
 from mlc_llm.compiler.convert.gguf.tokenizer import tokenizer_files
 from mlc_llm.compiler.convert.source import Array, BlockReader, TensorInfo
+from mlc_llm.compiler.models import towers
 from mlc_llm.compiler.models.family import FileFormat
 from mlc_llm.compiler.quantization.gguf.nvfp4 import with_factor
 from mlc_llm.compiler.quantization.gguf.types import ANEW, TYPES_ANEW
@@ -33,18 +35,39 @@ _WITH_FACTOR = "NVFP4"
 
 
 class GGUFModel:
-    """A `ModelSource` for one `.gguf` file, or for all shards if the file is a shard."""
+    """A `ModelSource` for one `.gguf` file, or for all shards if the file is a shard. `projector`:
+    the file of its tower."""
 
     format: FileFormat = "gguf"
 
-    def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise NotFoundError(f"{path}: no such file", param=str(path))
+    def __init__(self, path: Path, projector: Path | None = None) -> None:
+        for one in (path, projector):
+            if one is not None and not one.is_file():
+                raise NotFoundError(f"{one}: no such file", param=str(one))
         self._file = open_gguf(path)
         self._tensors = self._file.tensors()
+        self._projector_path = projector
 
     def tensors(self) -> Mapping[str, TensorInfo]:
-        return {**self._tensors, **{name: TensorInfo(name, (1,), "F32") for name in self._numbers}}
+        numbers = {name: TensorInfo(name, (1,), "F32") for name in self._numbers}
+        return {**self._tensors, **numbers, **self._tower_tensors}
+
+    @cached_property
+    def _projector(self) -> Projector | None:
+        if self._projector_path is None:
+            return None
+        tokens = self._file.metadata.get("tokenizer.ggml.tokens")
+        width = hf_config(self._file)["hidden_size"]
+        return Projector(self._projector_path, width, tokens if isinstance(tokens, list) else [])
+
+    @cached_property
+    def _tower(self) -> Projector | None:
+        """The projector's file, if that kind of tower is known."""
+        return self._projector if self._projector and self._projector.is_known else None
+
+    @cached_property
+    def _tower_tensors(self) -> Mapping[str, TensorInfo]:
+        return self._tower.tensors() if self._tower else {}
 
     @cached_property
     def _numbers(self) -> dict[str, float]:
@@ -53,6 +76,8 @@ class GGUFModel:
         return layer_numbers(self._file, format.numbers)
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        if self._tower and name in self._tower_tensors:
+            return self._tower.read(name, start, stop)
         if name not in self._tensors:
             return np.array([self._numbers[name]], np.float32)[start:stop]
         values, factor = self._file.read(name, start, stop), self.factor(name, start, stop)
@@ -85,8 +110,9 @@ class GGUFModel:
     def blocks(self) -> BlockReader:
         return _Blocks(self)
 
-    def text_part_of(self) -> None:
-        return None
+    def text_part_of(self) -> str | None:
+        found = self._projector
+        return found and f"{found.path.name}: {found.kind}"
 
     def quantized_by(self) -> None:
         """`blocks` gives what is quantized."""
@@ -96,7 +122,7 @@ class GGUFModel:
         return True
 
     def picture_config(self) -> dict[str, Any]:
-        return {}
+        return self._tower.picture_config() if self._tower else {}
 
     def has_float8(self, name: str) -> bool:
         return False
@@ -112,7 +138,9 @@ class GGUFModel:
         return self._file.read_blocks(name, start, stop)
 
     def hf_config(self) -> dict[str, Any]:
-        return hf_config(self._file)
+        config = hf_config(self._file)
+        tower = {towers.TOWER_CONFIG: self._tower.tower_config()} if self._tower else {}
+        return {**config, **tower}
 
     def generation_config(self) -> dict[str, Any]:
         ids = eos_token_ids(self._file)

@@ -12,27 +12,18 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler import models
+from mlc_llm.compiler.convert.gguf.fields import Fields
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
-from mlc_llm.compiler.models.config_reader import is_off, may_matter
 from mlc_llm.compiler.models.family import GGUFFormat
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 from mlc_llm.prepare import embedded_model
-
-_END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
-# Metadata that repeats another key or a tensor's shape, or does not change the result. (All
-# sections of a rotation have the same position in a text.)
-_SAID_ELSEWHERE = frozenset(
-    "attention.value_length attention.layer_norm_epsilon rope.scaling.finetuned tensor_data_layout "
-    "rope.scaling.attn_factor rope.scaling.original_context_length rope.scaling.factor "
-    "rope.dimension_sections".split()
-)
 
 
 def hf_config(file: GGUFFile) -> dict[str, Any]:
     """The config of the model. Raises for a missing or wrong field, and for a field that no family
     reads."""
     model_type, format = family_of(file)
-    fields = _Fields(file)
+    fields = Fields(file)
     embedding = file.tensors().get("token_embd.weight")
     if embedding is None:
         raise CorruptFileError(
@@ -53,7 +44,7 @@ def hf_config(file: GGUFFile) -> dict[str, Any]:
     return config | _token_ids(fields)
 
 
-def _common(file: GGUFFile, fields: _Fields, own: dict[str, Any]) -> dict[str, Any]:
+def _common(file: GGUFFile, fields: Fields, own: dict[str, Any]) -> dict[str, Any]:
     """The fields that have keys in every architecture. Those sizes that a family's `own` fields
     have may be other in each layer, so they are not read here."""
     if fields.raw("attention.head_count") == 0:  # a model without attention
@@ -87,7 +78,7 @@ def _common(file: GGUFFile, fields: _Fields, own: dict[str, Any]) -> dict[str, A
     return common
 
 
-def _width(fields: _Fields) -> int:
+def _width(fields: Fields) -> int:
     """Of the MLP; where there are experts alone, a file may have only theirs."""
     only = "feed_forward_length" not in fields and "expert_feed_forward_length" in fields
     return fields.size("expert_feed_forward_length" if only else "feed_forward_length")
@@ -98,7 +89,7 @@ _POOLING = {1: "mean", 2: "cls", 3: "last"}
 _RANK = 4  # a reranker's, whose score comes from the first hidden state
 
 
-def _embedding(fields: _Fields) -> dict[str, Any]:
+def _embedding(fields: Fields) -> dict[str, Any]:
     """How an embedding model makes its vectors. llama.cpp scales all vectors to length 1."""
     if "pooling_type" not in fields or fields.raw("pooling_type") == 0:
         return {}
@@ -114,7 +105,7 @@ def _embedding(fields: _Fields) -> dict[str, Any]:
     return {"embedding_metadata": {"pooling_strategy": _POOLING[kind], "normalize": True}}
 
 
-def _norm_key(fields: _Fields) -> str:
+def _norm_key(fields: Fields) -> str:
     """That of a layer norm where the file has no other."""
     keys = ["attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"]
     return next((key for key in keys if key in fields), keys[0])
@@ -122,7 +113,7 @@ def _norm_key(fields: _Fields) -> str:
 
 def eos_token_ids(file: GGUFFile) -> list[int]:
     """Every token that ends an answer."""
-    return _Fields(file).end_tokens()
+    return Fields(file).end_tokens()
 
 
 # llama.cpp's keys, behind "general.sampling.".
@@ -160,119 +151,9 @@ def _family_sampling(file: GGUFFile) -> dict[str, float]:
     return dict(embedded_model.SAMPLING) if is_smollm2 else {}
 
 
-class _Fields:
-    """Typed access to the architecture's metadata."""
-
-    def __init__(self, file: GGUFFile) -> None:
-        self._file = file
-        self._prefix = file.metadata["general.architecture"] + "."
-        self._seen: set[str] = set()
-
-    def size(self, key: str, default: int | None = None) -> int:
-        value = self._get(key, default)
-        if isinstance(value, list) and len(set(value) - {0}) == 1:  # the layers that have any
-            value = max(value)
-        if type(value) is not int or not 0 < value < 1 << 31:
-            raise self._bad(key, "must be a positive whole number", value)
-        return value
-
-    def sizes(self, key: str) -> list[int]:
-        value, count = self._get(key, None), self.size("block_count")
-        values = value if isinstance(value, list) else [value] * count
-        if len(values) != count or any(type(v) is not int or not 0 <= v < 1 << 31 for v in values):
-            raise self._bad(key, f"must be a whole number for each of {count} layers", value)
-        return values
-
-    def flags(self, key: str) -> list[bool]:
-        value, count = self._get(key, None), self.size("block_count")
-        if not isinstance(value, list) or len(value) != count or set(map(type, value)) != {bool}:
-            raise self._bad(key, f"must be true or false for each of {count} layers", value)
-        return value
-
-    def number(self, key: str, default: float | None = None) -> float:
-        value = self._get(key, default)
-        if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
-            raise self._bad(key, "must be a positive number", value)
-        return float(str(np.float32(value)))  # 1e-05, not 9.999999747e-06, as in config.json
-
-    def flag(self, key: str, default: bool) -> bool:
-        value = self._get(key, default)
-        if not isinstance(value, bool):
-            raise self._bad(key, "must be true or false", value)
-        return value
-
-    def __contains__(self, key: str) -> bool:
-        return self._prefix + key in self._file.metadata
-
-    def raw(self, key: str) -> Any:
-        return self._get(key, None)
-
-    def text(self, key: str) -> str | None:
-        self._seen.add(key)
-        value = self._file.metadata.get(self._prefix + key)
-        return value if isinstance(value, str) else None
-
-    def has_tensor(self, name: str) -> bool:
-        return name in self._file.tensors()
-
-    def rows(self, tensor: str) -> int:
-        found = self._file.tensors().get(tensor)
-        if found is None:
-            raise CorruptFileError(f"{self._file.path}: tensor {tensor!r} is missing", param=tensor)
-        return found.shape[0]
-
-    def row_lengths(self, tensor: str, first: int, count: int) -> list[float]:
-        """The lengths of some rows of a matrix."""
-        found = self._file.tensors().get(tensor)
-        if found is None or len(found.shape) != 2 or found.shape[0] < first + count:
-            raise CorruptFileError(
-                f"{self._file.path}: tensor {tensor!r} must be a matrix of at least "
-                f"{first + count} rows",
-                param=tensor,
-            )
-        rows = self._file.read(tensor, first, first + count).astype(np.float64)
-        return [float(length) for length in np.sqrt((rows * rows).sum(-1))]
-
-    def values(self, tensor: str) -> list[float]:
-        """The content of a small tensor."""
-        return [float(value) for value in self._file.read(tensor)]
-
-    def unread(self) -> dict[str, Any]:
-        """The fields that were not read and may change the result."""
-        metadata = self._file.metadata
-        own = {k.removeprefix(self._prefix): v for k, v in metadata.items()
-               if k.startswith(self._prefix)}  # fmt: skip
-        left = own.keys() - self._seen - _SAID_ELSEWHERE
-        if own.get("attention.causal") is True:
-            left -= {"attention.causal"}
-        return {key: own[key] for key in left if may_matter(key) and not is_off(own[key])}
-
-    def token(self, name: str) -> int | None:
-        value = self._file.metadata.get(f"tokenizer.ggml.{name}")
-        return value if type(value) is int and 0 <= value < 1 << 31 else None
-
-    def end_tokens(self) -> list[int]:
-        ids = [self.token(name) for name in _END_TOKENS]
-        return list(dict.fromkeys(token for token in ids if token is not None))
-
-    def _get(self, key: str, default: Any) -> Any:
-        self._seen.add(key)
-        name = self._prefix + key
-        value = self._file.metadata.get(name, default)
-        if value is None:
-            raise CorruptFileError(f"{self._file.path}: {name!r} is missing", param=name)
-        return value
-
-    def _bad(self, key: str, problem: str, value: Any) -> CorruptFileError:
-        name = self._prefix + key
-        return CorruptFileError(
-            f"{self._file.path}: {name!r} {problem}, not {value!r:.80}", param=name
-        )
-
-
 def layer_numbers(file: GGUFFile, keys: tuple[str, ...]) -> dict[str, float]:
     """The numbers of each layer in the metadata, by the names of tensors."""
-    layers = _Fields(file).size("block_count") if keys else 0
+    layers = Fields(file).size("block_count") if keys else 0
     found: dict[str, float] = {}
     for key in keys:
         given = file.metadata.get(key)
@@ -308,7 +189,7 @@ def family_of(file: GGUFFile) -> tuple[str, GGUFFormat]:
     return known[name], format
 
 
-def _refuse_what_is_missing_here(file: GGUFFile, fields: _Fields) -> None:
+def _refuse_what_is_missing_here(file: GGUFFile, fields: Fields) -> None:
     """Refuses variants of the architectures that would convert to something wrong."""
     for key, value in fields.unread().items():
         raise UnsupportedError(
@@ -318,7 +199,7 @@ def _refuse_what_is_missing_here(file: GGUFFile, fields: _Fields) -> None:
         )
 
 
-def _token_ids(fields: _Fields) -> dict[str, int | list[int]]:
+def _token_ids(fields: Fields) -> dict[str, int | list[int]]:
     ends = fields.end_tokens()
     ids = {"bos_token_id": fields.token("bos_token_id")}
     ids["pad_token_id"] = fields.token("padding_token_id")
@@ -328,7 +209,7 @@ def _token_ids(fields: _Fields) -> dict[str, int | list[int]]:
     return known
 
 
-def _rope_scaling(file: GGUFFile, fields: _Fields, rotated: int) -> dict[str, Any] | None:
+def _rope_scaling(file: GGUFFile, fields: Fields, rotated: int) -> dict[str, Any] | None:
     if "rope_freqs.weight" in file.tensors():
         factors = _divisors(file, rotated)
         if factors.max() >= _STANDS_STILL:
@@ -366,7 +247,7 @@ _STANDS_STILL = 1e29  # the divisor of a frequency that llama.cpp writes for non
 
 
 def _scaling_of(
-    fields: _Fields, factors: np.ndarray[Any, Any], theta: float, rotated: int
+    fields: Fields, factors: np.ndarray[Any, Any], theta: float, rotated: int
 ) -> dict[str, Any]:
     """GGUF has only the divisor of each frequency. Where Llama 3's own constants give these
     divisors, it is Llama 3's scaling; the others are kept as they are, for texts of any length."""

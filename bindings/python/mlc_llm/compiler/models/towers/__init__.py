@@ -13,7 +13,7 @@ from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.models.towers import gemma3, idefics3, llava
-from mlc_llm.compiler.models.towers.family import TowerFamily
+from mlc_llm.compiler.models.towers.family import TowerFamily, TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
 
@@ -38,6 +38,12 @@ def kept_fields(config: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     kept = {field: config[field] for field in family.fields if config.get(field) is not None}
     return {"model_type": name, **kept}
+
+
+def in_gguf(kind: str) -> tuple[str, TowerInGGUF] | None:
+    """The `model_type` and the description of a GGUF file with that `projector_type`."""
+    found = ((name, family.gguf) for name, family in TOWERS.items())
+    return next(((name, one) for name, one in found if one and one.kind == kind), None)
 
 
 def spec_of(config: Mapping[str, Any], text_width: int) -> TowerSpec | None:

@@ -7,10 +7,11 @@ imports TVM.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.spec import NormSpec
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError, UnsupportedError
@@ -37,6 +38,25 @@ SIGLIP_USUAL = {
 
 
 @dataclass(frozen=True)
+class TowerInGGUF:
+    """How llama.cpp writes the towers of a family into a file of their own.
+
+    `kind`: the file's `projector_type`. `token`: the text's token that stands for a row. `config`
+    gives the fields of the repository's config that the tower needs, with those of its
+    `vision_config` that are not in every file; `processor` those of its preprocessor_config.json.
+    `tensors`: modules of the repository, for those of the projector behind its prefix, that
+    gguf-py's table does not have. `plus_one`: ends of names of norms whose weights the file has
+    plus one."""
+
+    kind: str
+    token: str
+    config: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}
+    processor: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}
+    tensors: Mapping[str, str] = field(default_factory=dict)
+    plus_one: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class TowerFamily:
     """`kinds`: the `model_type` of a `vision_config` that it reads; one without it is read too.
     `fields`: those of the repository's config that the tower needs, `vision_config` among them.
@@ -47,6 +67,7 @@ class TowerFamily:
     fields: tuple[str, ...]
     spec: Callable[[ConfigReader, ConfigReader, int], TowerSpec]
     pictures: Callable[[ConfigReader, TowerSpec, ConfigReader], dict[str, Any]]
+    gguf: TowerInGGUF | None = None
 
 
 def vit_fields(vision: ConfigReader, usual: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.models.towers.family import (
     SIGLIP_USUAL,
     TowerFamily,
+    TowerInGGUF,
     patches,
     pixels,
     vit_fields,
@@ -63,9 +65,24 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
+def _rows_in_gguf(fields: GGUFFields) -> dict[str, Any]:
+    """llama.cpp writes the side of a block of patches only where it is not 4."""
+    columns = fields.size("vision.image_size") // fields.size("vision.patch_size")
+    side = columns // fields.size("vision.projector.scale_factor", 4)
+    return {"mm_tokens_per_image": max(side, 1) ** 2}
+
+
+GGUF = TowerInGGUF(
+    kind="gemma3",
+    token="<image_soft_token>",
+    config=_rows_in_gguf,
+    tensors={"mm_input_projection_weight": "mm.input_projection.weight"},
+    plus_one=("mm_soft_emb_norm.weight",),
+)
 FAMILY = TowerFamily(
     ("siglip_vision_model", "gemma3", "gemma3_vision"),
     ("vision_config", "mm_tokens_per_image", "image_token_id", "image_token_index"),
     spec,
     pictures,
+    GGUF,
 )

@@ -11,6 +11,7 @@ from typing import Any
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.models.towers.family import (
     TowerFamily,
+    TowerInGGUF,
     edge,
     patches,
     pixels,
@@ -66,5 +67,16 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
+GGUF = TowerInGGUF(
+    kind="idefics3",
+    token=_MARKER,
+    config=lambda fields: {"scale_factor": fields.size("vision.projector.scale_factor")},
+    processor=lambda fields: {
+        "max_image_size": {"longest_edge": fields.size("vision.image_size")},
+        "size": {"longest_edge": fields.size("vision.preproc_image_size")},
+    },
+)
 _KINDS = ("idefics3", "idefics3_vision", "smolvlm_vision", "siglip_vision_model")
-FAMILY = TowerFamily(_KINDS, ("vision_config", "scale_factor", "image_token_id"), spec, pictures)
+FAMILY = TowerFamily(
+    _KINDS, ("vision_config", "scale_factor", "image_token_id"), spec, pictures, GGUF
+)

@@ -10,6 +10,7 @@ from typing import Any
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.models.towers.family import (
     TowerFamily,
+    TowerInGGUF,
     edge,
     patches,
     pixels,
@@ -31,6 +32,7 @@ _USUAL = {
 _MEAN = [0.48145466, 0.4578275, 0.40821073]
 _STD = [0.26862954, 0.26130258, 0.27577711]
 _GELU = {"gelu": "gelu"}
+_MARKER = "<image>"
 
 
 def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
@@ -81,11 +83,17 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
         "crop": [edge(processor, "crop_size", name, side) for name in ("height", "width")],
         **pixels(processor, "bicubic", _MEAN, _STD),
         **patches(spec),
-        "marker": "<image>",
+        "marker": _MARKER,
         "text": {"begin": "", "end": ""},
     }
 
 
+GGUF = TowerInGGUF(
+    kind="mlp",
+    token=_MARKER,
+    config=lambda fields: {"vision_feature_layer": -1},  # the file has those that run
+    tensors={"linear_1": "mm.0", "linear_2": "mm.2"},
+)
 FAMILY = TowerFamily(
     ("clip_vision_model",),
     (
@@ -99,4 +107,5 @@ FAMILY = TowerFamily(
     ),
     spec,
     pictures,
+    GGUF,
 )

@@ -1,0 +1,155 @@
+"""A tower in a GGUF file of its own ("mmproj"), as llama.cpp keeps it beside the text of a model.
+
+It becomes what a Hugging Face repository has: `tower_config`, the content of its
+preprocessor_config.json, and tensors with the repository's names. What one family has is in its
+file in `models/towers`. (Facts: ggml-org/llama.cpp, tools/mtmd/clip.cpp and convert_hf_to_gguf.py;
+gguf-py's tensor_mapping.py.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gguf import MODEL_ARCH, get_tensor_name_map
+
+from mlc_llm.compiler.convert.gguf.fields import Fields
+from mlc_llm.compiler.convert.gguf.file import GGUFFile
+from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.compiler.models import towers
+from mlc_llm.compiler.models.towers.family import TowerInGGUF
+from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
+from mlc_llm.errors import CorruptFileError
+
+_ENDS = (".weight", ".bias")
+
+
+class Projector:
+    """The tower of a model with `text_width` and the tokens `vocabulary`. `is_known`: a model
+    definition for it exists and the text has the token that stands for its rows; nothing else may
+    be asked of another one."""
+
+    def __init__(self, path: Path, text_width: int, vocabulary: list[Any]) -> None:
+        self.path = path
+        self._file = GGUFFile(path)
+        self._given = self._file.tensors()
+        self._text_width, self._vocabulary = text_width, vocabulary
+        self.kind = self._kind()
+        self._model_type, self._format = towers.in_gguf(self.kind) or ("", None)
+        self.is_known = self._format is not None and self._format.token in vocabulary
+        self._names = dict(self._stored_names()) if self.is_known else {}
+
+    def tower_config(self) -> dict[str, Any]:
+        format, fields = self._known, Fields(self._file)
+        token = {"image_token_id": self._vocabulary.index(format.token)}
+        own = format.config(fields)
+        vision = {**_vision(fields), **own.get("vision_config", {})}
+        return {"model_type": self._model_type, **own, "vision_config": vision, **token}
+
+    def picture_config(self) -> dict[str, Any]:
+        fields = Fields(self._file)
+        return {**_colours(fields), **self._known.processor(fields)}
+
+    def tensors(self) -> dict[str, TensorInfo]:
+        """With the names of a Hugging Face repository."""
+        return {name: self._info(name, stored) for name, stored in self._names.items()}
+
+    def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
+        stored = self._names[name]
+        whole = self._file.read(stored[0], start, stop) if len(stored) == 1 else None
+        if whole is None:  # parts of a matrix that the repository has as one
+            whole = np.concatenate([self._file.read(part) for part in stored])[start:stop]
+        return whole - 1 if name.endswith(self._known.plus_one) else whole
+
+    @property
+    def _known(self) -> TowerInGGUF:
+        assert self._format is not None, self.kind
+        return self._format
+
+    def _kind(self) -> str:
+        fields = Fields(self._file)
+        if self._file.metadata["general.architecture"] != "clip":
+            raise CorruptFileError(
+                f"{self.path}: 'general.architecture' is not 'clip': this is no projector file",
+                param="general.architecture",
+            )
+        kind = fields.text("vision.projector_type") or fields.text("projector_type") or ""
+        way = fields.text("vision.mm_patch_merge_type")  # of LLaVA 1.6
+        return kind if way in (None, "flat") else f"{kind} {way}"
+
+    def _spec(self) -> TowerSpec:
+        found = towers.spec_of({towers.TOWER_CONFIG: self.tower_config()}, self._text_width)
+        assert found is not None, self.kind
+        return found
+
+    def _stored_names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The repository's tensors, and those of the file that hold them. A missing one has no
+        entry: the converter then says which."""
+        spec = self._spec()
+        known = get_tensor_name_map(MODEL_ARCH.MMPROJ, spec.layers)
+        own = self._known.tensors
+        for weight in tower_weights(spec):
+            for part in weight.parts:
+                module, end = _split(part.tensor)
+                last = module.removeprefix(spec.projector_prefix)
+                stored = own.get(last) or known.get_name(part.tensor, _ENDS) or ""
+                stored = f"{stored.removesuffix(end)}{end}"
+                if stored in self._given:
+                    yield part.tensor, (self._turned_back(stored, part.source_shape),)
+                elif all(one in self._given for one in _thirds(stored)):
+                    yield part.tensor, _thirds(stored)
+
+    def _turned_back(self, name: str, shape: tuple[int, ...]) -> str:
+        """The first converters wrote `ffn_up` and `ffn_down` under each other's name."""
+        for one, other in ((".ffn_up.", ".ffn_down."), (".ffn_down.", ".ffn_up.")):
+            swapped = name.replace(one, other)
+            if one in name and self._given[name].shape != shape and swapped in self._given:
+                return swapped
+        return name
+
+    def _info(self, name: str, stored: tuple[str, ...]) -> TensorInfo:
+        infos = [self._given[part] for part in stored]
+        rows = sum(info.shape[0] for info in infos)
+        return replace(infos[0], name=name, shape=(rows, *infos[0].shape[1:]))
+
+
+def _split(tensor: str) -> tuple[str, str]:
+    end = next((end for end in _ENDS if tensor.endswith(end)), "")
+    return tensor.removesuffix(end), end
+
+
+def _thirds(tensor: str) -> tuple[str, ...]:
+    """The names of what `attn_qkv` is in most files."""
+    return tuple(tensor.replace(".attn_qkv.", f".attn_{one}.") for one in "qkv")
+
+
+def _colours(fields: Fields) -> dict[str, Any]:
+    """GGUF stores float32: 0.2 would be 0.20000000298."""
+    found = {name: f"vision.{name}" for name in ("image_mean", "image_std")}
+    given = {name: fields.raw(key) for name, key in found.items() if key in fields}
+    return {
+        name: [float(str(np.float32(one))) for one in value] if _are_numbers(value) else value
+        for name, value in given.items()
+    }
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(type(one) in (int, float) for one in value)
+
+
+def _vision(fields: Fields) -> Mapping[str, Any]:
+    """The `vision_config` of a repository with this tower."""
+    tanh, silu = fields.flag("use_gelu", False), fields.flag("use_silu", False)
+    return {
+        "hidden_size": fields.size("vision.embedding_length"),
+        "intermediate_size": fields.size("vision.feed_forward_length"),
+        "num_hidden_layers": fields.size("vision.block_count"),
+        "num_attention_heads": fields.size("vision.attention.head_count"),
+        "image_size": fields.size("vision.image_size"),
+        "patch_size": fields.size("vision.patch_size"),
+        "layer_norm_eps": fields.number("vision.attention.layer_norm_epsilon"),
+        "hidden_act": "silu" if silu else "gelu_pytorch_tanh" if tanh else "quick_gelu",
+    }
