@@ -2,11 +2,13 @@
 the matrix rate of the machine.
 
 usage: ./dev bench pictures [--towers smolvlm,so400m] [--threads 1,2] [--rounds 3] [--layers 4]
+                            [--peer]
 
 `smolvlm` is a tile of SmolVLM (SigLIP B/16, 512 pixels: 1,024 patches), `so400m` the tower of
 Gemma 3 4B (SigLIP so400m, 896 pixels: 4,096 patches). `--layers` runs that many layers of each and
 says the time of all. The rates beside them: multiply-adds on registers alone, and the products with
-which texts of 1,024 rows are read (float16 weights; 4-bit weights in integers).
+which texts of 1,024 rows are read (float16 weights; 4-bit weights in integers). `--peer`:
+llama.cpp's mtmd too, with a float16 tower of the same shape.
 """
 
 from __future__ import annotations
@@ -63,6 +65,12 @@ def main() -> None:
         environment = {**os.environ, "TVM_NUM_THREADS": str(threads)}
         print(f"{threads} thread{'s' * (threads > 1)}", flush=True)
         subprocess.run(command, env=environment, check=True)
+        for name in args.towers if args.peer else []:
+            from pictures_parts import mtmd
+
+            taken = mtmd.seconds(name, _shape(name, args), threads, args.rounds)
+            if taken is not None:
+                print(f"  llama.cpp, {name}: {taken * 1e3:.0f} ms", flush=True)
 
 
 def _child(args: argparse.Namespace) -> None:
@@ -87,9 +95,8 @@ def _towers(args: argparse.Namespace) -> dict[str, tuple[float, Any]]:
 
     found = {}
     for name in args.towers:
-        vision = {**TOWERS[name]}
-        layers = args.layers or vision["num_hidden_layers"]
-        vision["num_hidden_layers"] = layers
+        vision = _shape(name, args)
+        layers = vision["num_hidden_layers"]
         tower = {"model_type": "idefics3", "scale_factor": 4, "vision_config": vision}
         chat = {**_TEXT, "tower_config": tower, "quantization": "q0f16"}
         spec = library_spec(chat, device="cpu")
@@ -106,6 +113,11 @@ def _towers(args: argparse.Namespace) -> dict[str, tuple[float, Any]]:
         run()
         found[label] = (_flops(spec.tower), run)
     return found
+
+
+def _shape(name: str, args: argparse.Namespace) -> dict[str, Any]:
+    shape = TOWERS[name]
+    return {**shape, "num_hidden_layers": args.layers or shape["num_hidden_layers"]}
 
 
 def _random_weights(module: Any) -> dict[str, Any]:
@@ -216,6 +228,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--layers", type=int, default=0, help="of each tower; 0: all")
+    parser.add_argument("--peer", action="store_true", help="llama.cpp too, built for this machine")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -17,7 +17,7 @@ namespace mlc {
 class RowMaker {
  public:
   virtual ~RowMaker() = default;
-  // Appends the next rows to `values`, at least one.
+  // One turn. Appends those rows to `values` that are ready behind it, maybe none.
   virtual Status Next(std::vector<float>* values) = 0;
 };
 
@@ -32,7 +32,7 @@ class LateRows {
   const ContentHash& key() const { return key_; }
   int num_rows() const { return num_rows_; }
   int width() const { return width_; }
-  bool has_begun() const { return !made_.empty() || is_ready(); }
+  bool has_begun() const { return has_begun_ || is_ready(); }
   bool is_ready() const { return values_ != nullptr; }
   const RowValues& values() const { return values_; }  // null unless it is ready
   // One turn of the maker. Errors are final; also kInternal for rows that are not what was said.
@@ -44,6 +44,7 @@ class LateRows {
   ContentHash key_;
   int num_rows_, width_;
   std::unique_ptr<RowMaker> maker_;
+  bool has_begun_ = false;
   std::vector<float> made_;
   RowValues values_;
 };

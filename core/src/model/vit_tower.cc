@@ -9,8 +9,8 @@
 namespace mlc {
 namespace {
 
-// A turn takes views up to this many patches, and at least one: running answers wait for it.
-constexpr int kPatchesOfTurn = 1024;
+// A run takes views up to this many patches, and at least one.
+constexpr int kPatchesOfRun = 1024;
 
 int NumPatches(const PictureSettings& settings, PictureSize view) {
   return view.width / settings.patch_size * (view.height / settings.patch_size);
@@ -38,8 +38,19 @@ class ViewMaker : public RowMaker {
     if (!file_.empty()) {
       MLC_ASSIGN_OR_RETURN(views_, ViewsOf(*settings_, std::exchange(file_, {}), detail_));
     }
+    if (run_ == nullptr) {
+      if (next_ == views_.size()) return Internal("the vision tower made fewer rows than planned");
+      run_ = program_->Begin(NextInput());
+    }
+    MLC_ASSIGN_OR_RETURN(bool is_done, run_->Advance(values));
+    if (is_done) run_ = nullptr;
+    return Status();
+  }
+
+ private:
+  TowerInput NextInput() {
     const TowerSpec& spec = program_->spec();
-    int most = std::min(kPatchesOfTurn, spec.max_patches);
+    int most = std::min(kPatchesOfRun, spec.max_patches);
     Patches patches;
     TowerInput input;
     input.view_indptr.push_back(0);
@@ -51,10 +62,8 @@ class ViewMaker : public RowMaker {
              static_cast<int>(input.view_indptr.size()) <= spec.max_views);
     input.patches = std::move(patches.values);
     input.positions = std::move(patches.positions);
-    return program_->Run(input, values);
+    return input;
   }
-
- private:
   int PatchesOf(const Picture& view) const {
     return NumPatches(*settings_, {view.width, view.height}) + (program_->spec().class_row ? 1 : 0);
   }
@@ -78,6 +87,7 @@ class ViewMaker : public RowMaker {
   PictureDetail detail_;
   std::vector<Picture> views_;
   size_t next_ = 0;
+  std::unique_ptr<TowerRun> run_;  // of the views before next_
 };
 
 Status Mismatch(const std::string& field, int ours, int library) {

@@ -3,6 +3,7 @@
 #ifndef MLC_MODEL_VIT_TOWER_H_
 #define MLC_MODEL_VIT_TOWER_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,13 +22,25 @@ struct TowerInput {
   std::vector<int32_t> first_patches;  // [m]: for each row the first of its merge * merge patches
 };
 
-// The function, where it runs. Only the thread of the model may use it.
+// One run of the function, in turns. A run that begins in between takes its memory: then it begins
+// anew by itself.
+class TowerRun {
+ public:
+  virtual ~TowerRun() = default;
+  // Computes for about `kTowerTurn`. True: it is done, and the rows [m, width] are in `rows`, behind
+  // what was there.
+  virtual Result<bool> Advance(std::vector<float>* rows) = 0;
+};
+
+// Running answers wait for a turn, and so does the end of a request that is cancelled.
+inline constexpr std::chrono::milliseconds kTowerTurn{50};
+
+// The function, where it runs. Only the thread of the model may use it and its runs.
 class TowerProgram {
  public:
   virtual ~TowerProgram() = default;
   virtual const TowerSpec& spec() const = 0;
-  // Appends the rows [m, width] to `rows`.
-  virtual Status Run(const TowerInput& input, std::vector<float>* rows) = 0;
+  virtual std::unique_ptr<TowerRun> Begin(TowerInput input) = 0;
 };
 
 class VitTower : public Tower {

@@ -68,6 +68,11 @@ class Arena {
     return static_cast<char*>(memory_.impl()->tensor.data_ptr());
   }
 
+  void Release() {
+    memory_ = Tensor();
+    capacity_ = 0;
+  }
+
   Tensor& memory() { return memory_; }
   int64_t number() const { return number_; }  // changes when the memory changes
 
@@ -106,6 +111,7 @@ struct KernelProgram::Impl {
   std::vector<int64_t> sizes;
   std::vector<char*> buffers;
   Arena arena{Device{}};
+  size_t next_call = 0;  // of a run in turns
 
   // Only used on a device.
   Device device;
@@ -128,6 +134,7 @@ struct KernelProgram::Impl {
   Status Place(const ProgramInput* given);
   char* PlaceInputs(const ProgramInput* given, char* next);
   Status Launch();
+  void Launch(const Call& call);
   Rows* ResultNamed(std::string_view name);  // null: there is none
   int64_t Units(int size) const { return size == kFixedSize ? 1 : sizes[size]; }
   bool HasNothingToDo(const Call& call) const;
@@ -267,15 +274,17 @@ bool KernelProgram::Impl::HasNothingToDo(const Call& call) const {
                      [this](int size) { return Units(size) == 0; });
 }
 
+void KernelProgram::Impl::Launch(const Call& call) {
+  if (HasNothingToDo(call)) return;
+  ffi::Any nothing;
+  call.kernel.CallPacked(call.arguments.data(), static_cast<int32_t>(call.arguments.size()),
+                         &nothing);
+}
+
 Status KernelProgram::Impl::Launch() {
   return CatchTvm(name, [this] {
     auto launch = [this] {
-      ffi::Any nothing;
-      for (const Call& call : calls) {
-        if (HasNothingToDo(call)) continue;
-        call.kernel.CallPacked(call.arguments.data(), static_cast<int32_t>(call.arguments.size()),
-                               &nothing);
-      }
+      for (const Call& call : calls) Launch(call);
     };
     if (!on_host() && records.Replay(sizes, arena.number(), launch)) return;
     launch();
@@ -344,6 +353,25 @@ Status KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {
   MLC_RETURN_IF_ERROR(impl_->Place(inputs));
   return impl_->Launch();
 }
+
+Status KernelProgram::Begin(const ProgramInput* inputs, size_t num_inputs) {
+  MLC_RETURN_IF_ERROR(impl_->Bind(inputs, num_inputs));
+  impl_->next_call = 0;
+  return impl_->Place(inputs);
+}
+
+Result<bool> KernelProgram::Continue(std::chrono::steady_clock::time_point until) {
+  size_t& next = impl_->next_call;
+  MLC_RETURN_IF_ERROR(CatchTvm(impl_->name, [&] {
+    while (next < impl_->calls.size()) {
+      impl_->Launch(impl_->calls[next++]);
+      if (std::chrono::steady_clock::now() >= until) break;
+    }
+  }));
+  return next == impl_->calls.size();
+}
+
+void KernelProgram::Release() { impl_->arena.Release(); }
 
 Rows* KernelProgram::Impl::ResultNamed(std::string_view name) {
   for (const auto& [key, index] : spec.results) {

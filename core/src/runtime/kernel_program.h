@@ -14,6 +14,7 @@
 #ifndef MLC_RUNTIME_KERNEL_PROGRAM_H_
 #define MLC_RUNTIME_KERNEL_PROGRAM_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -62,6 +63,12 @@ class KernelProgram {
   // states when the function does. Errors: kInvalidArgument when sizes contradict each other;
   // kResourceExhausted; what a kernel says.
   Status Run(const ProgramInput* inputs, size_t num_inputs);
+  // The same in turns, on a CPU: Begin prepares a run, and each Continue calls kernels until that
+  // moment, at least one. True: the run is done. What Begin got stays valid until then.
+  Status Begin(const ProgramInput* inputs, size_t num_inputs);
+  Result<bool> Continue(std::chrono::steady_clock::time_point until);
+  // Gives the memory of temporaries back until the next run; results are gone.
+  void Release();
   // A result of the last run, on the program's device; it may be written to and stays until the
   // next run. Null, or empty: the program has no such result.
   char* data(std::string_view result);

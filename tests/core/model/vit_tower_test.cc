@@ -12,11 +12,16 @@ namespace {
 
 const std::string kCat = *DecodeBase64(testing::kTinyPictures[0].base64);  // 13 x 6
 
-// Gives each row the index of its first patch, and the sum of that patch's first numbers.
+// Gives each row the index of its first patch, and that patch's first number, in the second turn of
+// a run.
 class StandIn : public TowerProgram {
  public:
   const TowerSpec& spec() const override { return spec_; }
-  Status Run(const TowerInput& input, std::vector<float>* rows) override {
+  std::unique_ptr<TowerRun> Begin(TowerInput input) override {
+    return std::make_unique<Run>(this, std::move(input));
+  }
+
+  void Finish(const TowerInput& input, std::vector<float>* rows) {
     EXPECT_EQ(input.patches.size(), input.positions.size() / 2 * 12);
     EXPECT_EQ(static_cast<size_t>(input.view_indptr.back()), input.positions.size() / 2);
     views.push_back(static_cast<int>(input.view_indptr.size()) - 1);
@@ -26,12 +31,29 @@ class StandIn : public TowerProgram {
       rows->push_back(input.patches[static_cast<size_t>(first) * 12]);
     }
     last = input;
-    return Status();
+    if (loses_rows) rows->pop_back();
   }
 
   TowerSpec spec_{"image_embed", 12, 2, 2, false, 64, 3, 0};
+  bool loses_rows = false;
   std::vector<int> views, patches;  // of each call
   TowerInput last;
+
+ private:
+  class Run : public TowerRun {
+   public:
+    Run(StandIn* program, TowerInput input) : program_(program), input_(std::move(input)) {}
+    Result<bool> Advance(std::vector<float>* rows) override {
+      if (++turns_ < 2) return false;
+      program_->Finish(input_, rows);
+      return true;
+    }
+
+   private:
+    StandIn* program_;
+    TowerInput input_;
+    int turns_ = 0;
+  };
 };
 
 PictureSettings Settings(const std::string& layout = R"("tiles", "longest_edge": 32)") {
@@ -67,6 +89,16 @@ TEST(VitTower, ViewsGoThroughTheFunctionInCallsThatFit) {
   std::vector<float> again = Encode(*narrow, plan.num_rows);
   EXPECT_EQ(program->views, (std::vector<int>{2, 2, 2, 2, 1}));
   for (size_t i = 1; i < rows.size(); i += 2) EXPECT_EQ(again[i], rows[i]) << i;
+}
+
+TEST(VitTower, ATowerThatLosesRowsIsAnError) {
+  auto program = std::make_shared<StandIn>();
+  program->loses_rows = true;
+  auto tower = *VitTower::Make(Settings(R"("stretched")"), program, "weights", 2);
+  LateRows rows(HashContent("cat"), 4, 2, *tower->Encode(kCat, PictureDetail::kAuto));
+  ASSERT_TRUE(rows.Advance().ok());
+  ASSERT_TRUE(rows.Advance().ok());
+  EXPECT_EQ(rows.Advance().code(), StatusCode::kInternal);
 }
 
 TEST(VitTower, AClassRowIsThePatchBeforeAView) {

@@ -4,7 +4,6 @@ that of the Hugging Face repository holds."""
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,51 +18,8 @@ from mlc_llm.errors import CorruptFileError, NotFoundError
 from mlc_llm.prepare.local_model import projector_beside
 from mlc_llm.prepare.model_source import resolve_folder
 
-FAMILIES = Path(__file__).parents[2] / "fixtures/families"
-sys.path.append(str(FAMILIES))
-
-import gguf_file  # noqa: E402
-import tower_cases  # noqa: E402
-import tower_gguf  # noqa: E402
-
-ROW_TOKENS = {"gemma3": "<image_soft_token>"}
-
-
-def tokens(case: str) -> list[str]:
-    token = ROW_TOKENS.get(case, "<image>")
-    return [token if one == "<image>" else one for one in tiny_pictures.TOKENS]
-
-
-def write_pair(folder: Path, case: str = "smolvlm", **options: Any) -> Path:
-    """The GGUF file of the text, and the tower's beside it. `options` of `tower_gguf.write`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    c = tiny_pictures.config(case)
-    weights = tiny_pictures.weights(c)
-    text = {**c["text_config"], "tie_word_embeddings": c["tie_word_embeddings"]}
-
-    def add_tokenizer(writer: gguf.GGUFWriter) -> None:
-        words = tokens(case)
-        writer.add_tokenizer_model("gpt2")
-        writer.add_tokenizer_pre("gpt-2")
-        writer.add_token_list(words)
-        plain = len(tiny_models.tokens()) - 3
-        writer.add_token_types([3] * 3 + [1] * plain + [3] * len(tiny_pictures.WORDS))
-        writer.add_token_merges(["t h"])
-        writer.add_bos_token_id(1)
-        writer.add_eos_token_id(2)
-        marker = tiny_pictures.MARKERS.get(case, "<image>")
-        writer.add_chat_template(tiny_pictures.TEMPLATE.replace("<image>", marker))
-
-    of_text = {
-        key.replace("model.text_model.", "model.").removeprefix("language_model."): value
-        for key, value in weights.items()
-        if "vision" not in key and "connector" not in key and "projector" not in key
-    }
-    path = folder / "tiny-F32.gguf"
-    gguf_file.write(path, text, of_text, add_tokenizer=add_tokenizer)
-    tower = folder / "mmproj-F16.gguf"
-    tower_gguf.write(tower, c, tiny_pictures.processor(c), weights, **options)
-    return path
+import tower_cases  # isort: skip
+import tower_gguf  # isort: skip
 
 
 def opened(path: Path) -> Any:
@@ -81,7 +37,7 @@ def test_the_folder_is_that_of_the_repository(case: str, tmp_path: Path) -> None
     if case not in tower_gguf.KINDS:
         return
     repository = open_source(tiny_pictures.write_hf_folder(tmp_path / "hf", case))
-    path = write_pair(tmp_path / "gguf", case)
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", case)
     source = opened(path)
     assert notes(source, "q0f16") == []
     chat, weights = converted(source, tmp_path / "one")
@@ -99,7 +55,7 @@ def test_the_folder_is_that_of_the_repository(case: str, tmp_path: Path) -> None
 
 
 def test_the_types_of_the_file_are_those_of_its_text(tmp_path: Path) -> None:
-    path = write_pair(tmp_path / "gguf")
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
     convert_model(opened(path), tmp_path / "out", quantization="auto")
     chat = json.loads((tmp_path / "out/mlc-chat-config.json").read_text())
     assert chat["quantization"] == "q0f32"
@@ -109,7 +65,7 @@ def test_a_model_is_prepared_with_the_tower_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
-    path = write_pair(tmp_path / "gguf")
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
     for model in (path, path.parent):
         folder = resolve_folder(model, progress=lambda _: None)
         chat = json.loads((folder / "mlc-chat-config.json").read_text())
@@ -120,7 +76,7 @@ def test_a_model_is_prepared_with_the_tower_beside_it(
 
 
 def test_an_unknown_kind_of_tower_leaves_the_text(tmp_path: Path) -> None:
-    path = write_pair(tmp_path / "gguf")
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
     writer = gguf.GGUFWriter(tmp_path / "other.gguf", "clip")
     writer.add_clip_projector_type("some_merger")
     writer.write_header_to_file()
@@ -136,7 +92,10 @@ def test_an_unknown_kind_of_tower_leaves_the_text(tmp_path: Path) -> None:
 
 def test_files_with_swapped_names_are_read(tmp_path: Path) -> None:
     """Those of llama.cpp's first converters."""
-    pairs = [write_pair(tmp_path / str(swapped), swapped=swapped) for swapped in (False, True)]
+    pairs = [
+        tiny_pictures.write_gguf_pair(tmp_path / str(swapped), swapped=swapped)
+        for swapped in (False, True)
+    ]
     right, other = (converted(opened(p), tmp_path / f"out-{p.parent.name}")[1] for p in pairs)
     for name, value in right.items():
         np.testing.assert_array_equal(value, other[name], err_msg=name)
@@ -155,14 +114,14 @@ def test_files_with_swapped_names_are_read(tmp_path: Path) -> None:
 def test_a_damaged_file_is_a_typed_error(
     tmp_path: Path, field: str, value: int, param: str
 ) -> None:
-    path = write_pair(tmp_path / "gguf", said={field: value})
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", said={field: value})
     with pytest.raises(CorruptFileError) as error:
         convert_model(opened(path), tmp_path / "out", quantization="q0f16")
     assert error.value.param == param
 
 
 def test_another_file_is_no_projector(tmp_path: Path) -> None:
-    path = write_pair(tmp_path / "gguf")
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
     with pytest.raises(CorruptFileError, match="no projector"):
         notes(open_source(path, projector=path), "q0f16")
     with pytest.raises(NotFoundError):

@@ -1,5 +1,6 @@
-"""A tiny random SmolVLM as a Hugging Face folder: `tests/fixtures/towers/tower_cases.py` with drawn
-weights, a tokenizer with the words around pictures, and a template that has pictures.
+"""A tiny random SmolVLM as a Hugging Face folder, or as GGUF files: drawn weights for a config of
+`tests/fixtures/towers/tower_cases.py`, a tokenizer with the words around pictures, and a template
+that has pictures.
 
     folder = write_hf_folder(tmp_path / "smolvlm")
 """
@@ -11,16 +12,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 import tiny_models
 from safetensors.numpy import save_file
 
 from mlc_llm.compiler.random_weights import draw
 
-FIXTURES = Path(__file__).parents[2] / "fixtures/towers"
-sys.path.append(str(FIXTURES))
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+sys.path += [str(FIXTURES / name) for name in ("towers", "families")]
 
+import gguf_file  # noqa: E402
 import tower_cases  # noqa: E402
+import tower_gguf  # noqa: E402
 import tower_shapes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
@@ -44,6 +48,7 @@ WORDS = (
 )
 MARKERS = {"gemma3": "<start_of_image>"}  # what the template writes for a picture
 TOKENS = [*tiny_models.tokens(), *WORDS]
+ROW_TOKENS = {"gemma3": "<image_soft_token>"}  # in GGUF files
 
 
 def config(case: str = "smolvlm") -> dict[str, Any]:
@@ -91,3 +96,42 @@ def write_hf_folder(folder: Path, case: str = "smolvlm", **changes: Any) -> Path
     (folder / "tokenizer_config.json").write_text(json.dumps(extras))
     save_file(weights(c), folder / "model.safetensors")
     return folder
+
+
+def _tokens(case: str) -> list[str]:
+    token = ROW_TOKENS.get(case, "<image>")
+    return [token if one == "<image>" else one for one in TOKENS]
+
+
+def write_gguf_pair(
+    folder: Path, case: str = "smolvlm", *, said_name: str = "tiny-F32", **options: Any
+) -> Path:
+    """The GGUF file of the text, and the tower's beside it. `options` of `tower_gguf.write`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    c = config(case)
+    drawn = weights(c)
+    text = {**c["text_config"], "tie_word_embeddings": c["tie_word_embeddings"]}
+
+    def add_tokenizer(writer: gguf.GGUFWriter) -> None:
+        words = _tokens(case)
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre("gpt-2")
+        writer.add_token_list(words)
+        plain = len(tiny_models.tokens()) - 3
+        writer.add_token_types([3] * 3 + [1] * plain + [3] * len(WORDS))
+        writer.add_token_merges(["t h"])
+        writer.add_bos_token_id(1)
+        writer.add_eos_token_id(2)
+        marker = MARKERS.get(case, "<image>")
+        writer.add_chat_template(TEMPLATE.replace("<image>", marker))
+
+    of_text = {
+        key.replace("model.text_model.", "model.").removeprefix("language_model."): value
+        for key, value in drawn.items()
+        if "vision" not in key and "connector" not in key and "projector" not in key
+    }
+    path = folder / f"{said_name}.gguf"
+    gguf_file.write(path, text, of_text, add_tokenizer=add_tokenizer)
+    tower = folder / "mmproj-F16.gguf"
+    tower_gguf.write(tower, c, processor(c), drawn, **options)
+    return path

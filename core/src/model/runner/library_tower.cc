@@ -1,5 +1,6 @@
 #include "model/runner/library_tower.h"
 
+#include <chrono>
 #include <utility>
 
 #include "model/runner/library_call.h"
@@ -57,10 +58,59 @@ class LibraryTower : public TowerProgram {
 
   const TowerSpec& spec() const override { return spec_; }
 
-  Status Run(const TowerInput& input, std::vector<float>* rows) override {
-    weights_->Restore();
-    std::vector<Given> inputs = InputsOf(input, spec_);
-    MLC_ASSIGN_OR_RETURN(Tensor made, program_ ? RunProgram(inputs) : RunFunction(inputs));
+  std::unique_ptr<TowerRun> Begin(TowerInput input) override {
+    return std::make_unique<Run>(this, std::move(input));
+  }
+
+ private:
+  // On a device it is one turn.
+  class Run : public TowerRun {
+   public:
+    Run(LibraryTower* tower, TowerInput input) : tower_(tower), input_(std::move(input)) {}
+    ~Run() override {
+      if (tower_->running_ == this) tower_->End();
+    }
+    Result<bool> Advance(std::vector<float>* rows) override {
+      tower_->weights_->Restore();
+      Tensor made;
+      if (tower_->program_ == nullptr) {
+        MLC_ASSIGN_OR_RETURN(made, tower_->RunFunction(InputsOf(input_, tower_->spec_)));
+      } else {
+        if (tower_->running_ != this) MLC_RETURN_IF_ERROR(tower_->Start(this, input_));
+        auto until = std::chrono::steady_clock::now() + kTowerTurn;
+        MLC_ASSIGN_OR_RETURN(bool is_done, tower_->program_->Continue(until));
+        if (!is_done) return false;
+        MLC_ASSIGN_OR_RETURN(made, tower_->program_->tensor(kRows));
+      }
+      MLC_RETURN_IF_ERROR(tower_->Append(made, input_, rows));
+      return true;
+    }
+
+   private:
+    LibraryTower* tower_;
+    TowerInput input_;
+  };
+
+  Status Start(const Run* run, const TowerInput& input) {
+    std::vector<Given> given = InputsOf(input, spec_);
+    std::vector<ProgramInput> ordered;
+    for (const InputSpec& wanted : program_->inputs()) {
+      for (const Given& one : given) {
+        if (one.name == wanted.name) ordered.push_back(one.value);
+      }
+    }
+    running_ = run;
+    return program_->Begin(ordered.data(), ordered.size());
+  }
+
+  // The memory of its temporaries is free until the next picture.
+  void End() {
+    running_ = nullptr;
+    program_->Release();
+  }
+
+  Status Append(const Tensor& given, const TowerInput& input, std::vector<float>* rows) {
+    Tensor made = given;
     Shape expected = {static_cast<int64_t>(input.first_patches.size()), spec_.width};
     if (made.shape() != expected || made.dtype() != DType::kFloat32) {
       return Internal("the tower returned rows of shape " + ShapeText(made.shape()) +
@@ -70,18 +120,6 @@ class LibraryTower : public TowerProgram {
     const auto* values = static_cast<const float*>(made.data());
     rows->insert(rows->end(), values, values + expected[0] * expected[1]);
     return Status();
-  }
-
- private:
-  Result<Tensor> RunProgram(const std::vector<Given>& given) {
-    std::vector<ProgramInput> ordered;
-    for (const InputSpec& input : program_->inputs()) {
-      for (const Given& one : given) {
-        if (one.name == input.name) ordered.push_back(one.value);
-      }
-    }
-    MLC_RETURN_IF_ERROR(program_->Run(ordered.data(), ordered.size()));
-    return program_->tensor(kRows);
   }
 
   Result<Tensor> RunFunction(const std::vector<Given>& given) {
@@ -102,6 +140,7 @@ class LibraryTower : public TowerProgram {
   std::shared_ptr<Weights> weights_;
   Device device_;
   std::unique_ptr<KernelProgram> program_;  // null: TVM's virtual machine runs the function
+  const Run* running_ = nullptr;            // whose temporaries are in the program
 };
 
 }  // namespace
