@@ -230,12 +230,21 @@ Status ReadEncoder(const Json& json, ModelInfo* info) {
   return Status();
 }
 
+// Embeddings may be wider than hidden states: what more layers get of a row stands behind it.
+void SetEmbeddingSize(const FunctionSpec& step, ModelInfo* info) {
+  for (const InputSpec& input : step.inputs) {
+    bool is_wide = input.name == "embeddings" && input.row.size() == 1;
+    if (is_wide && input.row[0] > 0) info->embedding_size = static_cast<int>(input.row[0]);
+  }
+}
+
 // "encoder": whether rows see later rows. "hidden_layers": the layers whose states a step gives.
 Status ReadStep(const Json& json, LibraryMetadata* out) {
   const Json* encoder = json.Find("encoder");
   out->info.is_encoder = encoder != nullptr && encoder->is_bool() && encoder->as_bool();
   MLC_ASSIGN_OR_RETURN(out->functions, ReadFunctionSpecs(json));
   const FunctionSpec& step = out->functions["batch_prefill"];
+  SetEmbeddingSize(step, &out->info);
   out->info.token_trees = step.Takes("copy_source");
   if (!step.Gives("hidden_states")) return Status();
   MLC_ASSIGN_OR_RETURN(out->info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));

@@ -1,5 +1,6 @@
 #include "model/picture_views.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -46,7 +47,13 @@ std::vector<Picture> LookAtViews(const PictureSettings& settings, const PictureL
   return views;
 }
 
-void Patches::Append(const PictureSettings& settings, const Picture& view) {
+void Patches::AppendClassRow(int patch_dim) {
+  values.resize(values.size() + static_cast<size_t>(patch_dim));
+  positions.insert(positions.end(), 2, -1);
+  grids.insert(grids.end(), 2, 0);
+}
+
+void Patches::Append(const PictureSettings& settings, const Picture& view, int window) {
   const std::array<std::array<float, 256>, 3> table = NormalBytes(settings.normalization);
   const int side = settings.patch_size, merge = settings.merge;
   const int rows = view.height / side, columns = view.width / side;
@@ -75,11 +82,25 @@ void Patches::Append(const PictureSettings& settings, const Picture& view) {
     };
     positions.push_back(place(patch_row, rows));
     positions.push_back(place(patch_column, columns));
+    grids.push_back(rows);
+    grids.push_back(columns);
   };
-  for (int block_row = 0; block_row < rows; block_row += merge) {
-    for (int block_column = 0; block_column < columns; block_column += merge) {
-      for (int i = 0; i < merge * merge; ++i)
-        append(block_row + i / merge, block_column + i % merge);
+  const size_t first_block = first_patches.size();
+  const int line = columns / merge;
+  first_patches.resize(first_block + static_cast<size_t>(rows) / merge * line);
+  auto append_block = [&](int row, int column) {
+    first_patches[first_block + static_cast<size_t>(row) / merge * line + column / merge] = count();
+    for (int i = 0; i < merge * merge; ++i) append(row + i / merge, column + i % merge);
+  };
+  const int height = window > 0 ? window : rows, width = window > 0 ? window : columns;
+  for (int top = 0; top < rows; top += height) {
+    for (int left = 0; left < columns; left += width) {
+      for (int row = top; row < std::min(top + height, rows); row += merge) {
+        for (int column = left; column < std::min(left + width, columns); column += merge) {
+          append_block(row, column);
+        }
+      }
+      window_ends.push_back(count());
     }
   }
 }

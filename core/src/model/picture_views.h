@@ -15,13 +15,20 @@ std::vector<Picture> LookAtViews(const PictureSettings& settings, const PictureL
                                  Picture picture);
 
 // Patches of one view after another. The patches of a block (merge * merge neighbours, which become
-// one row) are adjacent: block row, block column, row in the block, column in the block.
+// one row) are adjacent: block row, block column, row in the block, column in the block. If a tower
+// has windows, the blocks of a window are adjacent too.
 struct Patches {
-  std::vector<float> values;       // [n, 3 * patch_size * patch_size]
-  std::vector<int32_t> positions;  // [n, 2]: row and column in the tower's table of positions
+  std::vector<float> values;           // [n, 3 * patch_size * patch_size]
+  std::vector<int32_t> positions;      // [n, 2]: row and column in the tower's table of positions
+  std::vector<int32_t> grids;          // [n, 2]: rows and columns of the patch's view
+  std::vector<int32_t> first_patches;  // of each block, row by row of the view: its first patch
+  std::vector<int32_t> window_ends;    // behind the last patch of each window
 
   int count() const { return static_cast<int>(positions.size() / 2); }
-  void Append(const PictureSettings& settings, const Picture& view);
+  // `window`: side in patches, a multiple of `merge`; 0: the whole view.
+  void Append(const PictureSettings& settings, const Picture& view, int window = 0);
+  // A patch of zeros outside of the grid, which belongs to no block.
+  void AppendClassRow(int patch_dim);
 };
 
 }  // namespace mlc

@@ -1,6 +1,6 @@
 // "tower" in a library's metadata: the function that turns the patches of a picture into rows.
 //
-//   {"function": "image_embed", "patch_dim": 768, "merge": 4, "width": 576, "class_row": false,
+//   {"function": "image_embed", "patch_dim": 768, "merge": 4, "width": 576, "class_row": false, "window": 0,
 //    "max_patches": 4096, "max_views": 4, "memory": 123456789}
 #ifndef MLC_MODEL_TOWER_SPEC_H_
 #define MLC_MODEL_TOWER_SPEC_H_
@@ -19,6 +19,7 @@ struct TowerSpec {
   int patch_dim = 0;       // numbers of a patch
   int merge = 1;           // merge * merge patches become one row
   int width = 0;           // of a row
+  int window = 0;          // patches of a side of a window that some layers see; 0: none
   bool class_row = false;  // each view has one patch more, its first, which becomes no row
   int max_patches = 0, max_views = 0;  // of one call
   int64_t memory = 0;                  // bytes of temporaries of such a call

@@ -62,6 +62,11 @@ class ViewMaker : public RowMaker {
              static_cast<int>(input.view_indptr.size()) <= spec.max_views);
     input.patches = std::move(patches.values);
     input.positions = std::move(patches.positions);
+    input.grids = std::move(patches.grids);
+    input.first_patches = std::move(patches.first_patches);
+    input.window_indptr = {0};
+    input.window_indptr.insert(input.window_indptr.end(), patches.window_ends.begin(),
+                               patches.window_ends.end());
     return input;
   }
   int PatchesOf(const Picture& view) const {
@@ -69,15 +74,8 @@ class ViewMaker : public RowMaker {
   }
   void Add(const Picture& view, Patches* patches, TowerInput* input) const {
     const TowerSpec& spec = program_->spec();
-    if (spec.class_row) {
-      patches->values.resize(patches->values.size() + static_cast<size_t>(spec.patch_dim));
-      patches->positions.insert(patches->positions.end(), 2, -1);
-    }
-    int first = patches->count();
-    patches->Append(*settings_, view);
-    for (; first < patches->count(); first += spec.merge * spec.merge) {
-      input->first_patches.push_back(first);
-    }
+    if (spec.class_row) patches->AppendClassRow(spec.patch_dim);
+    patches->Append(*settings_, view, spec.window);
     input->view_indptr.push_back(patches->count());
   }
 
@@ -110,6 +108,11 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
     return Corrupt("the library's tower makes rows of " + std::to_string(spec.width) +
                    " numbers, and the model reads rows of " + std::to_string(width) +
                    "; compile the model again")
+        .WithParam("model_lib");
+  }
+  if (spec.window % spec.merge != 0) {
+    return Corrupt("the library's tower has windows of " + std::to_string(spec.window) +
+                   " patches, which is no multiple of " + std::to_string(spec.merge))
         .WithParam("model_lib");
   }
   bool is_tiled = settings.tile > 0;

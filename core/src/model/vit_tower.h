@@ -20,6 +20,8 @@ struct TowerInput {
   std::vector<int32_t> positions;      // [n, 2], see Patches; -1, -1: the class row
   std::vector<int32_t> view_indptr;    // [v + 1]: where the patches of each view begin
   std::vector<int32_t> first_patches;  // [m]: for each row the first of its merge * merge patches
+  std::vector<int32_t> grids;          // [n, 2]: rows and columns of the patch's view
+  std::vector<int32_t> window_indptr;  // [w + 1]: where the patches of each window begin
 };
 
 // One run of the function, in turns. A run that begins in between takes its memory: then it begins

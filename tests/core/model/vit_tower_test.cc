@@ -34,7 +34,7 @@ class StandIn : public TowerProgram {
     if (loses_rows) rows->pop_back();
   }
 
-  TowerSpec spec_{"image_embed", 12, 2, 2, false, 64, 3, 0};
+  TowerSpec spec_{"image_embed", 12, 2, 2, 0, false, 64, 3, 0};
   bool loses_rows = false;
   std::vector<int> views, patches;  // of each call
   TowerInput last;
@@ -110,6 +110,25 @@ TEST(VitTower, AClassRowIsThePatchBeforeAView) {
   EXPECT_EQ(program->last.first_patches, (std::vector<int32_t>{1, 5, 9, 13}));
   EXPECT_EQ(program->last.positions[0], -1);
   EXPECT_EQ(program->last.positions[2], 0);
+}
+
+TEST(VitTower, BlocksOfAWindowAreAdjacentAndRowsKeepTheirOrder) {
+  auto program = std::make_shared<StandIn>();
+  program->spec_.window = 4;
+  std::string multiples = R"("multiples", "min_pixels": 4, "max_pixels": 1000)";
+  auto tower = *VitTower::Make(Settings(multiples), program, "weights", 2);
+  Encode(*tower, 6);  // 13 x 6 becomes 12 x 8: 6 x 4 patches
+  EXPECT_EQ(program->last.first_patches, (std::vector<int32_t>{0, 4, 16, 8, 12, 20}));
+  EXPECT_EQ(program->last.window_indptr, (std::vector<int32_t>{0, 16, 24}));
+  EXPECT_EQ(program->last.view_indptr, (std::vector<int32_t>{0, 24}));
+  std::vector<int32_t> places(program->last.positions.begin() + 32,
+                              program->last.positions.begin() + 38);
+  EXPECT_EQ(places, (std::vector<int32_t>{0, 4, 0, 5, 1, 4})) << "the first of the second window";
+  EXPECT_EQ(program->last.grids.size(), 48U);
+  EXPECT_EQ(program->last.grids[0], 4);
+  EXPECT_EQ(program->last.grids[47], 6);
+  program->spec_.window = 3;
+  EXPECT_EQ(VitTower::Make(Settings(multiples), program, "w", 2).status().param(), "model_lib");
 }
 
 TEST(VitTower, WhatDoesNotFitIsNamed) {

@@ -12,6 +12,7 @@ import tvm
 
 from mlc_llm.compiler import kv_cache
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
+from mlc_llm.compiler.layers.pictures import with_pictures
 from mlc_llm.compiler.memory import peak_bytes
 from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.nn.builder import Builder, Input, Inputs, Memory
@@ -86,8 +87,8 @@ def build_module(
     )
     _check_types(nn)
     decoder = family.decoder(spec.config)
-    if spec.built_tower is not None and spec.built_tower.rows_see_each_other:
-        decoder = decoder.with_pictures()
+    if spec.built_tower is not None:
+        decoder = with_pictures(decoder, spec.built_tower.rows)
     _check_adapters(spec, decoder)
     _check_hidden_layers(spec, decoder)
     model, head = Decoder(nn, decoder, spec.hidden_layers), decoder.pooled_head
@@ -222,6 +223,7 @@ def _described_tower(nn: Builder, tower: TowerSpec) -> dict[str, Any]:
         "merge": tower.merge,
         "width": tower.out_width,
         "class_row": tower.class_row,
+        "window": tower.window,
         "max_patches": sizes["n"],
         "max_views": sizes["v"] - 1,
         "memory": sum(width * sizes.get(size, 1) for size, width in bytes_of.items()),
@@ -305,8 +307,7 @@ def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
 def _build_tower(nn: Builder, tower: TowerSpec) -> None:
     made = Tower(nn, tower)
     with nn.function(_TOWER, made.inputs(), bounds=_tower_bounds(tower)) as f:
-        rows = made(f["patches"], f["patch_positions"], f["view_indptr"], f["first_patches"])
-        f.results = {"rows": rows}
+        f.results = {"rows": made(f)}
 
 
 def _tower_bounds(tower: TowerSpec) -> dict[str, int]:
@@ -314,7 +315,8 @@ def _tower_bounds(tower: TowerSpec) -> dict[str, int]:
     The other sizes follow: `v` counts a view more, and a row is at least one block."""
     view = tower.view_patches
     patches = max(_TOWER_PATCHES // view, 1) * view
-    return {"n": patches, "m": patches // tower.block, "v": patches // tower.block + 1}
+    ends = patches // tower.block + 1
+    return {"n": patches, "m": patches // tower.block, "v": ends, "w": ends}
 
 
 def _build_draft(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str, Any]:

@@ -22,7 +22,9 @@ std::vector<Given> InputsOf(const TowerInput& input, const TowerSpec& spec) {
   auto num_patches = static_cast<int64_t>(input.positions.size() / 2);
   return {{"patches", {input.patches.data(), num_patches}, {spec.patch_dim}, DType::kFloat32},
           {"patch_positions", {input.positions.data(), num_patches}, {2}},
+          {"patch_grids", {input.grids.data(), num_patches}, {2}},
           {"view_indptr", InputOf(input.view_indptr), {}},
+          {"window_indptr", InputOf(input.window_indptr), {}},
           {"first_patches", InputOf(input.first_patches), {}}};
 }
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import base64
 import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ class Fixture:
         return draw(shapes, self.content["seed"], self.content["norm_mean"])
 
     @property
-    def pixels(self) -> Array:
+    def pixels(self) -> list[Array]:
         return tower_numpy.drawn_pixels(self.config, self.content["views"], self.content["seed"])
 
     @property
@@ -88,27 +89,57 @@ class Fixture:
         )
         return Runner(module, self.params(scheme), num_pages=16)
 
-    def inputs(self, pixels: Array) -> dict[str, Array]:
-        """The inputs of `image_embed`: patches block by block, a class row before each view."""
-        spec = self.tower
-        vision, merge = self.config["vision_config"], spec.merge
-        side = vision["image_size"] // vision["patch_size"]
-        order = np.arange(side * side).reshape(side // merge, merge, side // merge, merge)
-        order = order.transpose(0, 2, 1, 3).reshape(-1)
-        patches = [tower_numpy.patches(view, vision["patch_size"])[order] for view in pixels]
-        positions = np.stack([order // side, order % side], 1)
-        first = np.arange(0, side * side, merge * merge)
-        if spec.class_row:
-            patches = [np.concatenate([np.zeros_like(one[:1]), one]) for one in patches]
-            positions, first = np.concatenate([[[-1, -1]], positions]), first + 1
-        count, views = len(positions), len(pixels)
-        starts = count * np.arange(views)
-        return {
-            "patches": np.concatenate(patches).astype(np.float32),
-            "patch_positions": np.tile(positions, (views, 1)).astype(np.int32),
-            "view_indptr": (count * np.arange(views + 1)).astype(np.int32),
-            "first_patches": (first + starts[:, None]).reshape(-1).astype(np.int32),
+    def inputs(self, pixels: Sequence[Array]) -> dict[str, Array]:
+        """The inputs of `image_embed`: patches window by window and in a window block by block, a
+        class row before each view."""
+        spec, made = self.tower, Inputs()
+        for view in pixels:
+            made.add(view, spec)
+        given = {
+            "patches": np.concatenate(made.patches).astype(np.float32),
+            "patch_positions": np.concatenate(made.positions).astype(np.int32),
+            "view_indptr": np.array(made.views, np.int32),
+            "first_patches": np.concatenate(made.first).astype(np.int32),
         }
+        if spec.table != "exact":
+            given["patch_grids"] = np.concatenate(made.grids).astype(np.int32)
+        if spec.windows is not None:
+            given["window_indptr"] = np.array(made.windows, np.int32)
+        return given
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Those of the views so far."""
+
+    patches: list[Array] = field(default_factory=list)
+    positions: list[Array] = field(default_factory=list)
+    grids: list[Array] = field(default_factory=list)
+    first: list[Array] = field(default_factory=list)
+    views: list[int] = field(default_factory=lambda: [0])
+    windows: list[int] = field(default_factory=lambda: [0])
+
+    def add(self, view: Array, spec: TowerSpec) -> None:
+        size, merge, begin = spec.patch_size, spec.merge, self.views[-1]
+        grid = view.shape[1] // size, view.shape[2] // size
+        row, column = (place.reshape(-1) for place in np.indices(grid))
+        side = spec.window or max(grid)
+        keys = [row // side, column // side, row // merge, column // merge, row, column]
+        order = np.lexsort(keys[::-1])
+        patches = tower_numpy.patches(view, size)[order]
+        positions = np.stack([row, column], 1)[order]
+        if spec.class_row:
+            patches = np.concatenate([np.zeros_like(patches[:1]), patches])
+            positions, begin = np.concatenate([[[-1, -1]], positions]), begin + 1
+        self.patches.append(patches)
+        self.positions.append(positions)
+        self.grids.append(np.tile(grid, (len(positions), 1)))
+        is_first = (row % merge == 0) & (column % merge == 0)
+        self.first.append(begin + np.argsort(order)[is_first])  # row by row of the blocks
+        window = (row // side * 1000 + column // side)[order]
+        ends = np.flatnonzero(np.diff(window, append=-1)) + 1
+        self.windows.extend(begin + int(end) for end in ends)
+        self.views.append(begin + len(order))
 
 
 @cache

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mlc_llm.compiler.spec.decoder import NormSpec
-from mlc_llm.compiler.spec.part import Mixer, Place
+from mlc_llm.compiler.spec.part import Mixer, PictureRows, Place
 from mlc_llm.compiler.spec.rope import RopeSpec
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
+from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
@@ -122,8 +123,17 @@ class AttentionSpec(Mixer):
     def is_encoder(self) -> bool:
         return self.ahead is not None and not self.ahead.told
 
-    def with_pictures(self) -> AttentionSpec:
-        return replace(self, ahead=Ahead(told=True))
+    def with_pictures(self, rows: PictureRows) -> AttentionSpec:
+        ahead = Ahead(told=True) if rows.see_each_other else self.ahead
+        if self.rope is None or not rows.axes:
+            return replace(self, ahead=ahead)
+        if len(rows.axes) != self.rope.dim // 2:
+            raise CorruptFileError(
+                f"config: mrope_section counts {len(rows.axes)} pairs, and a head has "
+                f"{self.rope.dim // 2} that turn",
+                param="mrope_section",
+            )
+        return replace(self, ahead=ahead, rope=replace(self.rope, axes=rows.axes))
 
     @property
     def is_told(self) -> bool:

@@ -70,6 +70,34 @@ class LayerInputs:
         return x, replace(batch, inputs=_call(nn, "add_inputs", key, args, self.wide))
 
 
+class Levels:
+    """Embeddings with vectors for the first layers behind them (`layers.pictures`)."""
+
+    def __init__(self, nn: Builder, hidden: int, levels: int) -> None:
+        self.nn, self.hidden, self.width = nn, hidden, hidden * (1 + levels)
+
+    def join(self, x: relax.Expr, ids: relax.Expr) -> relax.Var:
+        """Tokens have zeros."""
+        return _call(self.nn, "widen", (self.hidden, self.width), [plain(x)], self.width)
+
+    def split(self, rows: relax.Expr, batch: Batch) -> tuple[relax.Var, Batch]:
+        """The embeddings, and the batch with all of the rows."""
+        x = _call(self.nn, "first_columns", (self.width, self.hidden), [rows], self.hidden)
+        return x, replace(batch, inputs=rows)
+
+
+class AddedLevel:
+    """x + the row's vector of a level."""
+
+    def __init__(self, nn: Builder, hidden: int, level: int) -> None:
+        self.nn, self.hidden, self.level = nn, hidden, level
+
+    def __call__(self, x: relax.Expr, batch: Batch, memory: Memory) -> relax.Var:
+        total = int(batch.inputs.ty.shape[1])
+        key = (self.hidden, total, (1 + self.level) * self.hidden)
+        return _call(self.nn, "add_columns", key, [plain(x), batch.inputs], self.hidden)
+
+
 class LayerInput:
     """x + norm(up(activation(gate(x)) * the layer's vector))."""
 

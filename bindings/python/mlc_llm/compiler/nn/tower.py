@@ -5,12 +5,15 @@ Tensors are Relax expressions. The last kernel of each half of a layer adds to t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from mlc_llm.compiler.kernels.common.attention_shape import rope_table
 from mlc_llm.compiler.kernels.cpu import linear, patch_attention, patches
-from mlc_llm.compiler.nn.builder import Builder, Input
+from mlc_llm.compiler.nn.builder import Builder, Function, Input
 from mlc_llm.compiler.nn.function_inputs import Inputs
+from mlc_llm.compiler.nn.layer_inputs import side_by_side
 from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor
 from mlc_llm.compiler.spec.decoder import Activation
 from mlc_llm.compiler.spec.tower import (
@@ -18,6 +21,7 @@ from mlc_llm.compiler.spec.tower import (
     Dense,
     Joined,
     Normed,
+    ProjectorPart,
     TowerSpec,
     name_of,
     projector_name,
@@ -32,37 +36,65 @@ class Tower:
 
     def inputs(self) -> Inputs:
         """`view_indptr`: where the patches of each view begin, and the end. `first_patches`: the
-        first patch of each row that is wanted."""
-        return {
+        first patch of each row that is wanted. `patch_grids`: the grid of the patch's view.
+        `window_indptr`: where the patches of each window begin, and the end."""
+        inputs = {
             "patches": Input(("n", self.spec.patch_dim)),
             "patch_positions": Input(("n", 2), "int32"),
             "view_indptr": Input(("v",), "int32"),
             "first_patches": Input(("m",), "int32"),
         }
+        if self.spec.table != "exact":
+            inputs["patch_grids"] = Input(("n", 2), "int32")
+        if self.spec.windows is not None:
+            inputs["window_indptr"] = Input(("w",), "int32")
+        return inputs
 
-    def __call__(self, x: Any, positions: Any, views: Any, first: Any) -> Any:
-        spec = self.spec
-        x = self._placed(self._linear(name_of("patch"), x, bias=spec.patch_bias), positions)
+    def __call__(self, given: Function) -> Any:
+        """`given`: has the inputs."""
+        spec, first, taps = self.spec, given["first_patches"], {t.layer: t for t in self.spec.taps}
+        x = self._linear(name_of("patch"), given["patches"], bias=spec.patch_bias)
+        if spec.positions:
+            x = self._placed(x, given)
         if spec.pre_norm:
             x = self._norm(name_of("before"), x)
+        behind = []
         for layer in range(spec.layers):
-            x = self._layer(layer, x, views)
+            x = self._layer(layer, x, given)
+            if layer in taps:
+                behind.append(self._projected(taps[layer].projector, x, first))
         if spec.last_norm:
             x = self._norm(name_of("norm"), x)
-        return self._projected(x, first)
+        rows = self._projected(spec.projector, x, first)
+        for index, more in enumerate(behind):
+            each = spec.out_width // (len(behind) + 1)
+            rows = side_by_side(self.nn, rows, more, (index + 1) * each, each)
+        return rows
 
-    def _layer(self, layer: int, x: Any, views: Any) -> Any:
-        given = self._norm(name_of("attention_norm", layer), x)
-        qkv = self._linear(name_of("qkv", layer), given)
-        x = self._linear(name_of("output", layer), self._attended(qkv, views), residual=x)
-        given = self._norm(name_of("mlp_norm", layer), x)
-        up = self._linear(name_of("up", layer), given, activation=self.spec.activation)
-        return self._linear(name_of("down", layer), up, residual=x)
+    def _layer(self, layer: int, x: Any, given: Function) -> Any:
+        spec = self.spec
+        qkv = self._linear(
+            name_of("qkv", layer), self._norm(name_of("attention_norm", layer), x), bias=spec.bias
+        )
+        is_windowed = spec.windows is not None and layer not in spec.windows.whole
+        ends = given["window_indptr" if is_windowed else "view_indptr"]
+        attended = self._attended(self._rotated(qkv, given), ends)
+        x = self._linear(name_of("output", layer), attended, bias=spec.bias, residual=x)
+        up = self._up(layer, self._norm(name_of("mlp_norm", layer), x))
+        return self._linear(name_of("down", layer), up, bias=spec.bias, residual=x)
 
-    def _projected(self, x: Any, first: Any) -> Any:
+    def _up(self, layer: int, x: Any) -> Any:
+        spec = self.spec
+        if not spec.gated:
+            activation = spec.activation
+            return self._linear(name_of("up", layer), x, bias=spec.bias, activation=activation)
+        both = self._linear(name_of("gate_up", layer), x, bias=spec.bias)
+        return plain(self.nn.gated(spec.ff, spec.activation)(both))
+
+    def _projected(self, projector: Sequence[ProjectorPart], x: Any, first: Any) -> Any:
         """The rows of the projector; each begins at one of the patches `first`."""
         is_chosen = False
-        for part, width in self.spec.widths():
+        for part, width in self.spec.widths(projector):
             if isinstance(part, Joined | Averaged):
                 x, is_chosen = self._blocks(part, x, first), True
                 continue
@@ -89,15 +121,29 @@ class Tower:
     def _norm(self, name: str, x: Any) -> Any:
         return plain(self.nn.norm(name, self.spec.width, self.spec.norm)(x))
 
-    def _placed(self, x: Any, positions: Any) -> Any:
-        nn, spec = self.nn, self.spec
+    def _placed(self, x: Any, given: Function) -> Any:
+        nn, spec, positions = self.nn, self.spec, given["patch_positions"]
         names = [f"{name_of('positions')}.weight"]
+        if spec.table != "exact":
+            own = (spec.width, spec.columns, nn.stored(names[0]).dtype)
+            kernel = nn.kernel("place_between", own, partial(patches.place_between, *own))
+            args = [x, positions, given["patch_grids"], nn.param(names[0])]
+            return nn.call(kernel, args, tensor(num_rows(x), spec.width))
         names += [name_of("class")] if spec.class_row else []
         sizes = (spec.width, spec.positions, spec.columns)
         key = (*sizes, *(nn.stored(name).dtype for name in names))
         kernel = nn.kernel("place_patches", key, partial(patches.place_patches, *key))
-        given = [x, positions, *(nn.param(name) for name in names)]
-        return nn.call(kernel, given, tensor(num_rows(x), spec.width))
+        args = [x, positions, *(nn.param(name) for name in names)]
+        return nn.call(kernel, args, tensor(num_rows(x), spec.width))
+
+    def _rotated(self, qkv: Any, given: Function) -> Any:
+        nn, rope = self.nn, self.spec.rope
+        if rope is None:
+            return qkv
+        key = (self.spec.heads, self.spec.head_dim, rope.axes)
+        kernel = nn.kernel("rotate_patches", key, partial(patches.rotate_patches, *key))
+        table = nn.constant(rope_table(list(rope.frequencies)))
+        return nn.call_in_place(kernel, [given["patch_positions"], table, qkv], [2], [qkv.ty])
 
     def _attended(self, qkv: Any, views: Any) -> Any:
         nn, heads, dim = self.nn, self.spec.heads, self.spec.head_dim

@@ -15,7 +15,7 @@ Layers may differ in everything except the hidden size. A field's default is its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from mlc_llm.compiler.spec.draft import DraftSpec
@@ -149,14 +149,6 @@ class DecoderSpec:
     def is_encoder(self) -> bool:
         """Whether rows see later rows too. Then the model writes no text and has no output head."""
         return "all" in self._sights
-
-    def with_pictures(self) -> DecoderSpec:
-        """The same where the rows of one picture see each other."""
-
-        def changed(layer: LayerSpec) -> LayerSpec:
-            return replace(layer, parts=tuple(part.with_pictures() for part in layer.parts))
-
-        return replace(self, layers=tuple(changed(layer) for layer in self.layers))
 
     def layer(self, index: int) -> LayerSpec:
         """A layer, or that of `draft` behind them."""

@@ -106,6 +106,17 @@ class Place(Named):
                 yield self.parameter(role, kind, (size or self.hidden,))
 
 
+@dataclass(frozen=True)
+class PictureRows:
+    """What the rows of pictures ask of a decoder."""
+
+    see_each_other: bool = False  # those of one picture, in both directions
+    # By which of a row's three positions (time, height, width) each pair of a head turns; empty:
+    # all by the position in the sequence (M-RoPE)
+    axes: tuple[int, ...] = ()
+    levels: int = 0  # of vectors behind each row, added to the results of the first layers
+
+
 class LayerPart(ABC):
     """A part of a layer: sizes and switches (a frozen dataclass), and what follows from them."""
 
@@ -129,8 +140,8 @@ class LayerPart(ABC):
         """Whether it has the norm before it itself."""
         return False
 
-    def with_pictures(self) -> LayerPart:
-        """The same in a model whose rows of one picture see each other."""
+    def with_pictures(self, rows: PictureRows) -> LayerPart:
+        """The same in a model that reads such rows."""
         return self
 
     @abstractmethod

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from mlc_llm.compiler.quantization import WeightUse
 from mlc_llm.compiler.spec.decoder import Activation, NormSpec
-from mlc_llm.compiler.spec.transforms import Reshaped, Shape, Transform
+from mlc_llm.compiler.spec.part import PictureRows
+from mlc_llm.compiler.spec.transforms import Reshaped, Shape, Summed, Transform
 from mlc_llm.compiler.spec.weights import Part, WeightSource
 
 _OURS, _PROJECTOR = "vision_tower.", "multi_modal_projector."
@@ -56,6 +58,47 @@ class Dense:
 
 
 ProjectorPart = Joined | Averaged | Normed | Dense
+
+
+@dataclass(frozen=True)
+class Tap:
+    """The hidden state after a layer goes through a projector of its own too. What that makes
+    stands behind the rows of the last layer, side by side."""
+
+    layer: int
+    projector: tuple[ProjectorPart, ...]
+
+
+@dataclass(frozen=True)
+class PatchRope:
+    """The rotation of queries and keys by the place of a patch in the grid of its view: the pair
+    (i, i + dim / 2) of a head by the row (axis 0) or the column (axis 1) times its frequency."""
+
+    axes: tuple[int, ...]
+    frequencies: tuple[float, ...]
+
+
+def same_for_both(dim: int, theta: float = 10000.0) -> PatchRope:
+    """Qwen's: the same frequencies for the row, then for the column."""
+    quarter = dim // 4
+    own = tuple(theta ** (-4 * i / dim) for i in range(quarter))
+    return PatchRope((0,) * quarter + (1,) * quarter, own * 2)
+
+
+def alternating(dim: int, theta: float = 10000.0) -> PatchRope:
+    """Pixtral's: of the frequencies of a text the row has the first, the third and so on."""
+    quarter, every = dim // 4, tuple(theta ** (-2 * i / dim) for i in range(dim // 2))
+    return PatchRope((0,) * quarter + (1,) * quarter, every[0::2] + every[1::2])
+
+
+@dataclass(frozen=True)
+class PatchWindows:
+    """Patches see those of their window, a square of the view's grid; in some layers all."""
+
+    side: int  # patches
+    whole: tuple[int, ...]  # layers
+
+
 # Of SigLIP and CLIP: our names, and those in Hugging Face's files behind the prefix of a tower.
 SIGLIP: Mapping[str, str] = {
     "patch": "embeddings.patch_embedding",
@@ -67,6 +110,7 @@ SIGLIP: Mapping[str, str] = {
     "qkv": "self_attn.q_proj self_attn.k_proj self_attn.v_proj",
     "output": "self_attn.out_proj",
     "mlp_norm": "layer_norm2",
+    "gate_up": "mlp.gate_proj mlp.up_proj",
     "up": "mlp.fc1",
     "down": "mlp.fc2",
     "norm": "post_layernorm",
@@ -82,20 +126,30 @@ class TowerSpec:
     heads: int
     ff: int
     channels: int = 3
+    frames: int = 1  # of a film in a patch; a picture is all of them
     patch_size: int
-    positions: int  # entries of the learned table; the first one is the class row's
-    columns: int  # of the grid that the table covers
+    positions: int = 0  # entries of the learned table; the first one is the class row's; 0: none
+    columns: int = 0  # of the grid that the table covers
+    # How the table covers a grid of another size. "exact": the core names an entry for each patch;
+    # "corners": its corners are those of the grid, patches between entries get parts of four
+    table: Literal["exact", "corners"] = "exact"
+    rope: PatchRope | None = None
+    largest_view: int = 0  # patches; 0: those of the table
+    windows: PatchWindows | None = None
     norm: NormSpec
     activation: Activation
+    gated: bool = False  # down(activation(gate(x)) * up(x))
+    bias: bool = True  # of the linear layers
     patch_bias: bool = True
     class_row: bool = False
     pre_norm: bool = False  # a norm before the layers
     last_norm: bool = True
     merge: int = 1
     projector: tuple[ProjectorPart, ...]
+    taps: tuple[Tap, ...] = ()
     prefix: str  # of the tower's names in Hugging Face's files
     projector_prefix: str
-    rows_see_each_other: bool = False  # in the text model: the rows of one picture, both ways
+    rows: PictureRows = PictureRows()  # in the text model
     names: Mapping[str, str] = field(default_factory=lambda: SIGLIP)
 
     @property
@@ -108,8 +162,12 @@ class TowerSpec:
 
     @property
     def view_patches(self) -> int:
-        """Of a view that fills the table; the class row is one of them."""
-        return self.positions
+        """Of the largest view; the class row is one of them."""
+        return self.largest_view or self.positions
+
+    @property
+    def window(self) -> int:
+        return self.windows.side if self.windows else 0
 
     @property
     def block(self) -> int:
@@ -119,12 +177,14 @@ class TowerSpec:
     @property
     def out_width(self) -> int:
         """Of the rows that it makes."""
-        return [part.width for part in self.projector if isinstance(part, Dense)][-1]
+        every = [self.projector, *(tap.projector for tap in self.taps)]
+        dense = [[part.width for part in one if isinstance(part, Dense)] for one in every]
+        return sum(widths[-1] for widths in dense)
 
-    def widths(self) -> Iterator[tuple[ProjectorPart, int]]:
-        """The parts of the projector with the widths of what they get."""
+    def widths(self, projector: Sequence[ProjectorPart]) -> Iterator[tuple[ProjectorPart, int]]:
+        """The parts of a projector with the widths of what they get."""
         width = self.width
-        for part in self.projector:
+        for part in projector:
             yield part, width
             if isinstance(part, Joined):
                 width *= self.block
@@ -134,7 +194,8 @@ class TowerSpec:
 
 def name_of(role: str, layer: int | None = None) -> str:
     """Our full name of a role's module."""
-    own = {"qkv": "self_attn.qkv_proj"}.get(role, SIGLIP.get(role, role))
+    joined = {"qkv": "self_attn.qkv_proj", "gate_up": "mlp.gate_up_proj"}
+    own = joined.get(role, SIGLIP.get(role, role))
     place = "" if layer is None else SIGLIP["layer"].format(layer)
     return f"{_OURS}{place}{own}"
 
@@ -145,7 +206,10 @@ def projector_name(part: Normed | Dense) -> str:
 
 def tower_weights(spec: TowerSpec) -> list[WeightSource]:
     """All its tensors, and where Hugging Face's files store them."""
-    return [*_of_tower(spec), *_of_projector(spec)]
+    found = [*_of_tower(spec), *_of_projector(spec, spec.projector)]
+    for tap in spec.taps:
+        found += _of_projector(spec, tap.projector)
+    return found
 
 
 def with_tower(weights: Sequence[WeightSource], spec: TowerSpec | None) -> list[WeightSource]:
@@ -159,13 +223,17 @@ def with_tower(weights: Sequence[WeightSource], spec: TowerSpec | None) -> list[
 
 def _of_tower(spec: TowerSpec) -> Iterator[WeightSource]:
     at, width, side = _Names(spec), spec.width, spec.patch_size
-    conv = Reshaped((width, spec.channels, side, side), rows=width)
-    yield at.weight("patch", (width, spec.patch_dim), use="tower", transforms=(conv,))
+    stored = (width, spec.channels, side, side)
+    conv: tuple[Transform, ...] = (Reshaped(stored, rows=width),)
+    if spec.frames > 1:
+        conv = (Summed(axis=2, count=spec.frames), *conv)
+    yield at.weight("patch", (width, spec.patch_dim), use="tower", transforms=conv)
     if spec.patch_bias:
         yield at.weight("patch", (width,), kind="bias")
     if spec.class_row:
         yield at.weight("class", (width,), kind="")
-    yield at.weight("positions", (spec.positions, width))
+    if spec.positions:
+        yield at.weight("positions", (spec.positions, width))
     if spec.pre_norm:
         yield from at.norm("before")
     for layer in range(spec.layers):
@@ -173,14 +241,15 @@ def _of_tower(spec: TowerSpec) -> Iterator[WeightSource]:
         yield from at.linear("qkv", (3 * width, width), layer)
         yield from at.linear("output", (width, width), layer)
         yield from at.norm("mlp_norm", layer)
-        yield from at.linear("up", (spec.ff, width), layer)
+        first = ("gate_up", (2 * spec.ff, width)) if spec.gated else ("up", (spec.ff, width))
+        yield from at.linear(*first, layer)
         yield from at.linear("down", (width, spec.ff), layer)
     if spec.last_norm:
         yield from at.norm("norm")
 
 
-def _of_projector(spec: TowerSpec) -> Iterator[WeightSource]:
-    for part, width in spec.widths():
+def _of_projector(spec: TowerSpec, projector: Sequence[ProjectorPart]) -> Iterator[WeightSource]:
+    for part, width in spec.widths(projector):
         if isinstance(part, Joined | Averaged):
             continue
         ours, theirs = projector_name(part), f"{spec.projector_prefix}{part.name}"
@@ -222,7 +291,8 @@ class _Names:
 
     def linear(self, role: str, shape: Shape, layer: int) -> Iterator[WeightSource]:
         yield self.weight(role, shape, layer, use="tower")
-        yield self.weight(role, shape[:1], layer, "bias")
+        if self.spec.bias:
+            yield self.weight(role, shape[:1], layer, "bias")
 
     def norm(self, role: str, layer: int | None = None) -> Iterator[WeightSource]:
         yield self.weight(role, (self.spec.width,), layer)

@@ -220,6 +220,22 @@ class Reshaped:
         return array.reshape(self.rows, -1) if self.rows else array.reshape(-1)
 
 
+@dataclass(frozen=True)
+class Summed:
+    """The sum over an axis of `count` places, for convolutions whose inputs there are equal."""
+
+    axis: int
+    count: int
+    moves_rows = False
+    rows_together = 1
+
+    def source_shape(self, shape: Shape) -> Shape:
+        return (*shape[: self.axis], self.count, *shape[self.axis :])
+
+    def apply(self, array: Array) -> Array:
+        return np.asarray(array.astype(np.float32).sum(self.axis))
+
+
 class _Rows:
     """What transforms share that change numbers row by row and leave the shape."""
 

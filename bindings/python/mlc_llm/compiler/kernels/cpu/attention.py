@@ -86,7 +86,7 @@ def _emit_append(
             stores.append((keys, slot.emit_key_part))
         for base in range(0, half, lanes):
             axes = shape.axes[base : base + lanes] or (0,) * lanes
-            rotation = _emit_rotation_of(table, places, axes, base, lanes)
+            rotation = emit_rotation_of(table, places, axes, base, lanes)
             for some, store in stores:
                 with T.serial(some.count) as h:
                     pair = [some.emit_read(h, d, lanes) for d in (base, base + half)]
@@ -172,7 +172,7 @@ class _Heads:
         return value * to_float(self.weight[at(d, lanes)], lanes)
 
 
-def _emit_rotation_of(table, places, axes: tuple[int, ...], base: int, lanes: int):
+def emit_rotation_of(table, places, axes: tuple[int, ...], base: int, lanes: int):
     """The rotation of pairs [base, base + lanes), each by the position on its own axis."""
     first, *others = sorted(set(axes))
     rotation = emit_rotation(table, places[first], base, lanes)

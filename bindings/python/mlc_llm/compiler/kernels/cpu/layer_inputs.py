@@ -36,6 +36,41 @@ def first_columns(total: int, size: int) -> tirx.PrimFunc:
     return kernel([Arg("x", ("n", total)), Arg("y", ("n", size))], body)
 
 
+def widen(size: int, total: int) -> tirx.PrimFunc:
+    """f(x [n, size], y [n, total]): x, and zeros behind it."""
+
+    def body(x, y) -> None:
+        def row(r) -> None:
+            def copy(base, lanes: int) -> None:
+                T.buffer_store(y, x[r, at(base, lanes)], [r, at(base, lanes)])
+
+            def clear(base, lanes: int) -> None:
+                T.buffer_store(y, splat(0.0, lanes), [r, at(size + base, lanes)])
+
+            emit_over(size, copy)
+            emit_over(total - size, clear)
+
+        emit_rows(y.shape[0], row, parallel_from=256)
+
+    return kernel([Arg("x", ("n", size)), Arg("y", ("n", total))], body)
+
+
+def add_columns(size: int, total: int, first: int) -> tirx.PrimFunc:
+    """f(x [n, size], other [n, total], y [n, size]): x + the columns of `other` from `first` on."""
+
+    def body(x, other, y) -> None:
+        def row(r) -> None:
+            def add(base, lanes: int) -> None:
+                value = x[r, at(base, lanes)] + other[r, at(first + base, lanes)]
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(size, add)
+
+        emit_rows(y.shape[0], row, parallel_from=256)
+
+    return kernel([Arg("x", ("n", size)), Arg("other", ("n", total)), Arg("y", ("n", size))], body)
+
+
 def add_inputs(layers: int, size: int, hidden: int, eps: float, dtype: str) -> tirx.PrimFunc:
     """f(x [n, layers * size], embedded [n, hidden + layers * size], weight [size], y [n, layers *
     size]): y = x / rms(x) * weight / sqrt(2) + embedded, with one norm for each layer. The first

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common.attention_shape import ROPE_FINE
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
-from mlc_llm.compiler.kernels.common.values import splat, to_float
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows, emit_value
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.attention import emit_rotated, emit_rotation_of
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows, emit_value, fma
 
 
 def place_patches(
@@ -39,6 +43,70 @@ def place_patches(
     args.append(Arg("table", (entries, width), dtype))
     args += [Arg("class_row", (width,), class_dtype)] if class_dtype else []
     return named_kernel([*args, Arg("y", ("n", width))], body)
+
+
+def place_between(width: int, columns: int, dtype: str) -> tirx.PrimFunc:
+    """f(x [n, width], positions i32 [n, 2], grids i32 [n, 2], table [columns * columns, width], y):
+    a square table is stretched over the grid of the patch's view so that their corners meet. A
+    patch between entries gets of the four around it the more, the nearer they are (bilinear)."""
+
+    def body(x, positions, grids, table, y) -> None:
+        def along(r, axis: int):
+            """The entry before the patch, the one behind it, and the share of the latter."""
+            last = T.max(grids[r, axis] - 1, 1)
+            scaled = emit_value(T.max(T.min(positions[r, axis], last), 0) * (columns - 1))
+            first = emit_value(scaled // last)
+            share = T.Cast("float32", scaled % last) / T.Cast("float32", last)
+            return first, emit_value(T.min(first + 1, columns - 1)), emit_value(share)
+
+        def row(r) -> None:
+            (top, bottom, down), (left, right, over) = along(r, 0), along(r, 1)
+            one = T.float32(1)
+            taps = [
+                (emit_value(line * columns + column), emit_value(high * wide))
+                for line, high in ((top, one - down), (bottom, down))
+                for column, wide in ((left, one - over), (right, over))
+            ]
+
+            def add(base, lanes: int) -> None:
+                value = x[r, at(base, lanes)]
+                for entry, share in taps:
+                    entries = to_float(table[entry, at(base, lanes)], lanes)
+                    value = fma(entries, splat(share, lanes), value, lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(width, add)
+
+        emit_rows(y.shape[0], row)
+
+    args = [Arg("x", ("n", width)), *(Arg(a, ("n", 2), "int32") for a in ("positions", "grids"))]
+    table = Arg("table", (columns * columns, width), dtype)
+    return kernel([*args, table, Arg("y", ("n", width))], body)
+
+
+def rotate_patches(heads: int, dim: int, axes: tuple[int, ...]) -> tirx.PrimFunc:
+    """f(positions i32 [n, 2], table (`rope_table`), qkv [n, 3 * heads * dim]): rotates the queries
+    and the keys where they are. The pair (i, i + dim / 2) of a head turns by positions[axes[i]]."""
+    half = dim // 2
+    lanes = math.gcd(half, LANES)
+
+    def body(positions, table, qkv) -> None:
+        def row(r) -> None:
+            places = [emit_value(T.max(positions[r, axis], 0)) for axis in (0, 1)]
+            for base in range(0, half, lanes):
+                rotation = emit_rotation_of(table, places, axes[base : base + lanes], base, lanes)
+                with T.serial(2 * heads) as head:
+                    low = emit_value(head * dim + base)
+                    ends = [at(low, lanes), at(low + half, lanes)]
+                    pair = [emit_value(qkv[r, end]) for end in ends]
+                    turned = emit_rotated(*pair, rotation, lanes)
+                    for end, value in zip(ends, turned, strict=True):
+                        T.buffer_store(qkv, value, [r, end])
+
+        emit_rows(qkv.shape[0], row)
+
+    args = [Arg("positions", ("n", 2), "int32"), Arg("table", (3 * ROPE_FINE, 2, half))]
+    return kernel([*args, Arg("qkv", ("n", 3 * heads * dim))], body)
 
 
 def join_patches(width: int, count: int) -> tirx.PrimFunc:

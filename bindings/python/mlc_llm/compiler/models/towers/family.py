@@ -16,7 +16,7 @@ from mlc_llm.compiler.spec import NormSpec
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-_ACTIVATIONS = {
+ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu_tanh",
     "gelu_new": "gelu_tanh",
     "gelu": "gelu",
@@ -25,6 +25,8 @@ _ACTIVATIONS = {
 }
 _FILTERS = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers
 _HALVES = [0.5, 0.5, 0.5]
+CLIP_MEAN = [0.48145466, 0.4578275, 0.40821073]
+CLIP_STD = [0.26862954, 0.26130258, 0.27577711]
 SIGLIP_USUAL = {
     "hidden_size": 768,
     "intermediate_size": 3072,
@@ -61,13 +63,15 @@ class TowerFamily:
     """`kinds`: the `model_type` of a `vision_config` that it reads; one without it is read too.
     `fields`: those of the repository's config that the tower needs, `vision_config` among them.
     `spec(whole, vision, text_width)` and `pictures(processor, spec, whole)`: what the core needs
-    between a picture and the tower ("pictures" in mlc-chat-config.json)."""
+    between a picture and the tower ("pictures" in mlc-chat-config.json). `of_text(config)`: what
+    the tower needs of the text's config."""
 
     kinds: tuple[str, ...]
     fields: tuple[str, ...]
     spec: Callable[[ConfigReader, ConfigReader, int], TowerSpec]
     pictures: Callable[[ConfigReader, TowerSpec, ConfigReader], dict[str, Any]]
     gguf: TowerInGGUF | None = None
+    of_text: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda config: {}
 
 
 def vit_fields(vision: ConfigReader, usual: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +104,7 @@ def vit_fields(vision: ConfigReader, usual: Mapping[str, Any]) -> dict[str, Any]
         "positions": columns**2,
         "columns": columns,
         "norm": NormSpec(eps=eps, kind="layer", bias=True),
-        "activation": vision.choice("hidden_act", of=_ACTIVATIONS, default=usual["hidden_act"]),
+        "activation": vision.choice("hidden_act", of=ACTIVATIONS, default=usual["hidden_act"]),
     }
 
 
@@ -123,12 +127,12 @@ def patches(spec: TowerSpec) -> dict[str, Any]:
     }
 
 
-def edge(reader: ConfigReader, name: str, inner: str, usual: int) -> int:
+def edge(reader: ConfigReader, name: str, inner: str, usual: int, maximum: int = 2**15) -> int:
     """The field `inner` of an object, or the object itself as a number."""
     value = reader.config.get(name)
     if isinstance(value, Mapping):
-        return ConfigReader(value).integer(inner, default=usual, maximum=2**15)
-    return reader.integer(name, default=usual, maximum=2**15)
+        return ConfigReader(value).integer(inner, default=usual, maximum=maximum)
+    return reader.integer(name, default=usual, maximum=maximum)
 
 
 def _colours(processor: ConfigReader, name: str, usual: list[float]) -> list[float]:

@@ -18,6 +18,7 @@ from mlc_llm.compiler.models.towers.family import (
     vit_fields,
 )
 from mlc_llm.compiler.spec import NormSpec
+from mlc_llm.compiler.spec.part import PictureRows
 from mlc_llm.compiler.spec.tower import Averaged, Dense, Normed, TowerSpec
 from mlc_llm.compiler.spec.transforms import PlusOne, Transposed
 from mlc_llm.errors import CorruptFileError
@@ -47,7 +48,7 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
         ),
         prefix="vision_tower.vision_model.",
         projector_prefix="multi_modal_projector.",
-        rows_see_each_other=True,
+        rows=PictureRows(see_each_other=True),
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
 from mlc_llm.compiler.models.towers.family import (
+    CLIP_MEAN,
+    CLIP_STD,
     TowerFamily,
     TowerInGGUF,
     edge,
@@ -29,8 +31,6 @@ _USUAL = {
     "hidden_act": "quick_gelu",
     "layer_norm_eps": 1e-5,
 }
-_MEAN = [0.48145466, 0.4578275, 0.40821073]
-_STD = [0.26862954, 0.26130258, 0.27577711]
 _GELU = {"gelu": "gelu"}
 _MARKER = "<image>"
 
@@ -81,7 +81,7 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
         "layout": "cropped",
         "shortest_edge": edge(processor, "size", "shortest_edge", side),
         "crop": [edge(processor, "crop_size", name, side) for name in ("height", "width")],
-        **pixels(processor, "bicubic", _MEAN, _STD),
+        **pixels(processor, "bicubic", CLIP_MEAN, CLIP_STD),
         **patches(spec),
         "marker": _MARKER,
         "text": {"begin": "", "end": ""},
