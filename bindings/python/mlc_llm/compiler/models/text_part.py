@@ -90,7 +90,14 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "idefics3": ("llama", {"rms_norm_eps": 1e-5}),
     "smolvlm": ("llama", {"rms_norm_eps": 1e-5}),
     "llava": ("llama", _LLAMA),
+    "qwen2_vl": ("qwen2", {}),
+    "qwen2_5_vl": ("qwen2", {}),
+    "qwen3_vl": ("qwen3", {}),
 }
+# Names of texts whose model is another family's, from which they differ in their positions alone.
+_SAME = {"qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3"}
+# Older files have the text's fields beside vision_config.
+_FLAT = ("qwen2_vl", "qwen2_5_vl")
 # Of a text's config: fields of parts that its model does not have.
 _UNUSED = frozenset(("perceiver_config", "pixel_shuffle_factor", "use_resampler"))
 # Fields of the whole repository that hold for its text too, if `text_config` has none or null.
@@ -124,10 +131,12 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
     if not isinstance(whole, str) or whole not in TEXTS | _MORE:
         return None
     text = config.get("text_config")
+    if text is None and whole in _FLAT:
+        text = {k: v for k, v in config.items() if k not in ("model_type", "vision_config")}
     if not isinstance(text, Mapping):
         raise CorruptFileError("config: text_config is missing", param="text_config")
     usual, fields = (TEXTS | _MORE)[whole]
-    if text.get("model_type", usual) != usual:
+    if _SAME.get(name := text.get("model_type", usual), name) != usual:
         fields = {}
     common = {name: config[name] for name in _COMMON if config.get(name) is not None}
     known = {"model_type": usual, **fields, **common}
@@ -140,5 +149,7 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
         own[_TIED] = not has_head
     elif whole not in _WITH_OWN_HEAD and _TIED in common:
         own[_TIED] = common[_TIED]
+    model_type = str(own.get("model_type", usual))
+    own["model_type"] = _SAME.get(model_type, model_type)
     tower = towers.kept_fields(config)
     return {**known, **own} | ({} if tower is None else {towers.TOWER_CONFIG: tower})

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers import gemma3, idefics3, llava
+from mlc_llm.compiler.models.towers import gemma3, idefics3, llava, qwen
 from mlc_llm.compiler.models.towers.family import TowerFamily, TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
@@ -22,6 +22,10 @@ TOWERS: dict[str, TowerFamily] = {
     "smolvlm": idefics3.FAMILY,
     "gemma3": gemma3.FAMILY,
     "llava": llava.FAMILY,
+    "qwen2_vl": qwen.QWEN2_VL,
+    "qwen2_5_vl": qwen.QWEN2_5_VL,
+    "qwen3_vl": qwen.QWEN3_VL,
+    "qwen3_5": qwen.QWEN3_5,
 }
 TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
 
@@ -37,7 +41,7 @@ def kept_fields(config: Mapping[str, Any]) -> dict[str, Any] | None:
     if vision.get("model_type", family.kinds[0]) not in family.kinds:
         return None
     kept = {field: config[field] for field in family.fields if config.get(field) is not None}
-    return {"model_type": name, **kept}
+    return {"model_type": name, **kept, **family.of_text(config)}
 
 
 def in_gguf(kind: str) -> tuple[str, TowerInGGUF] | None:
