@@ -13,6 +13,7 @@
 #include "media/resize.h"
 #include "model/picture_layout.h"
 #include "model/picture_views.h"
+#include "model/prompt.h"
 #include "status.h"
 
 namespace py = pybind11;
@@ -99,6 +100,25 @@ std::vector<std::pair<std::string, int>> Pieces(const std::string& settings, int
   return pieces;
 }
 
+std::vector<RotaryPosition> PositionsOf(const std::string& settings, const py::list& parts) {
+  Prompt prompt;
+  for (const py::handle& part : parts) {
+    if (!py::isinstance<py::tuple>(part)) {
+      prompt.Append(part.cast<std::vector<int32_t>>());
+      continue;
+    }
+    auto [width, height] = part.cast<std::pair<int, int>>();
+    for (const auto& piece : LayOut(settings, {width, height}, "auto").layout.plan.pieces) {
+      if (piece.num_rows == 0) continue;
+      std::vector<float> values(static_cast<size_t>(piece.num_rows), 1);
+      prompt.Append(Unwrap(EmbeddingRows::Make(std::move(values), 1, piece.positions)));
+    }
+  }
+  std::vector<RotaryPosition> positions;
+  for (int i = 0; i < prompt.size(); ++i) positions.push_back(prompt.RotaryAt(i));
+  return positions;
+}
+
 std::pair<py::bytes, std::vector<int32_t>> PatchesOf(const std::string& settings,
                                                      const PythonPicture& given,
                                                      const std::string& detail) {
@@ -130,6 +150,8 @@ void BindMedia(py::module_& m) {
         py::arg("detail") = "auto",
         "(text, number of rows) of each piece. `settings`: JSON, \"pictures\" of "
         "mlc-chat-config.json.");
+  m.def("prompt_positions", &PositionsOf, py::arg("settings"), py::arg("parts"),
+        "(time, height, width) of each row. `parts`: lists of tokens; tuples: a picture's size.");
   m.def("picture_patches", &PatchesOf, py::arg("settings"), py::arg("picture"),
         py::arg("detail") = "auto",
         "float32 as bytes, [n, 3 * patch_size ** 2], of all views, and their positions, [2 n].");

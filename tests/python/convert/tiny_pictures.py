@@ -25,6 +25,7 @@ sys.path += [str(FIXTURES / name) for name in ("towers", "families")]
 import gguf_file  # noqa: E402
 import tower_cases  # noqa: E402
 import tower_gguf  # noqa: E402
+import tower_qwen  # noqa: E402
 import tower_shapes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
@@ -45,25 +46,42 @@ WORDS = (
     "<image>",
     "<start_of_image>",
     "<end_of_image>",
+    "<|vision_start|>",
+    "<|image_pad|>",
+    "<|vision_end|>",
 )
-MARKERS = {"gemma3": "<start_of_image>"}  # what the template writes for a picture
+# What the template writes for a picture.
+MARKERS = {
+    "gemma3": "<start_of_image>",
+    **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
+}
 TOKENS = [*tiny_models.tokens(), *WORDS]
 ROW_TOKENS = {"gemma3": "<image_soft_token>"}  # in GGUF files
 
 
 def config(case: str = "smolvlm") -> dict[str, Any]:
     found = tower_cases.CASES[case]
+    if tower_qwen.is_qwen(found):
+        return tower_qwen.answering(case)
     text = {**found["text_config"], "vocab_size": len(TOKENS)}
     ends = {"bos_token_id": 1, "eos_token_id": 2, "image_token_id": TOKENS.index("<image>")}
     return {**found, "text_config": text, **ends}
 
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:
-    return draw(tower_shapes.of(c), SEED, 1)
+    return draw(tower_shapes.of(c), SEED, tower_cases.NORM_MEANS.get(c["model_type"], 1))
 
 
 def processor(c: dict[str, Any]) -> dict[str, Any]:
-    """Tiles of the tower's size; up to `GRID` of them along a side."""
+    """Tiles of the tower's size; up to `GRID` of them along a side. Qwen's: any size."""
+    if tower_qwen.is_qwen(c):
+        return {
+            "image_mean": tower_qwen.MEAN,
+            "image_std": tower_qwen.STD,
+            "min_pixels": 12 * 12,
+            "max_pixels": 128 * 128,
+            "resample": 3,
+        }
     tile = c["vision_config"]["image_size"]
     return {
         "do_image_splitting": True,

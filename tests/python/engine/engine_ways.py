@@ -76,12 +76,13 @@ def check_a_way(model: Model, way: dict[str, Any]) -> None:
         assert ask(engine, n=2) == first * 2
 
 
-def check_preemption(model: Model, ask: Ask = ask) -> list[list[list[float]]]:
-    """Returns the answers of chats that were alone."""
+def check_preemption(model: Model, ask: Ask = ask, tokens: int = 224) -> list[list[list[float]]]:
+    """Returns the answers of chats that were alone. `tokens`: two prompts fit, but not their
+    answers too."""
     others = [PROMPT, f"b{PROMPT}", f"c{PROMPT}"]
     with engine_of(model) as engine:
         alone = [ask(engine, text) for text in others]
-    tight = {"max_total_seq_length": 224, "max_num_sequence": 3}
+    tight = {"max_total_seq_length": tokens, "max_num_sequence": 3}
     with engine_of(model, **tight) as engine, ThreadPoolExecutor(len(others)) as pool:
         for _ in range(50):  # in some rounds a busy machine runs one thread after another
             assert list(pool.map(lambda text: ask(engine, text), others)) == alone
