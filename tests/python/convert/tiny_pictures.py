@@ -8,6 +8,7 @@ that has pictures.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,10 @@ def write_gguf_pair(
     folder.mkdir(parents=True, exist_ok=True)
     c = config(case)
     drawn = weights(c)
-    text = {**c["text_config"], "tie_word_embeddings": c["tie_word_embeddings"]}
+    text = {"model_type": "qwen2_vl_text", **c.get("text_config", c)}
+    if text["model_type"] in tower_qwen.CASES:
+        text["model_type"] = "qwen2_vl_text"
+    text["tie_word_embeddings"] = c["tie_word_embeddings"]
 
     def add_tokenizer(writer: gguf.GGUFWriter) -> None:
         words = _tokens(case)
@@ -144,9 +148,9 @@ def write_gguf_pair(
         writer.add_chat_template(TEMPLATE.replace("<image>", marker))
 
     of_text = {
-        key.replace("model.text_model.", "model.").removeprefix("language_model."): value
+        re.sub(r"^(model\.)?(text_model|language_model)\.", r"\1", key): value
         for key, value in drawn.items()
-        if "vision" not in key and "connector" not in key and "projector" not in key
+        if not re.search("vision|visual|connector|projector", key)
     }
     path = folder / f"{said_name}.gguf"
     gguf_file.write(path, text, of_text, add_tokenizer=add_tokenizer)

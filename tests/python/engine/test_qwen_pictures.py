@@ -45,7 +45,9 @@ class Model:
 
     @property
     def settings(self) -> str:
-        return json.dumps(json.loads((self.folder / "mlc-chat-config.json").read_text())["pictures"])
+        return json.dumps(
+            json.loads((self.folder / "mlc-chat-config.json").read_text())["pictures"]
+        )
 
 
 @pytest.fixture(scope="module", params=CASES)

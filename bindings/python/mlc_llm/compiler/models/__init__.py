@@ -368,5 +368,6 @@ def _by_architecture(*, has_experts: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, family in (FAMILIES | _others()).items():
         if family.gguf is not None and family.gguf.experts == has_experts:
-            found.setdefault(family.gguf.architecture, name)  # a family's first name counts
+            for architecture in (family.gguf.architecture, *family.gguf.others):
+                found.setdefault(architecture, name)  # a family's first name counts
     return found

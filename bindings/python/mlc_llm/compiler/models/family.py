@@ -57,6 +57,9 @@ class GGUFFields(Protocol):
     def text(self, key: str) -> str | None:
         """None: the file has no such key, or no text in it."""
 
+    def raw(self, key: str) -> Any:
+        """The value of a key that is there."""
+
     def has_tensor(self, name: str) -> bool: ...
 
     def rows(self, tensor: str) -> int:
@@ -77,7 +80,8 @@ class GGUFFormat:
     such as `hidden_act`. `experts`: it is the family of the architecture's files with experts, if
     another family has those without. `scales`: modules whose tensor `.scale` the model uses by
     itself. Elsewhere it is a factor of the module's weight. `numbers`: keys of the metadata with
-    a number for each layer, which become tensors of one element (`blk.3.xielu.beta`).
+    a number for each layer, which become tensors of one element (`blk.3.xielu.beta`). `others`:
+    architectures that are the same for a text, of models that also take pictures.
     """
 
     architecture: str  # the file's `general.architecture`
@@ -87,6 +91,7 @@ class GGUFFormat:
     experts: bool = False
     scales: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 _AS_OURS = TensorMap(layer="", sources={})

@@ -39,5 +39,7 @@ FAMILY = ModelFamily(
     config_class=Qwen2Config,
     decoder=decoder,
     tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("qwen2", "Qwen2ForCausalLM", lambda fields: {}, lambda c: GGUF),
+    gguf=GGUFFormat(
+        "qwen2", "Qwen2ForCausalLM", lambda fields: {}, lambda c: GGUF, others=("qwen2vl",)
+    ),
 )

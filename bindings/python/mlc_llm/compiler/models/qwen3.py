@@ -42,5 +42,7 @@ FAMILY = ModelFamily(
     config_class=Qwen3Config,
     decoder=decoder,
     tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("qwen3", "Qwen3ForCausalLM", lambda fields: {}, lambda c: GGUF),
+    gguf=GGUFFormat(
+        "qwen3", "Qwen3ForCausalLM", lambda fields: {}, lambda c: GGUF, others=("qwen3vl",)
+    ),
 )

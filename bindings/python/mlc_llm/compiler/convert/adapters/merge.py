@@ -108,7 +108,7 @@ def _check_architecture(adapter: Adapter, family: ModelFamily) -> None:
     if adapter.format != "gguf":
         return
     known = None if family.gguf is None else family.gguf.architecture
-    if adapter.architecture != known:
+    if family.gguf is None or adapter.architecture not in (known, *family.gguf.others):
         raise unfit(
             adapter.path,
             f"its architecture is {adapter.architecture!r}, and the model's {known or 'has none'}",

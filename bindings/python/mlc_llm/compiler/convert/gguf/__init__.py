@@ -56,9 +56,7 @@ class GGUFModel:
     def _projector(self) -> Projector | None:
         if self._projector_path is None:
             return None
-        tokens = self._file.metadata.get("tokenizer.ggml.tokens")
-        width = hf_config(self._file)["hidden_size"]
-        return Projector(self._projector_path, width, tokens if isinstance(tokens, list) else [])
+        return Projector(self._projector_path, self._file, hf_config(self._file)["hidden_size"])
 
     @cached_property
     def _tower(self) -> Projector | None:

@@ -17,7 +17,7 @@ _END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
 _SAID_ELSEWHERE = frozenset(
     "attention.value_length attention.layer_norm_epsilon rope.scaling.finetuned tensor_data_layout "
     "rope.scaling.attn_factor rope.scaling.original_context_length rope.scaling.factor "
-    "rope.dimension_sections".split()
+    "rope.dimension_sections n_deepstack_layers".split()
 )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gguf import MODEL_ARCH, get_tensor_name_map
+from gguf import MODEL_ARCH, TensorNameMap, get_tensor_name_map
 
 from mlc_llm.compiler.convert.gguf.fields import Fields
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
@@ -28,24 +28,26 @@ _ENDS = (".weight", ".bias")
 
 
 class Projector:
-    """The tower of a model with `text_width` and the tokens `vocabulary`. `is_known`: a model
-    definition for it exists and the text has the token that stands for its rows; nothing else may
-    be asked of another one."""
+    """The tower of the model whose text is the file `text`. `is_known`: a model definition for it
+    exists and the text has the token that stands for its rows; nothing else may be asked of another
+    one."""
 
-    def __init__(self, path: Path, text_width: int, vocabulary: list[Any]) -> None:
+    def __init__(self, path: Path, text: GGUFFile, text_width: int) -> None:
         self.path = path
-        self._file = GGUFFile(path)
+        self._file, self._text = GGUFFile(path), text
         self._given = self._file.tensors()
-        self._text_width, self._vocabulary = text_width, vocabulary
+        self._text_width = text_width
+        tokens = text.metadata.get("tokenizer.ggml.tokens")
+        self._vocabulary: list[Any] = tokens if isinstance(tokens, list) else []
         self.kind = self._kind()
         self._model_type, self._format = towers.in_gguf(self.kind) or ("", None)
-        self.is_known = self._format is not None and self._format.token in vocabulary
+        self.is_known = self._format is not None and self._format.token in self._vocabulary
         self._names = dict(self._stored_names()) if self.is_known else {}
 
     def tower_config(self) -> dict[str, Any]:
         format, fields = self._known, Fields(self._file)
         token = {"image_token_id": self._vocabulary.index(format.token)}
-        own = format.config(fields)
+        own = format.config(fields, Fields(self._text))
         vision = {**_vision(fields), **own.get("vision_config", {})}
         return {"model_type": self._model_type, **own, "vision_config": vision, **token}
 
@@ -59,8 +61,11 @@ class Projector:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         stored = self._names[name]
-        whole = self._file.read(stored[0], start, stop) if len(stored) == 1 else None
-        if whole is None:  # parts of a matrix that the repository has as one
+        if len(stored) == 1:
+            whole = self._file.read(stored[0], start, stop)
+        elif len(stored) == 2:  # frames of a convolution over time
+            whole = np.stack([self._file.read(part, start, stop) for part in stored], axis=2)
+        else:  # queries, keys and values
             whole = np.concatenate([self._file.read(part) for part in stored])[start:stop]
         return whole - 1 if name.endswith(self._known.plus_one) else whole
 
@@ -90,14 +95,16 @@ class Projector:
         entry: the converter then says which."""
         spec = self._spec()
         known = get_tensor_name_map(MODEL_ARCH.MMPROJ, spec.layers)
-        own = self._known.tensors
+        own = self._known.tensors(Fields(self._file))
         for weight in tower_weights(spec):
             for part in weight.parts:
                 module, end = _split(part.tensor)
                 last = module.removeprefix(spec.projector_prefix)
-                stored = own.get(last) or known.get_name(part.tensor, _ENDS) or ""
+                stored = own.get(last) or _name_in(known, part.tensor) or ""
                 stored = f"{stored.removesuffix(end)}{end}"
-                if stored in self._given:
+                if len(part.source_shape) == 5 and f"{stored}.1" in self._given:
+                    yield part.tensor, (stored, f"{stored}.1")
+                elif stored in self._given:
                     yield part.tensor, (self._turned_back(stored, part.source_shape),)
                 elif all(one in self._given for one in _thirds(stored)):
                     yield part.tensor, _thirds(stored)
@@ -112,8 +119,14 @@ class Projector:
 
     def _info(self, name: str, stored: tuple[str, ...]) -> TensorInfo:
         infos = [self._given[part] for part in stored]
-        rows = sum(info.shape[0] for info in infos)
-        return replace(infos[0], name=name, shape=(rows, *infos[0].shape[1:]))
+        rows, *rest = infos[0].shape
+        if len(stored) == 2:
+            return replace(infos[0], name=name, shape=(rows, rest[0], 2, *rest[1:]))
+        return replace(infos[0], name=name, shape=(sum(i.shape[0] for i in infos), *rest))
+
+
+def _name_in(table: TensorNameMap, tensor: str) -> str | None:
+    return table.get_name(tensor, _ENDS) or table.get_name(tensor.removeprefix("model."), _ENDS)
 
 
 def _split(tensor: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ imports TVM.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
@@ -43,18 +43,18 @@ SIGLIP_USUAL = {
 class TowerInGGUF:
     """How llama.cpp writes the towers of a family into a file of their own.
 
-    `kind`: the file's `projector_type`. `token`: the text's token that stands for a row. `config`
-    gives the fields of the repository's config that the tower needs, with those of its
-    `vision_config` that are not in every file; `processor` those of its preprocessor_config.json.
-    `tensors`: modules of the repository, for those of the projector behind its prefix, that
-    gguf-py's table does not have. `plus_one`: ends of names of norms whose weights the file has
-    plus one."""
+    `kind`: the file's `projector_type`. `token`: the text's token that stands for a row.
+    `config(fields, text)` gives the fields of the repository's config that the tower needs, with
+    those of its `vision_config` that are not in every file (`text`: the keys of the text's file);
+    `processor(fields)` those of its preprocessor_config.json. `tensors(fields)`: modules of the
+    repository, for those of the projector behind its prefix, that gguf-py's table does not have.
+    `plus_one`: ends of names of norms whose weights the file has plus one."""
 
     kind: str
     token: str
-    config: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}
+    config: Callable[[GGUFFields, GGUFFields], dict[str, Any]] = lambda fields, text: {}
     processor: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}
-    tensors: Mapping[str, str] = field(default_factory=dict)
+    tensors: Callable[[GGUFFields], Mapping[str, str]] = lambda fields: {}
     plus_one: tuple[str, ...] = ()
 
 

@@ -66,7 +66,7 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
-def _rows_in_gguf(fields: GGUFFields) -> dict[str, Any]:
+def _rows_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
     """llama.cpp writes the side of a block of patches only where it is not 4."""
     columns = fields.size("vision.image_size") // fields.size("vision.patch_size")
     side = columns // fields.size("vision.projector.scale_factor", 4)
@@ -77,7 +77,7 @@ GGUF = TowerInGGUF(
     kind="gemma3",
     token="<image_soft_token>",
     config=_rows_in_gguf,
-    tensors={"mm_input_projection_weight": "mm.input_projection.weight"},
+    tensors=lambda fields: {"mm_input_projection_weight": "mm.input_projection.weight"},
     plus_one=("mm_soft_emb_norm.weight",),
 )
 FAMILY = TowerFamily(

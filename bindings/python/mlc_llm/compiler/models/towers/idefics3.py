@@ -70,7 +70,7 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
 GGUF = TowerInGGUF(
     kind="idefics3",
     token=_MARKER,
-    config=lambda fields: {"scale_factor": fields.size("vision.projector.scale_factor")},
+    config=lambda fields, text: {"scale_factor": fields.size("vision.projector.scale_factor")},
     processor=lambda fields: {
         "max_image_size": {"longest_edge": fields.size("vision.image_size")},
         "size": {"longest_edge": fields.size("vision.preproc_image_size")},

@@ -91,8 +91,8 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
 GGUF = TowerInGGUF(
     kind="mlp",
     token=_MARKER,
-    config=lambda fields: {"vision_feature_layer": -1},  # the file has those that run
-    tensors={"linear_1": "mm.0", "linear_2": "mm.2"},
+    config=lambda fields, text: {"vision_feature_layer": -1},  # the file has those that run
+    tensors=lambda fields: {"linear_1": "mm.0", "linear_2": "mm.2"},
 )
 FAMILY = TowerFamily(
     ("clip_vision_model",),

@@ -12,11 +12,13 @@ from functools import partial
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.models.towers.family import (
     ACTIVATIONS,
     CLIP_MEAN,
     CLIP_STD,
     TowerFamily,
+    TowerInGGUF,
     edge,
     patches,
     pixels,
@@ -55,6 +57,7 @@ _NAMES = {
 _NAMES_2_5 = {**_NAMES, "down": "mlp.down_proj"}
 _NAMES_3 = {**_NAMES, "up": "mlp.linear_fc1", "down": "mlp.linear_fc2", "norm": "merger.norm"}
 _FIELDS = ("vision_config", "image_token_id")
+_TOKEN = "<|image_pad|>"
 
 
 def _shared(vision: ConfigReader, usual: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
@@ -232,7 +235,7 @@ def _pictures(
         **patches(spec),
         "columns": 0,
         "rotary": True,
-        "marker": "<|image_pad|>",
+        "marker": _TOKEN,
     }
 
 
@@ -248,18 +251,98 @@ def _rotation(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _config_2_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    """`feed_forward_length` is not the tower's."""
+    width = fields.size("vision.embedding_length")
+    ratio = fields.rows("v.blk.0.ffn_up.weight") / width
+    return _config_in_gguf(fields, text, {"embed_dim": width, "mlp_ratio": ratio})
+
+
+def _config_2_5_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    every, count = fields.size("vision.n_wa_pattern"), fields.size("vision.block_count")
+    own = {
+        "window_size": fields.size("vision.window_size", 112),
+        "fullatt_block_indexes": list(range(every - 1, count, every)),
+    }
+    return _config_in_gguf(fields, text, own)
+
+
+def _config_3_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    """For Qwen 3-VL, and for 3.5, whose towers have no taps."""
+    side = fields.size("vision.image_size") // fields.size("vision.patch_size")
+    own = {"num_position_embeddings": side**2, "deepstack_visual_indexes": _taps_in_gguf(fields)}
+    return _config_in_gguf(fields, text, own)
+
+
+def _config_in_gguf(fields: GGUFFields, text: GGUFFields, own: Mapping[str, Any]) -> dict[str, Any]:
+    key = "rope.dimension_sections"
+    sections = list(text.raw(key))[:3] if key in text else None
+    vision = {
+        "depth": fields.size("vision.block_count"),
+        "num_heads": fields.size("vision.attention.head_count"),
+        "out_hidden_size": fields.size("vision.projection_dim"),
+        "spatial_merge_size": fields.size("vision.spatial_merge_size", 2),
+        **own,
+    }
+    return {"vision_config": vision, **({_SECTIONS: sections} if sections else {})}
+
+
+def _taps_in_gguf(fields: GGUFFields) -> list[int]:
+    key = "vision.is_deepstack_layers"
+    flags = fields.raw(key) if key in fields else []
+    return [i for i, flag in enumerate(flags) if flag] if isinstance(flags, list) else []
+
+
+def _deepstack_in_gguf(fields: GGUFFields) -> dict[str, str]:
+    """The file numbers what reads a layer by that layer."""
+    names = {"merger.linear_fc1": "mm.0", "merger.linear_fc2": "mm.2", "merger.norm": "v.post_ln"}
+    for index, layer in enumerate(_taps_in_gguf(fields)):
+        for ours, theirs in (("norm", "norm"), ("linear_fc1", "fc1"), ("linear_fc2", "fc2")):
+            names[f"deepstack_merger_list.{index}.{ours}"] = f"v.deepstack.{layer}.{theirs}"
+    return names
+
+
+def _pixels_in_gguf(fields: GGUFFields) -> dict[str, Any]:
+    keys = {"min_pixels": "vision.image_min_pixels", "max_pixels": "vision.image_max_pixels"}
+    return {name: fields.size(key) for name, key in keys.items() if key in fields}
+
+
+def _gguf(
+    kind: str, config: Any, tensors: Callable[[GGUFFields], Mapping[str, str]]
+) -> TowerInGGUF:
+    return TowerInGGUF(kind, _TOKEN, config, _pixels_in_gguf, tensors)
+
+
+def _merger_2_in_gguf(fields: GGUFFields) -> dict[str, str]:
+    return {"merger.mlp.0": "mm.0", "merger.mlp.2": "mm.2"}
+
+
 def _family(
-    kinds: tuple[str, ...], spec: Callable[..., TowerSpec], colours: Any, usual: tuple[int, int]
-) -> TowerFamily:
+    kinds: tuple[str, ...], spec: Callable[..., TowerSpec], colours: Any, usual: tuple[int, int],
+    gguf: TowerInGGUF | None = None,
+) -> TowerFamily:  # fmt: skip
     pictures = partial(_pictures, colours, usual)
-    return TowerFamily(kinds, _FIELDS, spec, pictures, of_text=_rotation)
+    return TowerFamily(kinds, _FIELDS, spec, pictures, gguf, of_text=_rotation)
 
 
 _OLD = (CLIP_MEAN, CLIP_STD), (56 * 56, 28 * 28 * 1280)
 _NEW = (None, None), (256 * 256, 4096 * 4096)
-QWEN2_VL = _family(("qwen2_vl", "qwen2_vl_vision"), _spec_2, *_OLD)
-QWEN2_5_VL = _family(("qwen2_5_vl", "qwen2_5_vl_vision"), _spec_2_5, *_OLD)
+QWEN2_VL = _family(
+    ("qwen2_vl", "qwen2_vl_vision"),
+    _spec_2,
+    *_OLD,
+    _gguf("qwen2vl_merger", _config_2_in_gguf, _merger_2_in_gguf),
+)
+QWEN2_5_VL = _family(
+    ("qwen2_5_vl", "qwen2_5_vl_vision"),
+    _spec_2_5,
+    *_OLD,
+    _gguf("qwen2.5vl_merger", _config_2_5_in_gguf, _merger_2_in_gguf),
+)
 QWEN3_VL = _family(
-    ("qwen3_vl", "qwen3_vl_vision"), partial(_spec_3, [24, 20, 20], (8, 16, 24)), *_NEW
+    ("qwen3_vl", "qwen3_vl_vision"),
+    partial(_spec_3, [24, 20, 20], (8, 16, 24)),
+    *_NEW,
+    _gguf("qwen3vl_merger", _config_3_in_gguf, _deepstack_in_gguf),
 )
 QWEN3_5 = _family(("qwen3_5", "qwen3_5_vision"), partial(_spec_3, [11, 11, 10], ()), *_NEW)
