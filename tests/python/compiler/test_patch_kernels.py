@@ -11,6 +11,7 @@ pytest.importorskip("tvm")
 
 from kernel_tools import Array, activated, compiled, frozen  # noqa: E402
 
+from mlc_llm.compiler.kernels.common.attention_shape import rope_table  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     linear_panels,
     patch_attention,
@@ -18,6 +19,7 @@ from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
 )
 from mlc_llm.compiler.kernels.cpu.linear import Tile  # noqa: E402
 from mlc_llm.compiler.quantization.stored import StoredParam  # noqa: E402
+from mlc_llm.compiler.spec.tower import alternating, same_for_both  # noqa: E402
 
 
 def products(shape: tuple[int, int], tile: Tile, dtype: str = "float16", **options: Any) -> Any:
@@ -93,6 +95,48 @@ def test_patches_get_their_place_in_the_table(has_class: bool) -> None:
     if has_class:
         given[2] = row
     np.testing.assert_allclose(y, given + table[entries].astype(np.float32), atol=1e-6)
+
+
+def stretched(line: Array, count: int) -> Array:
+    return np.interp(np.linspace(0, len(line) - 1, count), np.arange(len(line)), line)
+
+
+def test_a_table_is_stretched_over_a_grid() -> None:
+    """Its corners are those of the grid; a single row or column has the first entries."""
+    rng = np.random.default_rng(6)
+    table = rng.standard_normal((25, 20)).astype(np.float16)
+    grids = [(4, 7), (1, 3), (9, 1), (5, 5)]
+    positions = [np.indices(grid).reshape(2, -1).T for grid in grids]
+    sizes = [np.tile(grid, (len(p), 1)) for grid, p in zip(grids, positions, strict=True)]
+    given = [np.concatenate(some).astype(np.int32) for some in (positions, sizes)]
+    x = rng.standard_normal((len(given[0]), 20)).astype(np.float32)
+    y = np.zeros_like(x)
+    compiled(patches.place_between(20, 5, "float16"))(*map(frozen, [x, *given, table]), y)
+    square, expected = table.astype(np.float64).reshape(5, 5, 20), []
+    for rows, columns in grids:
+        lines = np.apply_along_axis(stretched, 0, square, rows)
+        expected.append(np.apply_along_axis(stretched, 1, lines, columns).reshape(-1, 20))
+    np.testing.assert_allclose(y, x + np.concatenate(expected), atol=1e-5)
+
+
+# Whole vectors; half ones, as Qwen's heads of 80; quarters, as those of 72.
+@pytest.mark.parametrize("dim", [32, 80, 72])
+@pytest.mark.parametrize("make", [same_for_both, alternating])
+def test_queries_and_keys_turn_by_row_and_column(dim: int, make: Any) -> None:
+    rope, heads, half = make(dim), 3, dim // 2
+    rng = np.random.default_rng(dim)
+    qkv = rng.standard_normal((6, 3 * heads * dim)).astype(np.float32)
+    positions = rng.integers(0, 400, (6, 2)).astype(np.int32)
+    table = rope_table(list(rope.frequencies))
+    made = qkv.copy()
+    compiled(patches.rotate_patches(heads, dim, rope.axes))(*map(frozen, [positions, table]), made)
+    angles = positions[:, list(rope.axes)] * np.array(rope.frequencies)
+    turned = np.exp(1j * angles)[:, None, None]
+    x = qkv.astype(np.float64).reshape(6, 3, heads, dim)
+    pairs = (x[..., :half] + 1j * x[..., half:]) * turned
+    expected = np.concatenate([pairs.real, pairs.imag], axis=-1)
+    expected[:, 2] = x[:, 2]
+    np.testing.assert_allclose(made.reshape(x.shape), expected, atol=1e-5)
 
 
 def test_blocks_of_patches_are_joined_and_averaged() -> None:

@@ -82,6 +82,61 @@ def test_each_family_is_described(case: str, expected: dict[str, Any], tmp_path:
     assert chat["pictures"].get("rows_see_each_other", False) == (case == "gemma3")
 
 
+@pytest.mark.parametrize("case", tiny_pictures.tower_qwen.CASES)
+def test_qwens_are_described(case: str, tmp_path: Path) -> None:
+    folder = tiny_pictures.write_hf_folder(tmp_path / case, case)
+    assert notes(open_source(folder), "q0f32") == []
+    convert_model(open_source(folder), tmp_path / "out", quantization="q0f32")
+    chat = config_of(tmp_path / "out")
+    expected = {"layout": "multiples", "rotary": True, "marker": "<|image_pad|>", "columns": 0}
+    expected |= {"min_pixels": 144, "max_pixels": 16384, "merge": 2, "patch_size": 6}
+    assert {name: chat["pictures"][name] for name in expected} == expected
+    assert chat["image_token_id"] == tiny_pictures.TOKENS.index("<|image_pad|>")
+
+
+def test_qwens_pictures_have_a_cap(tmp_path: Path) -> None:
+    """Published files allow 16,384 rows; a row is 12 x 12 pixels here."""
+    folder = tiny_pictures.write_hf_folder(tmp_path / "a", "qwen3_vl")
+    size = {"shortest_edge": 65536, "longest_edge": 16777216}
+    edit(folder / "preprocessor_config.json", size=size, min_pixels=None, max_pixels=None)
+    write_config(open_source(folder), tmp_path / "out", quantization="q0f32")
+    pictures = config_of(tmp_path / "out")["pictures"]
+    assert (pictures["min_pixels"], pictures["max_pixels"]) == (65536, 1280 * 12 * 12)
+
+
+@pytest.mark.parametrize(
+    ("case", "field", "value"),
+    [
+        ("qwen2_vl", "num_heads", 3),
+        ("qwen2_5_vl", "window_size", 6),
+        ("qwen2_5_vl", "fullatt_block_indexes", [3]),
+        ("qwen2_5_vl", "out_hidden_size", 32),
+        ("qwen3_vl", "num_position_embeddings", 24),
+        ("qwen3_vl", "deepstack_visual_indexes", [2, 0]),
+    ],
+)
+def test_errors_of_qwens_tower_name_the_field(
+    case: str, field: str, value: Any, tmp_path: Path
+) -> None:
+    vision = {**tiny_pictures.config(case)["vision_config"], field: value}
+    folder = tiny_pictures.write_hf_folder(tmp_path / "a", case, vision_config=vision)
+    with pytest.raises(CorruptFileError) as error:
+        notes(open_source(folder), "q0f32")
+    assert error.value.param == field
+
+
+@pytest.mark.parametrize(("sections", "when"), [([2, 3], "notes"), ([2, 3, 4], "compile")])
+def test_qwens_three_positions_are_checked(sections: Any, when: str, tmp_path: Path) -> None:
+    rope = {"type": "mrope", "mrope_section": sections}
+    folder = tiny_pictures.write_hf_folder(tmp_path / "a", "qwen2_vl", rope_scaling=rope)
+    with pytest.raises(CorruptFileError) as error:
+        if when == "notes":
+            notes(open_source(folder), "q0f32")
+        else:
+            resolve_model(str(folder), quantization="q0f32", progress=lambda _: None)
+    assert error.value.param == "mrope_section"
+
+
 @pytest.mark.parametrize("layer", [[-2, -3], 4, "-2"])
 def test_llavas_layer_is_checked(tmp_path: Path, layer: Any) -> None:
     folder = tiny_pictures.write_hf_folder(tmp_path / "a", "llava", vision_feature_layer=layer)

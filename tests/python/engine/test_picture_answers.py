@@ -19,7 +19,9 @@ from PIL import Image
 from mlc_llm import MLCEngine
 from mlc_llm.compiler import models, quantization, reference
 from mlc_llm.compiler.convert.weights import as_in_files, convert_weights
+from mlc_llm.compiler.layers.pictures import with_pictures
 from mlc_llm.compiler.models.text_part import text_part
+from mlc_llm.compiler.spec.part import PictureRows
 from mlc_llm.prepare.model_source import resolve_model
 
 TESTS = Path(__file__).parents[1]
@@ -75,7 +77,7 @@ class Model:
         params[name] = np.concatenate([params[name], *rows])
         ids, last_seen = self._ids([len(some) for some in rows], words)
         if self.case == "gemma3":
-            spec = spec.with_pictures()
+            spec = with_pictures(spec, PictureRows(see_each_other=True))
         step = {"last_seen": np.array(last_seen)}
         last = reference.logits(spec, params, ids, step=step)[-1][:words]
         return np.asarray(last - last.max() - np.log(np.exp(last - last.max()).sum()))

@@ -26,6 +26,7 @@ TOWERS: dict[str, TowerFamily] = {
     "qwen2_5_vl": qwen.QWEN2_5_VL,
     "qwen3_vl": qwen.QWEN3_VL,
     "qwen3_5": qwen.QWEN3_5,
+    "qwen3_5_moe": qwen.QWEN3_5,
 }
 TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
 

@@ -158,7 +158,7 @@ def _spec_2_5(whole: ConfigReader, vision: ConfigReader, text_width: int) -> Tow
 
 
 def _spec_3(
-    sections: list[int], taps: tuple[int, ...],
+    sections: list[int], taps: tuple[int, ...] | None,
     whole: ConfigReader, vision: ConfigReader, text_width: int,
 ) -> TowerSpec:  # fmt: skip
     usual = {"hidden_size": 1152, "num_heads": 16, "depth": 27, "patch_size": 16}
@@ -172,7 +172,7 @@ def _spec_3(
             param="num_position_embeddings",
         )
     name, norm = "deepstack_visual_indexes", NormSpec(eps=_EPS, kind="layer", bias=True)
-    layers = vision.layers(name, fields["layers"], taps)
+    layers = () if taps is None else vision.layers(name, fields["layers"], taps)
     if list(layers) != sorted(set(layers)):
         raise CorruptFileError(f"config: {name} must ascend", param=name)
 
@@ -345,4 +345,8 @@ QWEN3_VL = _family(
     *_NEW,
     _gguf("qwen3vl_merger", _config_3_in_gguf, _deepstack_in_gguf),
 )
-QWEN3_5 = _family(("qwen3_5", "qwen3_5_vision"), partial(_spec_3, [11, 11, 10], ()), *_NEW)
+QWEN3_5 = _family(
+    ("qwen3_5", "qwen3_5_vision", "qwen3_5_moe", "qwen3_5_moe_vision"),
+    partial(_spec_3, [11, 11, 10], None),
+    *_NEW,
+)
