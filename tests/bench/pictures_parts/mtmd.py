@@ -28,9 +28,11 @@ def seconds(name: str, vision: Mapping[str, Any], threads: int, rounds: int) -> 
         return None
     text, tower = _files(name, vision)
     command = [python, CHILD, text, tower, vision["image_size"], threads, rounds]
-    done = subprocess.run(
-        [str(word) for word in command], check=True, stdout=subprocess.PIPE, text=True
-    )
+    with (HOME / "log.txt").open("w") as log:
+        done = subprocess.run(
+            [str(word) for word in command],
+            check=True, stdout=subprocess.PIPE, stderr=log, text=True,
+        )  # fmt: skip
     answer = json.loads(done.stdout.splitlines()[-1])
     columns = vision["image_size"] // vision["patch_size"] // MERGE
     assert answer["rows"] == columns**2, answer
