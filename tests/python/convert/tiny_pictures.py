@@ -25,6 +25,7 @@ sys.path += [str(FIXTURES / name) for name in ("towers", "families")]
 
 import gguf_file  # noqa: E402
 import tower_cases  # noqa: E402
+import tower_chats  # noqa: E402
 import tower_gguf  # noqa: E402
 import tower_qwen  # noqa: E402
 import tower_shapes  # noqa: E402
@@ -63,7 +64,7 @@ ROW_TOKENS = {"gemma3": "<image_soft_token>"}  # in GGUF files
 def config(case: str = "smolvlm") -> dict[str, Any]:
     found = tower_cases.CASES[case]
     if tower_qwen.is_qwen(found):
-        return tower_qwen.answering(case)
+        return tower_chats.answering(case)
     text = {**found["text_config"], "vocab_size": len(TOKENS)}
     ends = {"bos_token_id": 1, "eos_token_id": 2, "image_token_id": TOKENS.index("<image>")}
     return {**found, "text_config": text, **ends}
@@ -77,8 +78,8 @@ def processor(c: dict[str, Any]) -> dict[str, Any]:
     """Tiles of the tower's size; up to `GRID` of them along a side. Qwen's: any size."""
     if tower_qwen.is_qwen(c):
         return {
-            "image_mean": tower_qwen.MEAN,
-            "image_std": tower_qwen.STD,
+            "image_mean": tower_chats.MEAN,
+            "image_std": tower_chats.STD,
             "min_pixels": 12 * 12,
             "max_pixels": 128 * 128,
             "resample": 3,

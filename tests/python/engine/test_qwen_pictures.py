@@ -26,7 +26,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "compiler" / "support"), str(TESTS / "convert")]
 
 import tiny_pictures  # noqa: E402
-import tower_qwen  # noqa: E402
+import tower_chats  # noqa: E402
 
 ANSWERS = TESTS.parent / "fixtures" / "towers" / "answers"
 SIZES = [[36, 24], [24, 48]]  # 12 pixels a row
@@ -58,10 +58,10 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Model(request.param, Path(found.folder), Path(found.model_lib))
 
 
-def message(sizes: Sequence[Sequence[int]], seed: int, text: str = tower_qwen.TEXTS[0]) -> Any:
-    texts = [text, *tower_qwen.TEXTS[1:]]
+def message(sizes: Sequence[Sequence[int]], seed: int, text: str = tower_chats.TEXTS[0]) -> Any:
+    texts = [text, *tower_chats.TEXTS[1:]]
     parts: list[Any] = []
-    for index, picture in enumerate(tower_qwen.drawn_pictures(sizes, seed)):
+    for index, picture in enumerate(tower_chats.drawn_pictures(sizes, seed)):
         file = io.BytesIO()
         Image.fromarray(picture).save(file, "PNG")
         parts.append({"type": "text", "text": texts[index]})
@@ -88,12 +88,12 @@ def ask(engine: MLCEngine, text: str = engine_ways.PROMPT, n: int = 1) -> list[l
 
 
 def bytes_of(token: int) -> bytes:
-    return b"th" if token == tower_qwen.TH else bytes([token - tower_qwen.FIRST_BYTE])
+    return b"th" if token == tower_chats.TH else bytes([token - tower_chats.FIRST_BYTE])
 
 
 def test_transformers_says_the_same(model: Model) -> None:
     content = json.loads((ANSWERS / f"{model.case}.json").read_text())
-    assert [chat["sizes"] for chat in content["chats"]] == tower_qwen.CHATS
+    assert [chat["sizes"] for chat in content["chats"]] == tower_chats.CHATS
     with model.engine() as engine:
         for chat in content["chats"]:
             asked = message(chat["sizes"], chat["seed"])
@@ -111,17 +111,17 @@ def test_ids_and_positions_are_transformers(model: Model) -> None:
         for index, (width, height) in enumerate(chat["sizes"]):
             pieces = mlc_core_parts.picture_pieces(model.settings, width, height)
             inner = "".join(row * count or text for text, count in pieces)
-            prompt += f"{tower_qwen.TEXTS[index]}{start}{inner}{end}"
+            prompt += f"{tower_chats.TEXTS[index]}{start}{inner}{end}"
         ids = tokenizer.encode(prompt + "<end_of_utterance>\nassistant:")
         assert ids == chat["ids"]
         sizes, parts = iter(chat["sizes"]), []
-        for is_picture, run in groupby(ids, lambda token: token == tower_qwen.WORDS[row]):
+        for is_picture, run in groupby(ids, lambda token: token == tower_chats.WORDS[row]):
             parts.append(tuple(next(sizes)) if is_picture else list(run))
         made = mlc_core_parts.prompt_positions(model.settings, parts)
         assert np.array(made).T.tolist() == chat["positions"]
 
 
-@pytest.mark.parametrize("way", ["chunks", "no prefixes"])
+@pytest.mark.parametrize("way", engine_ways.WAYS)
 def test_no_way_changes_the_answer(model: Model, way: str) -> None:
     with model.engine() as engine:
         first = ask(engine)

@@ -14,7 +14,6 @@ from mlc_llm.compiler.spec.part import Mixer, PictureRows, Place
 from mlc_llm.compiler.spec.rope import RopeSpec
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
-from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
@@ -125,15 +124,8 @@ class AttentionSpec(Mixer):
 
     def with_pictures(self, rows: PictureRows) -> AttentionSpec:
         ahead = Ahead(told=True) if rows.see_each_other else self.ahead
-        if self.rope is None or not rows.axes:
-            return replace(self, ahead=ahead)
-        if len(rows.axes) != self.rope.dim // 2:
-            raise CorruptFileError(
-                f"config: mrope_section counts {len(rows.axes)} pairs, and a head has "
-                f"{self.rope.dim // 2} that turn",
-                param="mrope_section",
-            )
-        return replace(self, ahead=ahead, rope=replace(self.rope, axes=rows.axes))
+        rope = None if self.rope is None else self.rope.on(rows.axes)
+        return replace(self, ahead=ahead, rope=rope)
 
     @property
     def is_told(self) -> bool:

@@ -39,8 +39,8 @@ def with_pictures(decoder: DecoderSpec, rows: PictureRows) -> DecoderSpec:
 
 @dataclass(frozen=True)
 class LevelsSpec(TokenInputs):
-    """Behind an embedding stand vectors for the results of the first layers ("deepstack"). Rows of
-    a tower bring them; those of tokens are zeros. (https://arxiv.org/abs/2406.04334)"""
+    """Behind an embedding stand vectors for the results of the first layers (Meng
+    and others: DeepStack, 2024). Rows of a tower bring them; those of tokens are zeros."""
 
     levels: int
 

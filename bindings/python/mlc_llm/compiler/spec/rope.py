@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, UnsupportedError
@@ -149,6 +149,18 @@ class RopeSpec:
     def frequencies(self) -> list[float]:
         """The angle per position of each pair."""
         return inverse_frequencies(self.dim, self.theta, self.scaling)
+
+    def on(self, axes: tuple[int, ...]) -> RopeSpec:
+        """The same with these axes, if there are any."""
+        if not axes:
+            return self
+        if len(axes) != self.dim // 2:
+            raise CorruptFileError(
+                f"config: mrope_section counts {len(axes)} pairs, and a head has {self.dim // 2} "
+                "that turn",
+                param="mrope_section",
+            )
+        return replace(self, axes=axes)
 
 
 def inverse_frequencies(dim: int, theta: float, scaling: RopeScaling) -> list[float]:
