@@ -5,10 +5,11 @@ usage: ./dev bench pictures [--towers smolvlm,so400m] [--threads 1,2] [--rounds 
                             [--peer]
 
 `smolvlm` is a tile of SmolVLM (SigLIP B/16, 512 pixels: 1,024 patches), `so400m` the tower of
-Gemma 3 4B (SigLIP so400m, 896 pixels: 4,096 patches). `--layers` runs that many layers of each and
-says the time of all. The rates beside them: multiply-adds on registers alone, and the products with
-which texts of 1,024 rows are read (float16 weights; 4-bit weights in integers). `--peer`:
-llama.cpp's mtmd too, with a float16 tower of the same shape.
+Gemma 3 4B (SigLIP so400m, 896 pixels: 4,096 patches), `qwen2_5_vl` that of Qwen 2.5-VL (896 pixels,
+windows in seven of eight layers). `--layers` runs that many layers of each and says the time of
+all. The rates beside them: multiply-adds on registers alone, and the products with which texts of
+1,024 rows are read (float16 weights; 4-bit weights in integers). `--peer`: llama.cpp's mtmd too,
+with a float16 tower of the same shape, of those of SigLIP.
 """
 
 from __future__ import annotations
@@ -52,7 +53,22 @@ _SO400M = {
     "image_size": 896,
     "patch_size": 14,
 }
-TOWERS = {"smolvlm": _SMOLVLM, "so400m": _SO400M}
+_QWEN = {
+    "hidden_size": 1280,
+    "intermediate_size": 3420,
+    "depth": 32,
+    "num_heads": 16,
+    "patch_size": 14,
+    "out_hidden_size": 64,
+}
+_JOINED = {"model_type": "idefics3", "scale_factor": 4}
+TOWERS = {"smolvlm": _SMOLVLM, "so400m": _SO400M, "qwen2_5_vl": _QWEN}
+CONFIGS: dict[str, dict[str, Any]] = {
+    "smolvlm": _JOINED,
+    "so400m": _JOINED,
+    "qwen2_5_vl": {"model_type": "qwen2_5_vl", "mrope_section": [2, 3, 3]},
+}
+PATCHES = 4096  # of a view, at most
 ROWS = 1024  # of the products beside a tower
 
 
@@ -68,6 +84,8 @@ def main() -> None:
         for name in args.towers if args.peer else []:
             from pictures_parts import mtmd
 
+            if CONFIGS[name] is not _JOINED:
+                continue
             taken = mtmd.seconds(name, _shape(name, args), threads, args.rounds)
             if taken is not None:
                 print(f"  llama.cpp, {name}: {taken * 1e3:.0f} ms", flush=True)
@@ -95,17 +113,15 @@ def _towers(args: argparse.Namespace) -> dict[str, tuple[float, Any]]:
 
     found = {}
     for name in args.towers:
-        vision = _shape(name, args)
-        layers = vision["num_hidden_layers"]
-        tower = {"model_type": "idefics3", "scale_factor": 4, "vision_config": vision}
+        tower = {**CONFIGS[name], "vision_config": _shape(name, args)}
         chat = {**_TEXT, "tower_config": tower, "quantization": "q0f16"}
         spec = library_spec(chat, device="cpu")
         module = pipeline.build(build_module(spec, models.get("llama")), spec.device)
         runner = Runner(module, _random_weights(module))
         memory = runner.metadata["tower"]["memory"]
-        count = spec.tower.view_patches
+        count = min(spec.tower.view_patches, PATCHES)
         inputs = _inputs(spec.tower)
-        label = f"{name}, {count} patches, {layers} layers, {memory / 2**20:.0f} MiB"
+        label = f"{name}, {count} patches, {spec.tower.layers} layers, {memory / 2**20:.0f} MiB"
 
         def run(runner: Any = runner, inputs: Any = inputs) -> None:
             runner.call("image_embed", **inputs, params=runner.params)
@@ -116,8 +132,12 @@ def _towers(args: argparse.Namespace) -> dict[str, tuple[float, Any]]:
 
 
 def _shape(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    shape = TOWERS[name]
-    return {**shape, "num_hidden_layers": args.layers or shape["num_hidden_layers"]}
+    shape: dict[str, Any] = {**TOWERS[name]}
+    depth = "depth" if "depth" in shape else "num_hidden_layers"
+    shape[depth] = args.layers or shape[depth]
+    if depth == "depth":
+        shape["fullatt_block_indexes"] = list(range(7, shape[depth], 8))
+    return shape
 
 
 def _random_weights(module: Any) -> dict[str, Any]:
@@ -135,20 +155,27 @@ def _random_weights(module: Any) -> dict[str, Any]:
 
 
 def _inputs(tower: Any) -> dict[str, Any]:
-    count, side = tower.view_patches, tower.columns
-    places = np.arange(count)
-    return {
+    count = min(tower.view_patches, PATCHES)
+    places, side = np.arange(count), int(count**0.5)
+    inputs = {
         "patches": np.random.default_rng(1).standard_normal((count, tower.patch_dim), np.float32),
         "patch_positions": np.stack([places // side, places % side], 1).astype(np.int32),
         "view_indptr": np.array([0, count], np.int32),
         "first_patches": places[:: tower.block].astype(np.int32),
     }
+    if tower.window:
+        inputs["window_indptr"] = np.arange(0, count + 1, tower.window**2, dtype=np.int32)
+    return inputs
 
 
 def _flops(tower: Any) -> float:
-    n, w = tower.view_patches, tower.width
-    layer = 2 * n * (4 * w * w + 2 * w * tower.ff) + 4 * n * n * w
-    return layer * tower.layers + 2 * n * w * (tower.patch_dim + tower.out_width)
+    n, w = min(tower.view_patches, PATCHES), tower.width
+    matrices = 2 * n * (4 * w * w + (3 if tower.gated else 2) * w * tower.ff)
+    whole = len(tower.windows.whole) if tower.windows else tower.layers
+    seen = whole * n + (tower.layers - whole) * tower.window**2
+    return (
+        matrices * tower.layers + 4 * n * w * seen + 2 * n * w * (tower.patch_dim + tower.out_width)
+    )
 
 
 def _products() -> dict[str, tuple[float, Any]]:
