@@ -233,8 +233,9 @@ Status ReadEncoder(const Json& json, ModelInfo* info) {
 // Embeddings may be wider than hidden states: what more layers get of a row stands behind it.
 void SetEmbeddingSize(const FunctionSpec& step, ModelInfo* info) {
   for (const InputSpec& input : step.inputs) {
-    bool is_wide = input.name == "embeddings" && input.row.size() == 1;
-    if (is_wide && input.row[0] > 0) info->embedding_size = static_cast<int>(input.row[0]);
+    if (input.name != "embeddings" || input.row.size() != 1) continue;
+    bool fits = input.row[0] > 0 && input.row[0] <= kMaxTokens;
+    if (fits) info->embedding_size = static_cast<int>(input.row[0]);
   }
 }
 

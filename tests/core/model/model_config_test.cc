@@ -77,13 +77,15 @@ TEST(ParseLibraryMetadata, FunctionsSayWhatTheyTakeAndGive) {
   EXPECT_TRUE(step.Takes("rotary") && step.Gives("logits"));
   EXPECT_FALSE(step.Takes("rota") || step.Gives("hidden_states"));
   Json more = *Json::Parse(R"({"batch_prefill": {
-      "inputs": [{"name": "copy_source", "shape": ["c"], "dtype": "int32"}],
+      "inputs": [{"name": "copy_source", "shape": ["c"], "dtype": "int32"},
+                 {"name": "embeddings", "shape": ["n", 1728], "dtype": "float32"}],
       "results": ["logits", "hidden_states", "layer_states"]}})");
   Json with = GoodMetadata().Set("hidden_size", 576).Set("functions", more);
   metadata = ParseLibraryMetadata(with.Set("hidden_layers", *Json::Parse("[2, 5]")).Dump(), "l");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
   EXPECT_TRUE(metadata->info.token_trees);
   EXPECT_EQ(metadata->info.hidden_size, 576);
+  EXPECT_EQ(metadata->info.embedding_size, 1728) << "with what is behind it";
   EXPECT_EQ(metadata->info.num_chosen_layers, 2);
 }
 

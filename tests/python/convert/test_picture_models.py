@@ -94,6 +94,37 @@ def test_qwens_are_described(case: str, tmp_path: Path) -> None:
     assert chat["image_token_id"] == tiny_pictures.TOKENS.index("<|image_pad|>")
 
 
+def test_qwens_of_transformers_5_are_the_same(tmp_path: Path) -> None:
+    """It saves the text's fields apart, with other names of tensors and of the text model."""
+    old = tiny_pictures.write_hf_folder(tmp_path / "old", "qwen2_vl")
+    new = tiny_pictures.write_hf_folder(tmp_path / "new", "qwen2_vl")
+    config = json.loads((new / "config.json").read_text())
+    kept = ("architectures", "model_type", "vision_config", "image_token_id")
+    text = {k: v for k, v in config.items() if k not in kept}
+    text["rope_parameters"] = {"rope_theta": text.pop("rope_theta"), **text.pop("rope_scaling")}
+    text |= {"model_type": "qwen2_vl_text", "layer_types": ["full_attention"] * 2}
+    vision = {**config["vision_config"], "model_type": "qwen2_vl_vision", "in_channels": 3}
+    vision["rope_parameters"] = {"rope_theta": 10000.0, "rope_type": "axial"}
+    whole = {k: config[k] for k in kept} | {"text_config": text, "vision_config": vision}
+    (new / "config.json").write_text(json.dumps(whole))
+    path = new / "model.safetensors"
+    renamed = {
+        f"model.{k}" if k.startswith("visual.") else k.replace("model.", "model.language_model."): v
+        for k, v in load_file(path).items()
+    }
+    save_file(renamed, path)
+    for folder in (old, new):
+        convert_model(open_source(folder), folder / "out", quantization="q4f16_1")
+    one, other = (config_of(folder / "out") for folder in (old, new))
+    for chat in (one, other):
+        assert chat["model_config"]["tower_config"].pop("vision_config")
+    assert one == other
+    weights = [path.name for path in (old / "out").glob("params*")]
+    assert weights and all(
+        (old / "out" / name).read_bytes() == (new / "out" / name).read_bytes() for name in weights
+    )
+
+
 def test_qwens_pictures_have_a_cap(tmp_path: Path) -> None:
     """Published files allow 16,384 rows; a row is 12 x 12 pixels here."""
     folder = tiny_pictures.write_hf_folder(tmp_path / "a", "qwen3_vl")

@@ -74,6 +74,8 @@ def _shared(vision: ConfigReader, usual: Mapping[str, Any], **changes: Any) -> d
             param="num_heads",
         )
     merge = vision.integer("spatial_merge_size", default=2, maximum=16)
+    rope = ConfigReader(vision.mapping("rope_parameters") or {})
+    theta = rope.number("rope_theta", default=10000.0)
     return {
         "layers": size("depth", 1024),
         "width": width,
@@ -83,7 +85,7 @@ def _shared(vision: ConfigReader, usual: Mapping[str, Any], **changes: Any) -> d
         "patch_size": size("patch_size", 256),
         "largest_view": _MOST_ROWS * merge**2,
         "merge": merge,
-        "rope": same_for_both(width // heads),
+        "rope": same_for_both(width // heads, theta),
         "activation": vision.choice("hidden_act", of=ACTIVATIONS, default=usual["hidden_act"]),
     }
 
