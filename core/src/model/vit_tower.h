@@ -29,8 +29,8 @@ struct TowerInput {
 class TowerRun {
  public:
   virtual ~TowerRun() = default;
-  // Computes for about `kTowerTurn`. True: it is done, and the rows [m, width] are in `rows`, behind
-  // what was there.
+  // Computes for about `kTowerTurn`. True: it is done, and the rows [m, width] are in `rows`,
+  // behind what was there.
   virtual Result<bool> Advance(std::vector<float>* rows) = 0;
 };
 
