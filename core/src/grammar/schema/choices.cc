@@ -14,7 +14,6 @@ constexpr int kMostLevels = 3;           // of members within members that are l
 constexpr size_t kMostCompared = 64;     // listed values that are compared one by one
 constexpr int64_t kWorkOfLook = 20;      // for each term that is looked at
 constexpr size_t kMostChoicesSeen = 64;  // of one value
-constexpr size_t kMostWays = 10'000;     // to break a denied schema
 
 bool HasReference(const Json& json) {
   auto refers = [](const auto& member) {
@@ -95,6 +94,20 @@ struct SchemaReader::Outline {
          ++i) {
       denied.push_back(&value->as_array()[i]);
     }
+  }
+
+  // Takes back what was added to a copy of `known`.
+  void ReturnTo(const Outline& known) {
+    num_terms = known.num_terms;
+    types = known.types;
+    auto cut = [](auto* all, const auto& first) { all->resize(first.size()); };
+    cut(&required, known.required);
+    cut(&absent, known.absent);
+    cut(&lists, known.lists);
+    cut(&denied, known.denied);
+    cut(&constants, known.constants);
+    cut(&objects, known.objects);
+    cut(&members, known.members);
   }
 
   // Whether the value may be an object only. Members say nothing about any other value.
@@ -201,13 +214,33 @@ bool SchemaReader::FindWholeContradiction(const Terms& terms, int level) {
   return Contradict(outline, Outline(), level);
 }
 
+// The alternatives of a choice, flattened; none where one cannot be read. They are remembered, but
+// where they depend on other terms, or something is reported: then they are in `own`.
+const std::vector<std::optional<SchemaReader::Flat>>& SchemaReader::FlatsOf(
+    const Term& choice, const std::string& key, const std::vector<Terms>& alternatives,
+    std::vector<std::optional<Flat>>* own) {
+  auto known = flats_.find(key);
+  if (known != flats_.end()) return known->second;
+  const int64_t num_reports = num_reports_;
+  for (const Terms& alternative : alternatives) {
+    std::optional<Flat>& flat = own->emplace_back(std::in_place);
+    for (const Term& term : alternative) {
+      if (flat && !Flatten(term, &*flat).ok()) flat.reset();
+    }
+  }
+  bool is_kept = choice.part != "additionalProperties" && num_reports == num_reports_;
+  return is_kept ? flats_.emplace(key, std::move(*own)).first->second : *own;
+}
+
 // Which alternatives of a choice may hold beside everything else. All of them where that is hard to
 // tell.
 std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
-                                           const std::vector<Terms>& alternatives, const Flat& flat,
-                                           const std::string& own_key) {
+                                           const std::vector<Terms>& alternatives,
+                                           const Flat& flat) {
+  const std::string& own_key = flat.own_key;
   std::string key;
   AddKey(choice, &key);
+  std::string choice_key = key;
   key += own_key;
   auto known = possible_.find(key);
   if (known != possible_.end()) return known->second.branches;
@@ -219,15 +252,14 @@ std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
   bool contradicts_anyway = is_judged ? anyway->second : Contradict(without, Outline(), 0);
   if (!is_judged && !WorkBudget::is_spent()) contradict_.emplace(own_key, contradicts_anyway);
   std::vector<bool> possible;
-  for (const Terms& alternative : alternatives) {
-    bool is_read = true;
-    Flat more;
-    for (const Term& term : alternative) is_read = is_read && Flatten(term, &more).ok();
-    Outline both = without;
-    for (const Term& term : more.own) both.Add(term);
-    bool contradicts =
-        more.is_never ? !more.given_up : contradicts_anyway || Contradict(both, without, 0);
-    possible.push_back(!is_read || !contradicts);
+  std::vector<std::optional<Flat>> own_flats;
+  Outline both = without;
+  for (const std::optional<Flat>& more : FlatsOf(choice, choice_key, alternatives, &own_flats)) {
+    both.ReturnTo(without);
+    for (size_t i = 0; more && i < more->own.size(); ++i) both.Add(more->own[i]);
+    possible.push_back(!more ||
+                       (more->is_never ? more->given_up.has_value()
+                                       : !contradicts_anyway && !Contradict(both, without, 0)));
   }
   bool is_of_round = num_reports_ != num_reports;
   if (!WorkBudget::is_spent()) possible_.emplace(std::move(key), Possible{possible, is_of_round});
@@ -242,6 +274,9 @@ void SchemaReader::ForgetChanged() {
   };
   for (auto one = alternatives_.begin(); one != alternatives_.end();) {
     one = is_changed(one->first) ? alternatives_.erase(one) : std::next(one);
+  }
+  for (auto one = flats_.begin(); one != flats_.end();) {
+    one = is_changed(one->first) ? flats_.erase(one) : std::next(one);
   }
   for (auto one = possible_.begin(); one != possible_.end();) {
     bool is_kept = !one->second.is_of_round && !is_changed(one->first);
@@ -299,70 +334,11 @@ Result<bool> SchemaReader::Do(const std::function<Status()>& read) {
   return true;
 }
 
-namespace {
-
-// How much a schema says, roughly.
-int64_t SizeOf(const Json& json, int level = 0) {
-  if (level > 3) return 10;
-  int64_t size = 1;
-  if (json.is_array()) {
-    for (const Json& item : json.as_array()) size += SizeOf(item, level + 1);
-  } else if (json.is_object()) {
-    for (const auto& [name, value] : json.as_object()) size += 1 + SizeOf(value, level + 1);
-  }
-  return size;
-}
-
-// How much a denied keyword adds to a schema, roughly. A member that is not there adds nothing; one
-// that has another value adds what that value is.
-int64_t WeightOf(const Terms& terms) {
-  int64_t weight = 0;
-  for (const Term& term : terms) {
-    bool is_list = term.part == "items" || term.part == "contains";
-    if (is_list) weight += 100;
-    if (term.part == "additionalProperties") weight += 12;  // more than a member with a constant
-    if (term.part == Term::kMember || term.is_whole()) weight += 1 + 2 * SizeOf(*term.schema);
-    if (term.part != Term::kAbsent) weight += 1;
-  }
-  return weight;
-}
-
-}  // namespace
-
-// Keeps the few ways that add least. False if these are all.
-bool SchemaReader::KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
-                            std::vector<bool>* possible) {
-  auto allowed = ways_.find({choice.schema, std::string(choice.part)});
-  size_t most = allowed == ways_.end() ? most_ways_ : std::max(most_ways_, allowed->second);
-  std::vector<std::pair<int64_t, size_t>> weights;
-  for (size_t i = 0; i < alternatives.size(); ++i) {
-    if ((*possible)[i]) weights.emplace_back(WeightOf(alternatives[i]), i);
-  }
-  if (weights.size() <= most) return false;
-  std::sort(weights.begin(), weights.end());
-  for (size_t i = most; i < weights.size(); ++i) (*possible)[weights[i].second] = false;
-  return true;
-}
-
-// Allows more ways where no value fits those that were kept. False if there is no such choice.
-bool SchemaReader::AllowMoreWays() {
-  std::set<std::pair<const Json*, std::string>> lacking;
-  for (int node : EmptyUnions(&out_)) {
-    auto cut = cuts_.find(node);
-    if (cut != cuts_.end()) lacking.insert(cut->second);
-  }
-  for (const auto& choice : lacking) {
-    size_t& ways = ways_[choice];
-    ways = std::max(ways, std::min(most_ways_, kMostWays)) + 1;
-  }
-  return !lacking.empty();
-}
-
 // Takes choices of which one alternative is left into the terms that hold anyway, as long as there
 // are any.
 Status SchemaReader::Settle(Flat* flat) {
   std::vector<std::pair<const Json*, std::string>> settled;
-  std::string own_key = OwnKeyOf(flat->own);
+  flat->own_key = OwnKeyOf(flat->own);
   for (size_t i = 0; i < flat->choices.size() && settled.size() < kMostChoicesSeen;) {
     const Term choice = flat->choices[i++];
     std::pair<const Json*, std::string> key{choice.schema, choice.negated ? "not " : ""};
@@ -370,7 +346,7 @@ Status SchemaReader::Settle(Flat* flat) {
     bool is_known = std::find(settled.begin(), settled.end(), key) != settled.end();
     if (is_known || choice.part == "additionalProperties") continue;
     MLC_ASSIGN_OR_RETURN(const std::vector<Terms>* alternatives, KnownAlternatives(choice));
-    std::vector<bool> possible = PossibleOf(choice, *alternatives, *flat, own_key);
+    std::vector<bool> possible = PossibleOf(choice, *alternatives, *flat);
     int64_t count = std::count(possible.begin(), possible.end(), true);
     if (count == 0) flat->is_never = true;
     if (count == 0) return Status();
@@ -384,7 +360,7 @@ Status SchemaReader::Settle(Flat* flat) {
     flat->own.insert(flat->own.end(), more.own.begin(), more.own.end());
     flat->choices.insert(flat->choices.end(), more.choices.begin(), more.choices.end());
     flat->is_never = flat->is_never || more.is_never;
-    own_key = OwnKeyOf(flat->own);
+    flat->own_key = OwnKeyOf(flat->own);
     if (flat->is_never) return Status();
     settled.push_back(std::move(key));
     i = 0;  // what holds now may settle other choices

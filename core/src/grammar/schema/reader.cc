@@ -70,6 +70,7 @@ Result<Schema> SchemaReader::Run() {
     overlaps_.clear();
     overlap_paths_.clear();
     alternatives_.clear();
+    flats_.clear();
     possible_.clear();
     most_ways_ = kAllWays;
     SetLimits(kMaxNodes, kMaxParts);
@@ -216,27 +217,29 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
                         [](const Term& choice) { return choice.part != "additionalProperties"; });
   const Term& choice = flat.choices[0];
   bool is_of_others = choice.part == "additionalProperties";
-  std::vector<Terms> alternatives;
+  std::vector<Terms> others;
+  const std::vector<Terms>* known = &others;
   if (is_of_others) {
-    alternatives = OtherMembers(choice, flat.own);
+    others = OtherMembers(choice, flat.own);
   } else {
-    MLC_ASSIGN_OR_RETURN(alternatives, Alternatives(choice));
+    MLC_ASSIGN_OR_RETURN(known, KnownAlternatives(choice));
   }
-  if (is_of_others && alternatives.empty()) {
+  const std::vector<Terms>& alternatives = *known;
+  if (is_of_others && others.empty()) {
     // No other member can be there.
     if (std::any_of(flat.own.begin(), flat.own.end(), IsClosed)) return Status();
     Flat none;
     MLC_RETURN_IF_ERROR(GiveUp(choice, Path(choice.path, choice.part), &none));
     if (none.given_up) given_up_.emplace(node, *none.given_up);
     if (none.is_never) return Status();
-    alternatives.push_back({});
+    others.push_back({});
   }
   Path where(choice.path, choice.part == "contrary" ? "not" : choice.part);
   if (alternatives.size() > kMaxAlternatives)
     return CannotEnforce(where, "it has too many branches");
   SchemaNode choices;
   choices.kind = Kind::kUnion;
-  std::vector<bool> possible = PossibleOf(choice, alternatives, flat, OwnKeyOf(flat.own));
+  std::vector<bool> possible = PossibleOf(choice, alternatives, flat);
   bool is_one_of = choice.part == "oneOf" && !choice.negated;
   bool is_part = choice.negated && KeepEasy(choice, alternatives, &possible);
   if (is_part) {

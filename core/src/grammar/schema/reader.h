@@ -40,6 +40,7 @@ class SchemaReader {
     bool is_never = false;
     std::optional<SchemaWarning> given_up;          // why some values are not written
     std::vector<std::pair<const Json*, bool>> way;  // the schemas that lead here
+    std::string own_key;                            // OwnKeyOf(own), after Settle()
   };
   // Branches of a oneOf that overlap.
   struct Overlap {
@@ -86,18 +87,23 @@ class SchemaReader {
   // ---- choices.cc
   Status Settle(Flat* flat);
   std::vector<bool> PossibleOf(const Term& choice, const std::vector<Terms>& alternatives,
-                               const Flat& flat, const std::string& own_key);
+                               const Flat& flat);
+  const std::vector<std::optional<Flat>>& FlatsOf(const Term& choice, const std::string& key,
+                                                  const std::vector<Terms>& alternatives,
+                                                  std::vector<std::optional<Flat>>* own);
   Result<const std::vector<Terms>*> KnownAlternatives(const Term& choice);
   void ForgetChanged();
   Result<bool> Try(const std::function<Status()>& read);
   static Result<bool> Do(const std::function<Status()>& read);
-  bool KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
-                std::vector<bool>* possible);
-  bool AllowMoreWays();
   struct Outline;
   bool Contradict(const Outline& outline, const Outline& known, int level);
   bool ContradictWhole(const Terms& terms, int level);
   bool FindWholeContradiction(const Terms& terms, int level);
+
+  // ---- ways.cc
+  bool KeepEasy(const Term& choice, const std::vector<Terms>& alternatives,
+                std::vector<bool>* possible);
+  bool AllowMoreWays();
 
   // ---- contrary.cc
   Status FlattenNegated(const Term& term, Flat* out);
@@ -169,6 +175,7 @@ class SchemaReader {
   std::unordered_map<std::string, bool> contradict_;
   // By AddKey of the choice, and what holds beside it.
   std::unordered_map<std::string, std::vector<Terms>> alternatives_;
+  std::unordered_map<std::string, std::vector<std::optional<Flat>>> flats_;
   struct Possible {
     std::vector<bool> branches;
     bool is_of_round;  // something was left out meanwhile, which each round reports

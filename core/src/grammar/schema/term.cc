@@ -7,7 +7,7 @@
 namespace mlc {
 namespace {
 
-constexpr size_t kUsualKey = 32;  // of a term
+constexpr size_t kUsualKey = 40;  // of a term
 constexpr const char* kReferences[] = {"$ref", "$dynamicRef", "$recursiveRef"};
 
 }  // namespace
@@ -91,16 +91,18 @@ Term NamedTerm(const Term& term, std::string_view part, std::string_view name, P
 }
 
 void AddKey(const Term& term, std::string* key, const Json* schema) {
-  auto add = [key](const auto& plain) {
-    key->append(reinterpret_cast<const char*>(&plain), sizeof(plain));
+  struct Head {
+    const Json* schema;
+    uint32_t flags, part_size;
+    uint64_t name_size;  // no byte of the struct is padding
   };
-  add(schema != nullptr ? schema : term.schema);
-  add(static_cast<char>((term.negated ? 1 : 0) + (term.is_option ? 2 : 0) +
-                        (term.is_hidden ? 4 : 0) + (term.sees_all ? 8 : 0)));
-  for (std::string_view text : {term.part, term.name}) {
-    add(static_cast<uint32_t>(text.size()));
-    *key += text;
-  }
+  uint32_t flags = (term.negated ? 1 : 0) + (term.is_option ? 2 : 0) + (term.is_hidden ? 4 : 0) +
+                   (term.sees_all ? 8 : 0);
+  Head head{schema != nullptr ? schema : term.schema, flags,
+            static_cast<uint32_t>(term.part.size()), term.name.size()};
+  key->append(reinterpret_cast<const char*>(&head), sizeof(head));
+  *key += term.part;
+  if (!term.name.empty()) *key += term.name;
 }
 
 std::string KeyOf(const std::vector<Term>& terms) {
