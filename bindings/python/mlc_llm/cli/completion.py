@@ -119,7 +119,7 @@ def _options(parser: argparse.ArgumentParser, command: str) -> dict[str, argpars
 
 
 def _kept() -> list[str]:
-    from mlc_llm.cli.kept import kept_models
+    from mlc_llm.prepare.kept import kept_models
 
     return [model.name for model in kept_models() if " " not in model.name]
 

@@ -31,8 +31,8 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command."""
     if args.suggested:
         return _list_suggested(as_json=args.json)
-    from mlc_llm.cli.kept import kept_models
     from mlc_llm.prepare.jit_cache import home
+    from mlc_llm.prepare.kept import kept_models
 
     models = kept_models()
     if args.json:

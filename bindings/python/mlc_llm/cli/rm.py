@@ -21,8 +21,8 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the command. If one of the names is unknown, nothing is removed."""
-    from mlc_llm.cli.kept import find_kept, remove
     from mlc_llm.cli.list import megabytes
+    from mlc_llm.prepare.kept import find_kept, remove
 
     for model in find_kept(args.models):
         size = megabytes(model.size)

@@ -13,6 +13,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
+from mlc_llm.prepare.model_folder import chat_template, read_object
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
 # Fields of generation_config.json, and what stands for them in mlc-chat-config.json.
@@ -82,32 +83,12 @@ def _config(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, **{name: nested[name] for name in sizes if name in nested}}
 
 
-def chat_template(folder: Path, config: Mapping[str, Any]) -> str:
-    """The model's Jinja template, or the name of its conversation template."""
-    own = _json(folder / "tokenizer_config.json").get("chat_template")
-    if isinstance(own, str):
-        return own
-    if isinstance(own, list):
-        return "\n".join(str(entry.get("template", "")) for entry in own if isinstance(entry, dict))
-    conversation = config.get("conv_template")
-    name = conversation.get("name") if isinstance(conversation, Mapping) else conversation
-    return f"conv_template: {name}" if name else ""
-
-
 def generation_fields(folder: Path, config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Which sampling defaults apply, and which fields of generation_config.json do not."""
-    original = _json(folder / "generation_config.json")
+    original = read_object(folder / "generation_config.json")
     applied = {name: config[name] for name in (*SAMPLING, *_TOKENS) if name in config}
     ignored = {name: value for name, value in original.items() if name not in applied}
     return {"applies": applied, "without_effect": ignored}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _print(shown: Mapping[str, Any], plans: Any, whole_template: bool) -> None:

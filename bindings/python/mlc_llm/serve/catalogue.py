@@ -170,7 +170,7 @@ def kept_here(template: ModelSpec) -> Source:
     """The models of `mlc_llm list`: by their last part, and by the name of that list."""
 
     def specs() -> Iterator[ModelSpec]:
-        from mlc_llm.cli.kept import kept_models
+        from mlc_llm.prepare.kept import kept_models
 
         for model in kept_models():
             if model.kind == "library":

@@ -12,10 +12,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.cli.kept import find_kept, remove
-from mlc_llm.cli.show import chat_template
 from mlc_llm.errors import MLCError, UnsupportedError, error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.prepare.kept import find_kept, remove
+from mlc_llm.prepare.model_folder import chat_template
 from mlc_llm.prepare.model_source import resolve_model
 from mlc_llm.prepare.progress import Steps
 from mlc_llm.sdk.core_engine import CoreEngine, choose_device

@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import mlc_llm
-from mlc_llm.cli.show import chat_template
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.prepare.model_folder import chat_template
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve.anthropic_answer import COUNT, MESSAGES
 from mlc_llm.serve.body import body_of, model_name, peek, require_json, require_name
