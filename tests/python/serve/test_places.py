@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import socket
 import ssl
+import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -72,17 +74,32 @@ def test_a_file_with_keys(tmp_path: Path, mlc_llm: Callable[..., Any]) -> None:
         assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
 
 
-def test_a_unix_socket(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "mode"), [((), 0o600), (("--uds-mode", "660"), 0o660)])
+def test_a_unix_socket(tmp_path: Path, options: tuple[str, ...], mode: int) -> None:
     path = tmp_path / "socket"
-    with starting_server(str(FAKE), "--device", "fake", "--uds", str(path)) as server:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))  # by a server that ended
+    with starting_server(str(FAKE), "--device", "fake", "--uds", str(path), *options) as server:
         deadline = time.monotonic() + PATIENCE
         while f"ready on unix:{path}" not in server.errors:
             assert server.process.poll() is None and time.monotonic() < deadline, server.errors
             time.sleep(0.02)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
         transport = httpx.HTTPTransport(uds=str(path))
         with httpx.Client(transport=transport, base_url="http://localhost") as http:
             assert http.get("/v1/models", timeout=PATIENCE).is_success
         assert server.stop() == 0 and "Traceback" not in server.errors, server.errors
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "words"),
+    [("none/socket", (), "No such file"), ("socket", ("--uds-mode", "999"), "'999'")],
+)
+def test_a_unix_socket_that_cannot_be(
+    mlc_llm: Callable[..., Any], tmp_path: Path, place: str, options: tuple[str, ...], words: str
+) -> None:
+    done = mlc_llm("serve", FAKE, "--device", "fake", "--uds", tmp_path / place, *options)
+    assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.serve_files import api_keys_of, check_tls
+from mlc_llm.cli.serve_files import api_keys_of, check_tls, file_mode
 from mlc_llm.cli.settings import add_kv_cache_option, json_list, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
@@ -125,6 +125,9 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         "--log-format", choices=("text", "json"), default="text", help="(default: %(default)s)"
     )
     parser.add_argument("--uds", metavar="PATH", help="a UNIX socket, instead of host and port")
+    parser.add_argument(
+        "--uds-mode", type=file_mode, default=0o600, metavar="MODE", help="for chmod (default: 600)"
+    )
     parser.add_argument("--ssl-certfile", metavar="FILE", help="for HTTPS: the certificate")
     parser.add_argument("--ssl-keyfile", metavar="FILE", help="its key, if it is not in that file")
     parser.add_argument(
@@ -256,7 +259,9 @@ def run(args: argparse.Namespace) -> None:
         log_level="warning" if args.quiet else "info",
         log_config=log_config(args.log_format),
     )
-    server = Server(config, drain, models, drain_seconds=args.shutdown_timeout)
+    server = Server(
+        config, drain, models, drain_seconds=args.shutdown_timeout, uds_mode=args.uds_mode
+    )
     try:
         server.run()
         server.finish_loading()

@@ -50,3 +50,11 @@ def api_keys_of(args: argparse.Namespace) -> tuple[str, ...]:
             )
         keys += found
     return tuple(keys)
+
+
+def file_mode(text: str) -> int:
+    """The bits of a file's mode, written as for chmod. Raises ValueError."""
+    mode = int(text, 8)
+    if not 0 <= mode <= 0o777:
+        raise ValueError(text)
+    return mode

@@ -31,6 +31,7 @@ from mlc_llm.serve.interruption import Interruption
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.slot import Lease
+from mlc_llm.serve.unix_socket import OWNER, bound_socket
 
 _log = logging.getLogger("uvicorn.error")
 CLOSING_SECONDS = 5  # time for answers and connections to end
@@ -131,9 +132,16 @@ class Server(uvicorn.Server):
     """uvicorn's server would stop listening at once. This one first gives requests time to end."""
 
     def __init__(
-        self, config: uvicorn.Config, drain: Drain, models: ModelRegistry, *, drain_seconds: float
+        self,
+        config: uvicorn.Config,
+        drain: Drain,
+        models: ModelRegistry,
+        *,
+        drain_seconds: float,
+        uds_mode: int = OWNER,
     ) -> None:
         super().__init__(config)
+        self._uds_mode = uds_mode
         self.failure: BaseException | None = None  # the reason why a model could not be loaded
         self.url = ""  # the address, once it listens
         self._loader = threading.Thread(target=self._load, name="models", daemon=True)
@@ -143,7 +151,9 @@ class Server(uvicorn.Server):
         self._cancelled = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Binds the port, then starts to load."""
+        """Binds the port or the UNIX socket, then starts to load."""
+        if self.config.uds is not None:
+            sockets = [bound_socket(self.config.uds, self._uds_mode)]
         await super().startup(sockets=sockets)
         if self.started and not self.should_exit:
             for one in self.servers:
