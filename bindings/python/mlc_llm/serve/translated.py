@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
+from mlc_llm.serve.body import body_of, model_name, parse_object, require_json, work_on
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.slot import Lease
@@ -84,13 +84,16 @@ class Translation:
     ) -> Response:
         """Runs what was asked in the core. `answer`: another form of the answer. `core`: another
         kind of request in it."""
-        route, fields = self.to_core(asked)
         body = body_of(request)
-        body.data = dump(fields)
+        route, body.data = await work_on(body, self._for_core, asked)
         handler = RequestHandler(
             lease, answer or self.answer(asked, lease.name), options_of(request), core
         )
         return await handler.run(request, route, body, stream=self.streams(asked))
+
+    def _for_core(self, asked: Asked) -> tuple[str, bytes]:
+        route, fields = self.to_core(asked)
+        return route, dump(fields)
 
 
 def dump(fields: Asked) -> bytes:
