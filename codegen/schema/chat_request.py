@@ -160,11 +160,7 @@ class ChatCompletionRequest(SamplingFields):
         "engine.",
     )
     timings_per_token: bool | None = metrics.timings_per_token()
-    return_progress: bool | None = field(
-        None,
-        "Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They "
-        "have no choices.",
-    )
+    return_progress: bool | None = metrics.return_progress()
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."
     )

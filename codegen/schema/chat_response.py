@@ -208,11 +208,7 @@ class ChatCompletionChunk(Model):
         None, "What the request cost, in the last chunk, when `include_usage` asks for it."
     )
     timings: Timings | None = metrics.timings()
-    prompt_progress: PromptProgress | None = field(
-        None,
-        "How much of the prompt was read, in the chunks before the answer, when `return_progress` "
-        "asks for it.",
-    )
+    prompt_progress: PromptProgress | None = metrics.prompt_progress()
     warnings: list[SchemaWarning] | None = field(
         None, "What schemas of the request say and the answer is not held to; in the first chunk."
     )

@@ -11,7 +11,7 @@ from codegen.schema.adapters import Lora, lora
 from codegen.schema.base import Case, Model, OneOf, field
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
-from codegen.schema.metrics import Timings
+from codegen.schema.metrics import PromptProgress, Timings
 from codegen.schema.response_format import ResponseFormat, SchemaWarning
 from codegen.schema.sampling import SamplingFields, logit_processor
 from codegen.schema.tokenization import TokenId
@@ -72,6 +72,7 @@ class CompletionRequest(SamplingFields):
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()
     timings_per_token: bool | None = metrics.timings_per_token()
+    return_progress: bool | None = metrics.return_progress()
     debug_config: DebugConfig | None = field(
         None, "Switches for tests and measurements; a server takes them in debug mode only."
     )
@@ -122,6 +123,7 @@ class Completion(Model):
         None, "What the request cost; in a stream in the last chunk, when it is asked for."
     )
     timings: Timings | None = metrics.timings()
+    prompt_progress: PromptProgress | None = metrics.prompt_progress()
     warnings: list[SchemaWarning] | None = field(
         None,
         "What the schema of the request says and the answer is not held to; in the first chunk of "

@@ -82,6 +82,24 @@ def timings_per_token() -> Any:
     )
 
 
+def return_progress() -> Any:
+    """The field by which requests ask for `PromptProgress`."""
+    return field(
+        None,
+        "Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They "
+        "have no choices.",
+    )
+
+
+def prompt_progress() -> Any:
+    """The field of a chunk that has it."""
+    return field(
+        None,
+        "How much of the prompt was read, in the chunks before the answer, when `return_progress` "
+        "asks for it.",
+    )
+
+
 class KnownTextMetrics(Model):
     """How often a text that was known ahead saved a step."""
 

@@ -125,13 +125,28 @@ class ResponseMCPApproval(ClosedEnum):
     NEVER = "never", "None."
 
 
+class ResponseMCPToolFilter(Model):
+    """Some tools of an MCP server."""
+
+    tool_names: list[str] | None = field(None, "Their names. Absent: all.")
+    read_only: bool | None = field(
+        None, "Whether they change nothing, as the server says of each. Absent: both kinds."
+    )
+
+
+class ResponseAllowedTools(OneOf):
+    """The tools of an MCP server that the model may call."""
+
+    root: Annotated[list[str], Case("names")] | Annotated[ResponseMCPToolFilter, Case("filter")]
+
+
 class ResponseMCPTool(Model):
     """The tools of an MCP server that the settings file names; this server calls them."""
 
     type: Literal["mcp"] = field(..., "The kind of tool.")
     server_label: str = field(..., "The server's name in the settings file.", min_length=1)
     server_description: str | None = field(None, "What it is for; it has no effect.")
-    allowed_tools: list[str] | None = field(
+    allowed_tools: ResponseAllowedTools | None = field(
         None, "Those that the model may call. Absent: all that the settings file allows."
     )
     require_approval: ResponseMCPApproval | None = field(
@@ -152,12 +167,26 @@ class ResponseNamedToolChoice(Model):
     name: str = field(..., "The function's name.", min_length=1)
 
 
+class ResponseMCPToolChoice(Model):
+    """The MCP server of which the model must call a tool first."""
+
+    type: Literal["mcp"] = field(..., "The kind of tool.")
+    server_label: str = field(..., "The server's name in `tools`.", min_length=1)
+    name: str | None = field(
+        None, "The tool's name. Absent: the model chooses, if no other tools are there."
+    )
+
+
+class ResponseOneToolChoice(OneOf):
+    """The tool, or the server, that the model must call."""
+
+    root: Annotated[ResponseNamedToolChoice | ResponseMCPToolChoice, Field(discriminator="type")]
+
+
 class ResponseToolChoice(OneOf):
     """Which functions the model may or must call."""
 
-    root: (
-        Annotated[ToolChoiceMode, Case("mode")] | Annotated[ResponseNamedToolChoice, Case("named")]
-    )
+    root: Annotated[ToolChoiceMode, Case("mode")] | Annotated[ResponseOneToolChoice, Case("one")]
 
 
 class ResponseTextFormatJSONSchema(Model):

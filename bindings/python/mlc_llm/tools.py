@@ -64,7 +64,8 @@ __all__ = [
 class Tool:
     """A function, and its description for the model. `arguments` reads the model's JSON. `strict`:
     whether the arguments are held to `parameters`; None: as the engine does by itself.
-    `function_async`: the same function for asyncio, where `function` would block."""
+    `function_async`: the same function for asyncio, where `function` would block. `read_only`: an
+    MCP server's word that a call changes nothing."""
 
     name: str
     description: str | None
@@ -73,6 +74,7 @@ class Tool:
     arguments: Callable[[str], dict[str, Any]]
     strict: bool | None = True
     function_async: Callable[..., Awaitable[Any]] | None = None
+    read_only: bool = False
 
     @classmethod
     def of(cls, function: Callable[..., Any], *, name: str | None = None) -> Tool:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d75adcac76218fc8
+# Schema hash: b1b62c363e85f09c
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -147,7 +147,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "d75adcac76218fc8"
+SCHEMA_HASH = "b1b62c363e85f09c"
 
 
 class _Model(BaseModel):
@@ -972,6 +972,11 @@ class CompletionCreateParams(TypedDict, total=False):
 
     timings_per_token: bool | None
     """Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's."""
+
+    return_progress: bool | None
+    """Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They
+    have no choices.
+    """
 
     debug_config: DebugConfigParam | None
     """Switches for tests and measurements; a server takes them in debug mode only."""
@@ -2000,6 +2005,11 @@ class Completion(_Model):
 
     timings: Timings | None = None
     """Where the time went so far, when `timings_per_token` asks for it."""
+
+    prompt_progress: PromptProgress | None = None
+    """How much of the prompt was read, in the chunks before the answer, when `return_progress`
+    asks for it.
+    """
 
     warnings: list[SchemaWarning] | None = None
     """What the schema of the request says and the answer is not held to; in the first chunk of a

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences.
 #ifndef MLC_MODEL_STEP_INPUTS_GEN_H_

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 #ifndef MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 #define MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
@@ -225,6 +225,7 @@ void VisitMembers(const CompletionRequest& object, Visit&& visit) {
   visit("priority", object.priority);
   visit("timeout_ms", object.timeout_ms);
   visit("timings_per_token", object.timings_per_token);
+  visit("return_progress", object.return_progress);
   visit("debug_config", object.debug_config);
 }
 template <typename Visit>
@@ -516,6 +517,7 @@ void VisitMembers(const Completion& object, Visit&& visit) {
   visit("choices", object.choices);
   visit("usage", object.usage);
   visit("timings", object.timings);
+  visit("prompt_progress", object.prompt_progress);
   visit("warnings", object.warnings);
   visit("system_fingerprint", object.system_fingerprint);
 }

@@ -24,10 +24,11 @@ import os
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # its log is not the server's
 from typing import Literal
 from mcp.server import MCPServer
+from mcp_types import ToolAnnotations
 
 server = MCPServer("coins")
 
-@server.tool()
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def flip(side: Literal["heads"]) -> str:
     "Flips a coin."
     return f"{os.getpid()} shows {side}"
@@ -232,6 +233,8 @@ def test_a_function_of_the_client_is_its_own_to_call(client: openai.OpenAI) -> N
         ),
         ({"server_label": "asks"}, "tools[0].server_label", "ask = false"),
         ({"allowed_tools": ["no"]}, "tools[0].allowed_tools", "offers no tool 'no'"),
+        ({"allowed_tools": {"tool_names": ["no"]}}, "tools[0].allowed_tools", "no tool 'no'"),
+        ({"allowed_tools": {"tool_names": 3}}, "tools[0].allowed_tools.tool_names", "array"),
         ({"require_approval": "always"}, "tools[0].require_approval", "never"),
     ],
 )
@@ -241,6 +244,60 @@ def test_faults_name_their_field(
     with pytest.raises(openai.BadRequestError, match=words) as refused:
         client.responses.create(**{**ASKED, "tools": [{**FLIP, **change}]})
     assert refused.value.param == param
+
+
+READ_ONLY = {"tool_names": ["flip", "fail"], "read_only": True}
+OF_COINS = {"type": "mcp", "server_label": "coins"}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "choice"),
+    [
+        (READ_ONLY, OF_COINS),  # the only one
+        (["flip", "fail"], {**OF_COINS, "name": "flip"}),
+        ({}, {**OF_COINS, "name": "flip"}),
+    ],
+)
+def test_a_server_may_be_chosen(client: openai.OpenAI, allowed: Any, choice: dict) -> None:
+    tools = [{**FLIP, "allowed_tools": allowed}]
+    response = client.responses.create(**{**ASKED, "tools": tools, "tool_choice": choice})
+    assert kinds(response) == ["mcp_list_tools", "mcp_call", "message"]
+    assert call_of(response).name == "flip"
+    names = {tool.name for tool in response.output[0].tools}
+    expected = {"flip"} if allowed is READ_ONLY else set(allowed) or {"flip", "fail", "leave"}
+    assert names == expected
+    assert response.tool_choice.to_dict() == choice
+    check("Response", response.to_dict())
+
+
+def test_of_several_tools_one_of_the_server_is_called(client: openai.OpenAI) -> None:
+    asked = {**ASKED, "tools": [{**FLIP, "allowed_tools": ["flip", "fail"]}]}
+    one = {"tool_choice": OF_COINS, "parallel_tool_calls": False}  # so that the calls have an end
+    assert kinds(client.responses.create(**{**asked, **one}))[1] == "mcp_call"
+
+
+@pytest.mark.parametrize(
+    ("choice", "param", "words"),
+    [
+        ({"server_label": "same"}, "tool_choice.server_label", "no tool of a server 'same'"),
+        ({"name": "fail"}, "tool_choice.name", "offers no tool 'fail'"),
+        ({"name": ""}, "tool_choice.name", "offers no tool ''"),
+    ],
+)
+def test_a_choice_that_cannot_be(
+    client: openai.OpenAI, choice: dict[str, str], param: str, words: str
+) -> None:
+    with pytest.raises(openai.BadRequestError, match=words) as refused:
+        client.responses.create(**{**ASKED, "tool_choice": {**OF_COINS, **choice}})
+    assert refused.value.param == param
+
+
+def test_a_choice_among_other_tools_needs_a_name(client: openai.OpenAI) -> None:
+    mine = {"type": "function", "name": "mine", "parameters": {"type": "object", "properties": {}}}
+    tools = [{**FLIP, "allowed_tools": ["flip", "fail"]}, mine]
+    with pytest.raises(openai.BadRequestError, match="name one of the tools") as refused:
+        client.responses.create(**{**ASKED, "tools": tools, "tool_choice": OF_COINS})
+    assert refused.value.param == "tool_choice.name"
 
 
 def test_other_faults(client: openai.OpenAI) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import time
+from typing import Any
 
 import httpx
 import openai
@@ -43,16 +44,26 @@ def test_a_stream_says_what_the_whole_answer_says(client: openai.OpenAI) -> None
     assert {c.id for c in chunks} == {chunks[0].id} and whole.model == MODEL
 
 
-def test_a_stream_begins_with_the_progress_of_its_prompt_on_request(http: httpx.Client) -> None:
+LONG = "a long prompt " * 60
+
+
+@pytest.mark.parametrize(
+    ("path", "prompt"),
+    [(CHAT, {"messages": [{"role": "user", "content": LONG}]}), (TEXT, {"prompt": LONG})],
+    ids=["chat", "text"],
+)
+def test_a_stream_begins_with_the_progress_of_its_prompt_on_request(
+    http: httpx.Client, path: str, prompt: dict[str, Any]
+) -> None:
     asked = {
+        **prompt,
         "model": MODEL,
-        "messages": [{"role": "user", "content": "a long prompt " * 60}],
         "max_tokens": 5,
         "stream": True,
         "return_progress": True,
         "timings_per_token": True,
     }
-    lines = http.post(CHAT, json=asked).text.split("\n\n")
+    lines = http.post(path, json=asked).text.split("\n\n")
     chunks = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
     first = [chunk["choices"] != [] for chunk in chunks].index(True)
     progress = [chunk["prompt_progress"] for chunk in chunks[:first]]

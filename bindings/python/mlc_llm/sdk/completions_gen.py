@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d75adcac76218fc8
+# Schema hash: b1b62c363e85f09c
 """The typed `create` of each route; an engine supplies `_create` and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
@@ -533,6 +533,8 @@ class Completions(ABC):
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
         timings_per_token: Whether the answer carries `timings`, and in a stream every chunk, as
             llama.cpp's.
+        return_progress: Whether a stream begins with chunks that carry `prompt_progress`, as
+            llama.cpp's. They have no choices.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
         """
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
@@ -668,6 +670,8 @@ class AsyncCompletions(ABC):
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
         timings_per_token: Whether the answer carries `timings`, and in a stream every chunk, as
             llama.cpp's.
+        return_progress: Whether a stream begins with chunks that carry `prompt_progress`, as
+            llama.cpp's. They have no choices.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
         """
         known, required = CompletionCreateParams.__annotations__, {"prompt"}

@@ -131,6 +131,7 @@ class MCPTools:
                     arguments=_read_arguments,
                     strict=None,
                     function_async=self._async_caller(connection, tool.name),
+                    read_only=bool(tool.annotations and tool.annotations.read_only_hint),
                 )
             )
 

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: d75adcac76218fc8
+# Schema hash: b1b62c363e85f09c
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

@@ -43,8 +43,11 @@ def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
         chat["response_format"] = response_format
     if functions := [tool for tool in asked.get("tools") or () if tool["type"] == "function"]:
         chat["tools"] = [_function(tool) for tool in functions]
-    if choice := asked.get("tool_choice"):
-        chat["tool_choice"] = choice if isinstance(choice, str) else _function(choice)
+    choice = asked.get("tool_choice")
+    if isinstance(choice, str):
+        chat["tool_choice"] = choice
+    elif choice and choice["type"] == "function":
+        chat["tool_choice"] = _function(choice)
     if effort := (asked.get("reasoning") or {}).get("effort"):
         chat["reasoning_effort"] = effort
     return chat

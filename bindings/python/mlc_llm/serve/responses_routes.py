@@ -17,15 +17,14 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
 from mlc_llm.serve.body import body_of, parse_object
 from mlc_llm.serve.core_request import CoreRequest
-from mlc_llm.serve.inference import done_or_left
 from mlc_llm.serve.openapi import gives, takes
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat, forget
+from mlc_llm.serve.responses_mcp import mcp_tools, with_tool_choice
 from mlc_llm.serve.responses_request import file_in, to_chat
 from mlc_llm.serve.responses_state import own_items
-from mlc_llm.serve.state import keep_lease, mcp_of, responses_of
+from mlc_llm.serve.state import keep_lease, responses_of
 from mlc_llm.serve.tool_request import ToolRequest
 from mlc_llm.serve.translated import Asked, Translation, dump
-from mlc_llm.tools import Tool
 
 router = APIRouter(prefix="/v1/responses", tags=["inference"])
 _MAX_LISTED = 100
@@ -36,32 +35,6 @@ async def _after_earlier(request: Request, own: Asked, asked: Asked) -> Asked:
     none. `own`: the request whose input is a list of items."""
     before = await responses_of(request).conversation(asked)
     return {**asked, "input": [*before, *own["input"]]} if before else asked
-
-
-async def _mcp_tools(request: Request, asked: Asked) -> dict[str, list[Tool]]:
-    """The tools of the MCP servers that a request names. Raises MLCError where two tools have the
-    same name."""
-    found: dict[str, list[Tool]] = {}
-    taken = {tool["name"] for tool in asked.get("tools") or () if tool["type"] == "function"}
-    for place, tool in enumerate(asked.get("tools") or ()):
-        if tool["type"] != "mcp":
-            continue
-        server, param = tool["server_label"], f"tools[{place}].server_label"
-        connected = asyncio.ensure_future(mcp_of(request).tools(server, param))
-        await done_or_left(request, connected)
-        tools = connected.result().tools
-        allowed = tool.get("allowed_tools")
-        found[server] = [one for one in tools if allowed is None or one.name in allowed]
-        for name in allowed or ():
-            if all(one.name != name for one in tools):
-                words = f"mcp.{server} offers no tool '{name[:100]}'"
-                raise error_of(reasons.INVALID_VALUE, words, param=f"tools[{place}].allowed_tools")
-        for one in found[server]:
-            if one.name in taken:
-                words = f"there are two tools with the name '{one.name}'"
-                raise error_of(reasons.INVALID_VALUE, words, param=param)
-            taken.add(one.name)
-    return {server: tools for server, tools in found.items() if tools}
 
 
 class _NoFiles(Translation):
@@ -81,7 +54,8 @@ class _Responses(_NoFiles):
         state = responses_of(request)
         own = {**asked, "input": own_items(asked)}
         whole = await _after_earlier(request, own, asked)
-        mcp = await _mcp_tools(request, asked)
+        mcp = await mcp_tools(request, asked)
+        whole = with_tool_choice(whole, mcp)
         keep: Callable[[dict[str, Any]], None] = partial(state.keep, own)
         if asked.get("store") is False:
             if asked.get("background"):

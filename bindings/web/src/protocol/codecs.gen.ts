@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -340,6 +340,7 @@ export const CompletionRequest: Codec<types.CompletionRequest> = struct([
   optional("priority", whole),
   optional("timeout_ms", whole),
   optional("timings_per_token", flag),
+  optional("return_progress", flag),
   optional("debug_config", DebugConfig),
 ]);
 
@@ -704,6 +705,7 @@ export const Completion: Codec<types.Completion> = struct([
   required("choices", list(CompletionChoice)),
   optional("usage", CompletionUsage),
   optional("timings", Timings),
+  optional("prompt_progress", PromptProgress),
   optional("warnings", list(SchemaWarning)),
   optional("system_fingerprint", text),
 ]);

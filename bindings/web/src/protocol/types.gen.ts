@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "d75adcac76218fc8";
+export const SCHEMA_HASH = "b1b62c363e85f09c";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -708,6 +708,11 @@ export interface CompletionRequest {
   timeout_ms?: number | null;
   /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
   timings_per_token?: boolean | null;
+  /**
+   * Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They have no
+   * choices.
+   */
+  return_progress?: boolean | null;
   /** Switches for tests and measurements; a server takes them in debug mode only. */
   debug_config?: DebugConfig | null;
 }
@@ -1505,6 +1510,11 @@ export interface Completion {
   usage?: CompletionUsage;
   /** Where the time went so far, when `timings_per_token` asks for it. */
   timings?: Timings;
+  /**
+   * How much of the prompt was read, in the chunks before the answer, when `return_progress` asks
+   * for it.
+   */
+  prompt_progress?: PromptProgress;
   /**
    * What the schema of the request says and the answer is not held to; in the first chunk of a
    * stream.

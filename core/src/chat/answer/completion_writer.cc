@@ -127,6 +127,10 @@ std::vector<protocol::Completion> CompletionWriter::WriteChunks(size_t prompt,
                                                                 const RequestEvent& event) {
   std::vector<protocol::Completion> chunks;
   TakePrompt(prompt, event);
+  if (event.progress) {
+    head_.FillIn(&chunks.emplace_back());
+    chunks.back().prompt_progress = ToProtocol(*event.progress);
+  }
   for (const Delta& delta : event.deltas) {
     if (delta.text.empty() && !delta.finish && (!logprobs_ || delta.tokens.empty())) continue;
     head_.FillIn(&chunks.emplace_back());

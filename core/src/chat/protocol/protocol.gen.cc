@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -818,6 +818,7 @@ Result<CompletionRequest> CompletionRequest::Parse(const Json& json, const wire:
   reader.Optional("priority", &out.priority, wire::Limits().AtLeast(-100).AtMost(100));
   reader.Optional("timeout_ms", &out.timeout_ms, wire::Limits().AtLeast(1).AtMost(2147483647));
   reader.Optional("timings_per_token", &out.timings_per_token);
+  reader.Optional("return_progress", &out.return_progress);
   reader.Optional("debug_config", &out.debug_config);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
@@ -860,6 +861,7 @@ Json CompletionRequest::ToJson() const {
       .Optional("priority", priority)
       .Optional("timeout_ms", timeout_ms)
       .Optional("timings_per_token", timings_per_token)
+      .Optional("return_progress", return_progress)
       .Optional("debug_config", debug_config)
       .Finish();
 }
@@ -1767,6 +1769,7 @@ Result<Completion> Completion::Parse(const Json& json, const wire::Path& path) {
   reader.Required("choices", &out.choices);
   reader.Optional("usage", &out.usage);
   reader.Optional("timings", &out.timings);
+  reader.Optional("prompt_progress", &out.prompt_progress);
   reader.Optional("warnings", &out.warnings);
   reader.Optional("system_fingerprint", &out.system_fingerprint);
   MLC_RETURN_IF_ERROR(reader.status());
@@ -1782,6 +1785,7 @@ Json Completion::ToJson() const {
       .Required("choices", choices)
       .Optional("usage", usage)
       .Optional("timings", timings)
+      .Optional("prompt_progress", prompt_progress)
       .Optional("warnings", warnings)
       .Optional("system_fingerprint", system_fingerprint)
       .Finish();

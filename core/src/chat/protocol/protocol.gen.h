@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -21,7 +21,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "d75adcac76218fc8";
+inline constexpr char kSchemaHash[] = "b1b62c363e85f09c";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -708,6 +708,9 @@ struct CompletionRequest : SamplingFields {
   std::optional<int64_t> timeout_ms;
   // Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.
   std::optional<bool> timings_per_token;
+  // Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They have no
+  // choices.
+  std::optional<bool> return_progress;
   // Switches for tests and measurements; a server takes them in debug mode only.
   std::optional<DebugConfig> debug_config;
 
@@ -1514,6 +1517,9 @@ struct Completion {
   std::optional<CompletionUsage> usage;
   // Where the time went so far, when `timings_per_token` asks for it.
   std::optional<Timings> timings;
+  // How much of the prompt was read, in the chunks before the answer, when `return_progress` asks
+  // for it.
+  std::optional<PromptProgress> prompt_progress;
   // What the schema of the request says and the answer is not held to; in the first chunk of a
   // stream.
   std::optional<std::vector<SchemaWarning>> warnings;

@@ -49,6 +49,7 @@ Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
     MLC_ASSIGN_OR_RETURN(next.request,
                          BuildGeneration(model, fields, std::move(prompt.tokens), grammar));
     next.request.prompt_logprobs = request.echo && request.logprobs;
+    next.request.reports_progress = request.stream && request.return_progress.value_or(false);
     out.push_back(std::move(next));
   }
   return out;

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -415,6 +415,7 @@ public struct Completions: Sendable {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) async -> AsyncStream<StreamElement<Completion>> {
         let request = CompletionRequest(
@@ -453,6 +454,7 @@ public struct Completions: Sendable {
             priority: priority,
             timeout_ms: timeout_ms,
             timings_per_token: timings_per_token,
+            return_progress: return_progress,
             debug_config: debug_config
         )
         guard stream else { return .failed(.needsStream("stream"), request) }
@@ -497,6 +499,7 @@ public struct Completions: Sendable {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) -> AsyncThrowingStream<Completion, any Error> {
         self.stream(
@@ -535,6 +538,7 @@ public struct Completions: Sendable {
                 priority: priority,
                 timeout_ms: timeout_ms,
                 timings_per_token: timings_per_token,
+                return_progress: return_progress,
                 debug_config: debug_config
             ))
     }
@@ -576,6 +580,7 @@ public struct Completions: Sendable {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) async throws -> Completion {
         try await self.complete(
@@ -614,6 +619,7 @@ public struct Completions: Sendable {
                 priority: priority,
                 timeout_ms: timeout_ms,
                 timings_per_token: timings_per_token,
+                return_progress: return_progress,
                 debug_config: debug_config
             ))
     }

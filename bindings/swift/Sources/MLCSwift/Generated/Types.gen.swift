@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "d75adcac76218fc8"
+let schemaHash = "b1b62c363e85f09c"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -1777,6 +1777,9 @@ public struct CompletionRequest: WireObject {
     public var timeout_ms: Int?
     /// Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.
     public var timings_per_token: Bool?
+    /// Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They have
+    /// no choices.
+    public var return_progress: Bool?
     /// Switches for tests and measurements; a server takes them in debug mode only.
     public var debug_config: DebugConfig?
 
@@ -1816,6 +1819,7 @@ public struct CompletionRequest: WireObject {
         priority: Int? = nil,
         timeout_ms: Int? = nil,
         timings_per_token: Bool? = nil,
+        return_progress: Bool? = nil,
         debug_config: DebugConfig? = nil
     ) {
         self.prompt = prompt
@@ -1853,6 +1857,7 @@ public struct CompletionRequest: WireObject {
         self.priority = priority
         self.timeout_ms = timeout_ms
         self.timings_per_token = timings_per_token
+        self.return_progress = return_progress
         self.debug_config = debug_config
     }
 
@@ -1893,6 +1898,7 @@ public struct CompletionRequest: WireObject {
         self.priority = try reader.optional("priority")
         self.timeout_ms = try reader.optional("timeout_ms")
         self.timings_per_token = try reader.optional("timings_per_token")
+        self.return_progress = try reader.optional("return_progress")
         self.debug_config = try reader.optional("debug_config")
     }
 
@@ -1933,6 +1939,7 @@ public struct CompletionRequest: WireObject {
         writer.optional("priority", self.priority)
         writer.optional("timeout_ms", self.timeout_ms)
         writer.optional("timings_per_token", self.timings_per_token)
+        writer.optional("return_progress", self.return_progress)
         writer.optional("debug_config", self.debug_config)
         return writer.jsonValue
     }
@@ -4115,6 +4122,9 @@ public struct Completion: WireObject {
     public var usage: CompletionUsage?
     /// Where the time went so far, when `timings_per_token` asks for it.
     public var timings: Timings?
+    /// How much of the prompt was read, in the chunks before the answer, when `return_progress`
+    /// asks for it.
+    public var prompt_progress: PromptProgress?
     /// What the schema of the request says and the answer is not held to; in the first chunk of a
     /// stream.
     public var warnings: [SchemaWarning]?
@@ -4128,6 +4138,7 @@ public struct Completion: WireObject {
         choices: [CompletionChoice],
         usage: CompletionUsage? = nil,
         timings: Timings? = nil,
+        prompt_progress: PromptProgress? = nil,
         warnings: [SchemaWarning]? = nil,
         system_fingerprint: String? = nil
     ) {
@@ -4137,6 +4148,7 @@ public struct Completion: WireObject {
         self.choices = choices
         self.usage = usage
         self.timings = timings
+        self.prompt_progress = prompt_progress
         self.warnings = warnings
         self.system_fingerprint = system_fingerprint
     }
@@ -4150,6 +4162,7 @@ public struct Completion: WireObject {
         self.choices = try reader.required("choices")
         self.usage = try reader.optional("usage")
         self.timings = try reader.optional("timings")
+        self.prompt_progress = try reader.optional("prompt_progress")
         self.warnings = try reader.optional("warnings")
         self.system_fingerprint = try reader.optional("system_fingerprint")
     }
@@ -4163,6 +4176,7 @@ public struct Completion: WireObject {
         writer.required("choices", self.choices)
         writer.optional("usage", self.usage)
         writer.optional("timings", self.timings)
+        writer.optional("prompt_progress", self.prompt_progress)
         writer.optional("warnings", self.warnings)
         writer.optional("system_fingerprint", self.system_fingerprint)
         return writer.jsonValue

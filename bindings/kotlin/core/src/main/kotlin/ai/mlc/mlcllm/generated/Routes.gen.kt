@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -2183,6 +2183,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2223,6 +2224,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -2264,6 +2266,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2301,6 +2304,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -2341,6 +2345,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2378,6 +2383,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -2418,6 +2424,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2458,6 +2465,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -2499,6 +2507,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2536,6 +2545,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -2576,6 +2586,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2613,6 +2624,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -2653,6 +2665,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2693,6 +2706,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -2734,6 +2748,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -2771,6 +2786,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -2811,6 +2827,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -2848,6 +2865,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -2888,6 +2906,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -2928,6 +2947,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -2969,6 +2989,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -3006,6 +3027,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3046,6 +3068,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -3083,6 +3106,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3123,6 +3147,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -3163,6 +3188,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -3204,6 +3230,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -3241,6 +3268,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3281,6 +3309,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -3318,6 +3347,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3358,6 +3388,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -3398,6 +3429,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -3439,6 +3471,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -3476,6 +3509,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3516,6 +3550,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -3553,6 +3588,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3593,6 +3629,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -3633,6 +3670,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -3674,6 +3712,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -3711,6 +3750,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3751,6 +3791,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -3788,6 +3829,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3829,6 +3871,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
         stream: Boolean = true,
     ): ReceiveChannel<Completion> {
@@ -3869,6 +3912,7 @@ class Completions internal constructor(requests: Requests) :
                 priority = priority,
                 timeout_ms = timeout_ms,
                 timings_per_token = timings_per_token,
+                return_progress = return_progress,
                 debug_config = debug_config,
             ),
         )
@@ -3911,6 +3955,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Flow<Completion> = stream(
         CompletionRequest(
@@ -3948,6 +3993,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -3989,6 +4035,7 @@ class Completions internal constructor(requests: Requests) :
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ): Completion = complete(
         CompletionRequest(
@@ -4026,6 +4073,7 @@ class Completions internal constructor(requests: Requests) :
             priority = priority,
             timeout_ms = timeout_ms,
             timings_per_token = timings_per_token,
+            return_progress = return_progress,
             debug_config = debug_config,
         ),
     )
@@ -4068,6 +4116,7 @@ class CompletionRequestBuilder(
     private var priority: Long? = null
     private var timeout_ms: Long? = null
     private var timings_per_token: Boolean? = null
+    private var return_progress: Boolean? = null
     private var debug_config: DebugConfig? = null
 
     /** The model to answer. Absent: the engine's own. */
@@ -4283,6 +4332,13 @@ class CompletionRequestBuilder(
     fun timings_per_token(timings_per_token: Boolean?): CompletionRequestBuilder =
         apply { this.timings_per_token = timings_per_token }
 
+    /**
+     * Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's.
+     * They have no choices.
+     */
+    fun return_progress(return_progress: Boolean?): CompletionRequestBuilder =
+        apply { this.return_progress = return_progress }
+
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     fun debug_config(debug_config: DebugConfig?): CompletionRequestBuilder =
         apply { this.debug_config = debug_config }
@@ -4323,6 +4379,7 @@ class CompletionRequestBuilder(
         priority = priority,
         timeout_ms = timeout_ms,
         timings_per_token = timings_per_token,
+        return_progress = return_progress,
         debug_config = debug_config,
     )
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: d75adcac76218fc8
+// Schema hash: b1b62c363e85f09c
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "d75adcac76218fc8"
+internal const val SCHEMA_HASH = "b1b62c363e85f09c"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -1684,6 +1684,11 @@ data class CompletionRequest(
     val timeout_ms: Long? = null,
     /** Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's. */
     val timings_per_token: Boolean? = null,
+    /**
+     * Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's.
+     * They have no choices.
+     */
+    val return_progress: Boolean? = null,
     /** Switches for tests and measurements; a server takes them in debug mode only. */
     val debug_config: DebugConfig? = null,
 ) {
@@ -1723,6 +1728,7 @@ data class CompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         PromptText(prompt),
@@ -1760,6 +1766,7 @@ data class CompletionRequest(
         priority,
         timeout_ms,
         timings_per_token,
+        return_progress,
         debug_config,
     )
 
@@ -1799,6 +1806,7 @@ data class CompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         PromptItems(prompt),
@@ -1836,6 +1844,7 @@ data class CompletionRequest(
         priority,
         timeout_ms,
         timings_per_token,
+        return_progress,
         debug_config,
     )
 
@@ -1875,6 +1884,7 @@ data class CompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -1912,6 +1922,7 @@ data class CompletionRequest(
         priority,
         timeout_ms,
         timings_per_token,
+        return_progress,
         debug_config,
     )
 
@@ -1951,6 +1962,7 @@ data class CompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -1988,6 +2000,7 @@ data class CompletionRequest(
         priority,
         timeout_ms,
         timings_per_token,
+        return_progress,
         debug_config,
     )
 
@@ -2027,6 +2040,7 @@ data class CompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -2064,6 +2078,7 @@ data class CompletionRequest(
         priority,
         timeout_ms,
         timings_per_token,
+        return_progress,
         debug_config,
     )
 
@@ -2103,6 +2118,7 @@ data class CompletionRequest(
         priority: Long? = null,
         timeout_ms: Long? = null,
         timings_per_token: Boolean? = null,
+        return_progress: Boolean? = null,
         debug_config: DebugConfig? = null,
     ) : this(
         prompt,
@@ -2140,6 +2156,7 @@ data class CompletionRequest(
         priority,
         timeout_ms,
         timings_per_token,
+        return_progress,
         debug_config,
     )
 }
@@ -3346,6 +3363,11 @@ data class Completion @JvmOverloads constructor(
     val usage: CompletionUsage? = null,
     /** Where the time went so far, when `timings_per_token` asks for it. */
     val timings: Timings? = null,
+    /**
+     * How much of the prompt was read, in the chunks before the answer, when
+     * `return_progress` asks for it.
+     */
+    val prompt_progress: PromptProgress? = null,
     /**
      * What the schema of the request says and the answer is not held to; in the first
      * chunk of a stream.
