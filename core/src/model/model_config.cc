@@ -231,12 +231,16 @@ Status ReadEncoder(const Json& json, ModelInfo* info) {
 }
 
 // Embeddings may be wider than hidden states: what more layers get of a row stands behind it.
-void SetEmbeddingSize(const FunctionSpec& step, ModelInfo* info) {
+Status SetEmbeddingSize(const FunctionSpec& step, ModelInfo* info) {
   for (const InputSpec& input : step.inputs) {
     if (input.name != "embeddings" || input.row.size() != 1) continue;
-    bool fits = input.row[0] > 0 && input.row[0] <= kMaxTokens;
-    if (fits) info->embedding_size = static_cast<int>(input.row[0]);
+    if (input.row[0] <= 0 || input.row[0] > kMaxTokens) {
+      return InvalidArgument("the width of the input 'embeddings' is out of bounds")
+          .WithParam("embeddings");
+    }
+    info->embedding_size = static_cast<int>(input.row[0]);
   }
+  return Status();
 }
 
 // "encoder": whether rows see later rows. "hidden_layers": the layers whose states a step gives.
@@ -245,7 +249,7 @@ Status ReadStep(const Json& json, LibraryMetadata* out) {
   out->info.is_encoder = encoder != nullptr && encoder->is_bool() && encoder->as_bool();
   MLC_ASSIGN_OR_RETURN(out->functions, ReadFunctionSpecs(json));
   const FunctionSpec& step = out->functions["batch_prefill"];
-  SetEmbeddingSize(step, &out->info);
+  MLC_RETURN_IF_ERROR(SetEmbeddingSize(step, &out->info));
   out->info.token_trees = step.Takes("copy_source");
   if (!step.Gives("hidden_states")) return Status();
   MLC_ASSIGN_OR_RETURN(out->info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));

@@ -25,11 +25,11 @@ Result<std::optional<TowerSpec>> ReadTowerSpec(const Json& metadata, int64_t* by
   MLC_RETURN_IF_ERROR(read("width", &tower.width));
   MLC_RETURN_IF_ERROR(read("max_patches", &tower.max_patches));
   MLC_RETURN_IF_ERROR(read("max_views", &tower.max_views));
-  MLC_ASSIGN_OR_RETURN(int64_t window, GetIntOr(*json, "window", 0));
-  if (window < 0 || window > kMost) {
-    return InvalidArgument("field 'tower.window' is out of bounds").WithParam("tower.window");
+  for (auto [field, value] : {std::pair{"window", &tower.window}, {"columns", &tower.columns}}) {
+    MLC_ASSIGN_OR_RETURN(int64_t number, GetIntOr(*json, field, 0));
+    if (number != 0) MLC_RETURN_IF_ERROR(read(field, value));
   }
-  tower.window = static_cast<int>(window);
+  MLC_ASSIGN_OR_RETURN(tower.rotary, GetBoolOr(*json, "rotary", false));
   MLC_ASSIGN_OR_RETURN(tower.class_row, GetBoolOr(*json, "class_row", false));
   MLC_ASSIGN_OR_RETURN(tower.memory, GetIntOr(*json, "memory", 0));
   if (tower.memory < 0 || tower.memory > kMost << 16) {

@@ -1,7 +1,7 @@
 // "tower" in a library's metadata: the function that turns the patches of a picture into rows.
 //
 //   {"function": "image_embed", "patch_dim": 768, "merge": 4, "width": 576, "class_row": false,
-//    "window": 0, "max_patches": 4096, "max_views": 4, "memory": 123456789}
+//    "window": 0, "columns": 32, "rotary": false, "max_patches": 4096, "max_views": 4, "memory": 123456789}
 #ifndef MLC_MODEL_TOWER_SPEC_H_
 #define MLC_MODEL_TOWER_SPEC_H_
 
@@ -20,6 +20,8 @@ struct TowerSpec {
   int merge = 1;           // merge * merge patches become one row
   int width = 0;           // of a row
   int window = 0;          // patches of a side of a window that some layers see; 0: none
+  int columns = 0;         // of the square that its table of positions covers; 0: another kind
+  bool rotary = false;     // rows of pictures have three positions in the text
   bool class_row = false;  // each view has one patch more, its first, which becomes no row
   int max_patches = 0, max_views = 0;  // of one call
   int64_t memory = 0;                  // bytes of temporaries of such a call

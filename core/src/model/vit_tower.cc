@@ -104,6 +104,10 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
   int dim = 3 * settings.patch_size * settings.patch_size;
   if (dim != spec.patch_dim) return Mismatch("patch_size", dim, spec.patch_dim);
   if (settings.merge != spec.merge) return Mismatch("merge", settings.merge, spec.merge);
+  if (settings.columns != spec.columns) {
+    return Mismatch("columns", settings.columns, spec.columns);
+  }
+  if (settings.rotary != spec.rotary) return Mismatch("rotary", settings.rotary, spec.rotary);
   if (spec.width != width) {
     return Corrupt("the library's tower makes rows of " + std::to_string(spec.width) +
                    " numbers, and the model reads rows of " + std::to_string(width) +

@@ -24,8 +24,8 @@ struct TowerInput {
   std::vector<int32_t> window_indptr;  // [w + 1]: where the patches of each window begin
 };
 
-// One run of the function, in turns. A run that begins in between takes its memory: then it begins
-// anew by itself.
+// One run of the function, in turns. A run that begins in between takes its memory: then this one
+// begins anew in its next turn. It may be destroyed on any thread.
 class TowerRun {
  public:
   virtual ~TowerRun() = default;

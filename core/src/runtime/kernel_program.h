@@ -64,7 +64,8 @@ class KernelProgram {
   // kResourceExhausted; what a kernel says.
   Status Run(const ProgramInput* inputs, size_t num_inputs);
   // The same in turns, on a CPU: Begin prepares a run, and each Continue calls kernels until that
-  // moment, at least one. True: the run is done. What Begin got stays valid until then.
+  // moment, at least one. True: the run is done. What Begin got stays valid until then. An error
+  // ends the run.
   Status Begin(const ProgramInput* inputs, size_t num_inputs);
   Result<bool> Continue(std::chrono::steady_clock::time_point until);
   // Gives the memory of temporaries back until the next run; results are gone.

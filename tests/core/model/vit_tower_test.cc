@@ -34,7 +34,7 @@ class StandIn : public TowerProgram {
     if (loses_rows) rows->pop_back();
   }
 
-  TowerSpec spec_{"image_embed", 12, 2, 2, 0, false, 64, 3, 0};
+  TowerSpec spec_{"image_embed", 12, 2, 2, 0, 0, false, false, 64, 3, 0};
   bool loses_rows = false;
   std::vector<int> views, patches;  // of each call
   TowerInput last;
@@ -136,6 +136,12 @@ TEST(VitTower, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(VitTower::Make(Settings(), program, "w", 3).status().param(), "model_lib");
   program->spec_.merge = 4;
   EXPECT_EQ(VitTower::Make(Settings(), program, "w", 2).status().param(), "pictures.merge");
+  program->spec_.columns = 4;
+  program->spec_.merge = 2;
+  EXPECT_EQ(VitTower::Make(Settings(), program, "w", 2).status().param(), "pictures.columns");
+  program->spec_.columns = 0;
+  program->spec_.rotary = true;
+  EXPECT_EQ(VitTower::Make(Settings(), program, "w", 2).status().param(), "pictures.rotary");
   program->spec_.patch_dim = 27;
   EXPECT_EQ(VitTower::Make(Settings(), program, "w", 2).status().param(), "pictures.patch_size");
   auto small = std::make_shared<StandIn>();

@@ -120,6 +120,31 @@ def test_a_damaged_file_is_a_typed_error(
     assert error.value.param == param
 
 
+def test_the_tower_of_another_text_is_left_out(tmp_path: Path) -> None:
+    """Qwen 2.5's texts have the token of the pictures too, and may have the same width."""
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", "qwen2_vl", architecture="qwen2")
+    source = opened(path)
+    assert len(notes(source, "q0f16")) == 1
+    chat, _ = converted(source, tmp_path / "out")
+    assert "pictures" not in chat
+
+
+@pytest.mark.parametrize(
+    ("case", "said", "param"),
+    [
+        ("qwen2_5_vl", {"depth": 2**31 - 1}, "clip.vision.block_count"),
+        ("qwen3_vl", {"deepstack_visual_indexes": [0]}, "clip.vision.is_deepstack_layers"),
+    ],
+)
+def test_qwens_damaged_files_are_typed_errors(
+    tmp_path: Path, case: str, said: dict[str, Any], param: str
+) -> None:
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", case, said=said)
+    with pytest.raises(CorruptFileError) as error:
+        notes(opened(path), "q0f16")
+    assert error.value.param == param
+
+
 def test_another_file_is_no_projector(tmp_path: Path) -> None:
     path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
     with pytest.raises(CorruptFileError, match="no projector"):

@@ -124,16 +124,20 @@ def _tokens(case: str) -> list[str]:
 
 
 def write_gguf_pair(
-    folder: Path, case: str = "smolvlm", *, said_name: str = "tiny-F32", **options: Any
-) -> Path:
-    """The GGUF file of the text, and the tower's beside it. `options` of `tower_gguf.write`."""
+    folder: Path, case: str = "smolvlm", *, said_name: str = "tiny-F32", architecture: str = "",
+    **options: Any,
+) -> Path:  # fmt: skip
+    """The GGUF file of the text, and the tower's beside it. `architecture`: of the text, if it is
+    not the model's. `options` of `tower_gguf.write`."""
     folder.mkdir(parents=True, exist_ok=True)
     c = config(case)
     drawn = weights(c)
     text = {"model_type": "qwen2_vl_text", **c.get("text_config", c)}
     if text["model_type"] in tower_qwen.CASES:
         text["model_type"] = "qwen2_vl_text"
+    text["model_type"] = architecture or text["model_type"]
     text["tie_word_embeddings"] = c["tie_word_embeddings"]
+    taps = c["vision_config"].get("deepstack_visual_indexes")
 
     def add_tokenizer(writer: gguf.GGUFWriter) -> None:
         words = _tokens(case)
@@ -148,13 +152,17 @@ def write_gguf_pair(
         marker = MARKERS.get(case, "<image>")
         writer.add_chat_template(TEMPLATE.replace("<image>", marker))
 
+    def add_taps(writer: gguf.GGUFWriter) -> None:
+        if taps:
+            writer.add_uint32("qwen3vl.n_deepstack_layers", len(taps))
+
     of_text = {
         re.sub(r"^(model\.)?(text_model|language_model)\.", r"\1", key): value
         for key, value in drawn.items()
         if not re.search("vision|visual|connector|projector", key)
     }
     path = folder / f"{said_name}.gguf"
-    gguf_file.write(path, text, of_text, add_tokenizer=add_tokenizer)
+    gguf_file.write(path, text, of_text, add_taps, add_tokenizer)
     tower = folder / "mmproj-F16.gguf"
     tower_gguf.write(tower, c, processor(c), drawn, **options)
     return path

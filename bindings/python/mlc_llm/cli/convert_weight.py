@@ -85,7 +85,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--mmproj",
         type=Path,
         metavar="FILE",
-        help="the GGUF file with the tower of a .gguf model (default: the one beside it)",
+        help="the GGUF file with the tower of a .gguf model (default: the one beside it; none: "
+        "read the text alone)",
     )
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
     add_output_options(parser)
@@ -263,9 +264,13 @@ def open_model(
                 param="mmproj",
             )
         return open_source(weights, source_format=source_format, config=config_file)
-    chosen = projector or projector_beside(weights)
+    if projector is None:
+        beside = projector_beside(weights)
+        return open_source(weights, source_format=source_format, projector=beside)
+    is_none = str(projector) == "none"
+    chosen = None if is_none else projector
     model = open_source(weights, source_format=source_format, projector=chosen)
-    if projector is not None:
+    if not is_none:
         require_tower(model)
     return model
 

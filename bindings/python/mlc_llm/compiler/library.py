@@ -224,6 +224,8 @@ def _described_tower(nn: Builder, tower: TowerSpec) -> dict[str, Any]:
         "width": tower.out_width,
         "class_row": tower.class_row,
         "window": tower.window,
+        "columns": tower.columns if tower.table == "exact" else 0,
+        "rotary": bool(tower.rows.axes),
         "max_patches": sizes["n"],
         "max_views": sizes["v"] - 1,
         "memory": sum(width * sizes.get(size, 1) for size, width in bytes_of.items()),

@@ -1,5 +1,6 @@
 #include "model/runner/library_tower.h"
 
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -65,12 +66,14 @@ class LibraryTower : public TowerProgram {
   }
 
  private:
-  // On a device it is one turn.
+  // Where TVM's virtual machine runs the function, it is one turn.
   class Run : public TowerRun {
    public:
     Run(LibraryTower* tower, TowerInput input) : tower_(tower), input_(std::move(input)) {}
+    // On any thread: that of the caller of a request may be the last one that has it.
     ~Run() override {
-      if (tower_->running_ == this) tower_->End();
+      const Run* self = this;
+      tower_->running_.compare_exchange_strong(self, nullptr);
     }
     Result<bool> Advance(std::vector<float>* rows) override {
       tower_->weights_->Restore();
@@ -80,11 +83,16 @@ class LibraryTower : public TowerProgram {
       } else {
         if (tower_->running_ != this) MLC_RETURN_IF_ERROR(tower_->Start(this, input_));
         auto until = std::chrono::steady_clock::now() + kTowerTurn;
-        MLC_ASSIGN_OR_RETURN(bool is_done, tower_->program_->Continue(until));
-        if (!is_done) return false;
+        Result<bool> is_done = tower_->program_->Continue(until);
+        if (is_done.ok() && !*is_done) return false;
+        tower_->running_ = nullptr;
+        MLC_RETURN_IF_ERROR(is_done.status());
         MLC_ASSIGN_OR_RETURN(made, tower_->program_->tensor(kRows));
       }
-      MLC_RETURN_IF_ERROR(tower_->Append(made, input_, rows));
+      Status status = tower_->Append(made, input_, rows);
+      // The memory of temporaries is free until the next picture.
+      if (tower_->program_ != nullptr) tower_->program_->Release();
+      MLC_RETURN_IF_ERROR(status);
       return true;
     }
 
@@ -101,14 +109,10 @@ class LibraryTower : public TowerProgram {
         if (one.name == wanted.name) ordered.push_back(one.value);
       }
     }
-    running_ = run;
-    return program_->Begin(ordered.data(), ordered.size());
-  }
-
-  // The memory of its temporaries is free until the next picture.
-  void End() {
     running_ = nullptr;
-    program_->Release();
+    MLC_RETURN_IF_ERROR(program_->Begin(ordered.data(), ordered.size()));
+    running_ = run;
+    return Status();
   }
 
   Status Append(const Tensor& given, const TowerInput& input, std::vector<float>* rows) {
@@ -142,7 +146,7 @@ class LibraryTower : public TowerProgram {
   std::shared_ptr<Weights> weights_;
   Device device_;
   std::unique_ptr<KernelProgram> program_;  // null: TVM's virtual machine runs the function
-  const Run* running_ = nullptr;            // whose temporaries are in the program
+  std::atomic<const Run*> running_ = nullptr;  // whose temporaries are in the program
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ from mlc_llm.compiler.spec.decoder import DecoderSpec, LayerSpec
 from mlc_llm.compiler.spec.part import LayerPart, PictureRows, Place, TokenInputs
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 def with_pictures(decoder: DecoderSpec, rows: PictureRows) -> DecoderSpec:
     """The same decoder where prompts have rows of pictures."""
-    if rows.levels > len(decoder.layers) or (rows.levels and decoder.layer_inputs is not None):
+    if rows.levels and decoder.layer_inputs is not None:
+        raise UnsupportedError(
+            "config: pictures have vectors for layers of the text, whose layers get more of each "
+            "token already",
+            param="deepstack_visual_indexes",
+        )
+    if rows.levels > len(decoder.layers):
         raise CorruptFileError(
             f"config: pictures have vectors for {rows.levels} layers, and the text model has "
             f"{len(decoder.layers)}",

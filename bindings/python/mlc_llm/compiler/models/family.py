@@ -43,6 +43,9 @@ class GGUFFields(Protocol):
     def size(self, key: str, default: int | None = None) -> int:
         """A positive whole number."""
 
+    def layers(self, key: str) -> int:
+        """A number of layers that can be."""
+
     def sizes(self, key: str) -> list[int]:
         """One size for each layer; 0 for a layer without one."""
 

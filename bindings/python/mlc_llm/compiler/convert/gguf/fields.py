@@ -11,6 +11,7 @@ from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.compiler.models.config_reader import is_off, may_matter
 from mlc_llm.errors import CorruptFileError
 
+MOST_LAYERS = 1024
 _END_TOKENS = ("eos_token_id", "eot_token_id", "eom_token_id")
 # Metadata that repeats another key or a tensor's shape, or does not change the result. (All
 # sections of a rotation have the same position in a text.)
@@ -26,7 +27,7 @@ class Fields:
 
     def __init__(self, file: GGUFFile) -> None:
         self._file = file
-        self._prefix = file.metadata["general.architecture"] + "."
+        self._prefix = f"{file.metadata.get('general.architecture')}."
         self._seen: set[str] = set()
 
     def size(self, key: str, default: int | None = None) -> int:
@@ -36,6 +37,13 @@ class Fields:
         if type(value) is not int or not 0 < value < 1 << 31:
             raise self._bad(key, "must be a positive whole number", value)
         return value
+
+    def layers(self, key: str) -> int:
+        """A number of layers, before anything is made for each of them."""
+        count = self.size(key)
+        if count > MOST_LAYERS:
+            raise self._bad(key, f"must be at most {MOST_LAYERS}", count)
+        return count
 
     def sizes(self, key: str) -> list[int]:
         value, count = self._get(key, None), self.size("block_count")

@@ -25,12 +25,13 @@ from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
 from mlc_llm.errors import CorruptFileError
 
 _ENDS = (".weight", ".bias")
+_FRAMES = 2  # as many tensors has a convolution over time; queries, keys and values have three
 
 
 class Projector:
     """The tower of the model whose text is the file `text`. `is_known`: a model definition for it
-    exists and the text has the token that stands for its rows; nothing else may be asked of another
-    one."""
+    exists for texts of this architecture, and the text has the token that stands for its rows;
+    nothing else may be asked of another one."""
 
     def __init__(self, path: Path, text: GGUFFile, text_width: int) -> None:
         self.path = path
@@ -41,7 +42,7 @@ class Projector:
         self._vocabulary: list[Any] = tokens if isinstance(tokens, list) else []
         self.kind = self._kind()
         self._model_type, self._format = towers.in_gguf(self.kind) or ("", None)
-        self.is_known = self._format is not None and self._format.token in self._vocabulary
+        self.is_known = self._format is not None and self._fits(self._format)
         self._names = dict(self._stored_names()) if self.is_known else {}
 
     def tower_config(self) -> dict[str, Any]:
@@ -63,11 +64,16 @@ class Projector:
         stored = self._names[name]
         if len(stored) == 1:
             whole = self._file.read(stored[0], start, stop)
-        elif len(stored) == 2:  # frames of a convolution over time
+        elif len(stored) == _FRAMES:  # of a convolution over time
             whole = np.stack([self._file.read(part, start, stop) for part in stored], axis=2)
         else:  # queries, keys and values
             whole = np.concatenate([self._file.read(part) for part in stored])[start:stop]
         return whole - 1 if name.endswith(self._known.plus_one) else whole
+
+    def _fits(self, format: TowerInGGUF) -> bool:
+        """The text of another model may have the same token and width."""
+        architecture = self._text.metadata.get("general.architecture")
+        return architecture in format.texts and format.token in self._vocabulary
 
     @property
     def _known(self) -> TowerInGGUF:
@@ -76,7 +82,7 @@ class Projector:
 
     def _kind(self) -> str:
         fields = Fields(self._file)
-        if self._file.metadata["general.architecture"] != "clip":
+        if self._file.metadata.get("general.architecture") != "clip":
             raise CorruptFileError(
                 f"{self.path}: 'general.architecture' is not 'clip': this is no projector file",
                 param="general.architecture",
@@ -120,8 +126,15 @@ class Projector:
     def _info(self, name: str, stored: tuple[str, ...]) -> TensorInfo:
         infos = [self._given[part] for part in stored]
         rows, *rest = infos[0].shape
-        if len(stored) == 2:
-            return replace(infos[0], name=name, shape=(rows, rest[0], 2, *rest[1:]))
+        frames = len(stored) == _FRAMES
+        if any(list(i.shape[1:]) != rest for i in infos) or (frames and len(rest) != 3):
+            raise CorruptFileError(
+                f"{self.path}: tensors {', '.join(stored)} do not belong together; their shapes "
+                f"are {', '.join(str(list(i.shape)) for i in infos)}",
+                param=stored[0],
+            )
+        if frames:
+            return replace(infos[0], name=name, shape=(rows, rest[0], _FRAMES, *rest[1:]))
         return replace(infos[0], name=name, shape=(sum(i.shape[0] for i in infos), *rest))
 
 
@@ -159,7 +172,7 @@ def _vision(fields: Fields) -> Mapping[str, Any]:
     return {
         "hidden_size": fields.size("vision.embedding_length"),
         "intermediate_size": fields.size("vision.feed_forward_length"),
-        "num_hidden_layers": fields.size("vision.block_count"),
+        "num_hidden_layers": fields.layers("vision.block_count"),
         "num_attention_heads": fields.size("vision.attention.head_count"),
         "image_size": fields.size("vision.image_size"),
         "patch_size": fields.size("vision.patch_size"),

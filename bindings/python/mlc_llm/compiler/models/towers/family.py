@@ -43,7 +43,8 @@ SIGLIP_USUAL = {
 class TowerInGGUF:
     """How llama.cpp writes the towers of a family into a file of their own.
 
-    `kind`: the file's `projector_type`. `token`: the text's token that stands for a row.
+    `kind`: the file's `projector_type`. `texts`: the architectures of the texts' files. `token`:
+    the text's token that stands for a row.
     `config(fields, text)` gives the fields of the repository's config that the tower needs, with
     those of its `vision_config` that are not in every file (`text`: the keys of the text's file);
     `processor(fields)` those of its preprocessor_config.json. `tensors(fields)`: modules of the
@@ -51,6 +52,7 @@ class TowerInGGUF:
     `plus_one`: ends of names of norms whose weights the file has plus one."""
 
     kind: str
+    texts: tuple[str, ...]
     token: str
     config: Callable[[GGUFFields, GGUFFields], dict[str, Any]] = lambda fields, text: {}
     processor: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}

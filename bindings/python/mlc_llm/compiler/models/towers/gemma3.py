@@ -75,6 +75,7 @@ def _rows_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
 
 GGUF = TowerInGGUF(
     kind="gemma3",
+    texts=("gemma3",),
     token="<image_soft_token>",
     config=_rows_in_gguf,
     tensors=lambda fields: {"mm_input_projection_weight": "mm.input_projection.weight"},

@@ -69,6 +69,7 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
 
 GGUF = TowerInGGUF(
     kind="idefics3",
+    texts=("llama",),
     token=_MARKER,
     config=lambda fields, text: {"scale_factor": fields.size("vision.projector.scale_factor")},
     processor=lambda fields: {

@@ -90,6 +90,7 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
 
 GGUF = TowerInGGUF(
     kind="mlp",
+    texts=("llama",),
     token=_MARKER,
     config=lambda fields, text: {"vision_feature_layer": -1},  # the file has those that run
     tensors=lambda fields: {"linear_1": "mm.0", "linear_2": "mm.2"},

@@ -58,6 +58,7 @@ _NAMES_2_5 = {**_NAMES, "down": "mlp.down_proj"}
 _NAMES_3 = {**_NAMES, "up": "mlp.linear_fc1", "down": "mlp.linear_fc2", "norm": "merger.norm"}
 _FIELDS = ("vision_config", "image_token_id")
 _TOKEN = "<|image_pad|>"
+_TEXTS_3 = ("qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe")  # in GGUF files
 
 
 def _shared(vision: ConfigReader, usual: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def _rows(whole: ConfigReader, usual: list[int], is_interleaved: bool, levels: i
     """M-RoPE of the text. The sections: how many pairs turn by time, height and width."""
     found = whole.config.get(_SECTIONS) or usual
     is_list = isinstance(found, list) and len(found) == 3
-    if not is_list or not all(type(n) is int and 0 <= n <= 1024 for n in found):
+    if not (is_list and all(type(n) is int and 0 <= n <= 1024 for n in found) and sum(found)):
         raise CorruptFileError(f"config: {_SECTIONS} must be three counts", param=_SECTIONS)
     axes = [axis for axis in range(3) for _ in range(found[axis])]
     if whole.flag(_INTERLEAVED, default=is_interleaved):
@@ -121,7 +122,7 @@ def _spec_2(whole: ConfigReader, vision: ConfigReader, text_width: int) -> Tower
     ratio = vision.number("mlp_ratio", default=4.0)
     return TowerSpec(
         **fields,
-        ff=int(fields["width"] * ratio),
+        ff=round(fields["width"] * ratio),
         norm=NormSpec(eps=_EPS, kind="layer", bias=True),
         patch_bias=False,
         projector=_merger("merger.mlp.{1}", fields["width"], fields["merge"], text_width),
@@ -256,12 +257,13 @@ def _rotation(config: Mapping[str, Any]) -> dict[str, Any]:
 def _config_2_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
     """`feed_forward_length` is not the tower's."""
     width = fields.size("vision.embedding_length")
-    ratio = fields.rows("v.blk.0.ffn_up.weight") / width
+    names = [f"v.blk.0.{name}.weight" for name in ("ffn_up", "ffn_down")]  # or exchanged
+    ratio = max(fields.rows(name) for name in names) / width
     return _config_in_gguf(fields, text, {"embed_dim": width, "mlp_ratio": ratio})
 
 
 def _config_2_5_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
-    every, count = fields.size("vision.n_wa_pattern"), fields.size("vision.block_count")
+    every, count = fields.size("vision.n_wa_pattern"), fields.layers("vision.block_count")
     own = {
         "window_size": fields.size("vision.window_size", 112),
         "fullatt_block_indexes": list(range(every - 1, count, every)),
@@ -272,13 +274,21 @@ def _config_2_5_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
 def _config_3_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
     """For Qwen 3-VL, and for 3.5, whose towers have no taps."""
     side = fields.size("vision.image_size") // fields.size("vision.patch_size")
-    own = {"num_position_embeddings": side**2, "deepstack_visual_indexes": _taps_in_gguf(fields)}
+    taps, key = _taps_in_gguf(fields), "n_deepstack_layers"
+    if key in text and text.raw(key) != len(taps):
+        raise CorruptFileError(
+            f"the tower's file has vectors for {len(taps)} layers of the text, whose own file says "
+            f"{text.raw(key)!r:.20}; take both files from one place",
+            param="clip.vision.is_deepstack_layers",
+        )
+    own = {"num_position_embeddings": side**2, "deepstack_visual_indexes": taps}
     return _config_in_gguf(fields, text, own)
 
 
 def _config_in_gguf(fields: GGUFFields, text: GGUFFields, own: Mapping[str, Any]) -> dict[str, Any]:
     key = "rope.dimension_sections"
-    sections = list(text.raw(key))[:3] if key in text else None
+    sections = text.raw(key) if key in text else None
+    sections = sections[:3] if isinstance(sections, list) else sections
     vision = {
         "depth": fields.size("vision.block_count"),
         "num_heads": fields.size("vision.attention.head_count"),
@@ -286,7 +296,7 @@ def _config_in_gguf(fields: GGUFFields, text: GGUFFields, own: Mapping[str, Any]
         "spatial_merge_size": fields.size("vision.spatial_merge_size", 2),
         **own,
     }
-    return {"vision_config": vision, **({_SECTIONS: sections} if sections else {})}
+    return {"vision_config": vision, **({_SECTIONS: sections} if sections is not None else {})}
 
 
 def _taps_in_gguf(fields: GGUFFields) -> list[int]:
@@ -309,10 +319,8 @@ def _pixels_in_gguf(fields: GGUFFields) -> dict[str, Any]:
     return {name: fields.size(key) for name, key in keys.items() if key in fields}
 
 
-def _gguf(
-    kind: str, config: Any, tensors: Callable[[GGUFFields], Mapping[str, str]]
-) -> TowerInGGUF:
-    return TowerInGGUF(kind, _TOKEN, config, _pixels_in_gguf, tensors)
+def _gguf(kind: str, texts: tuple[str, ...], config: Any, tensors: Any) -> TowerInGGUF:
+    return TowerInGGUF(kind, texts, _TOKEN, config, _pixels_in_gguf, tensors)
 
 
 def _merger_2_in_gguf(fields: GGUFFields) -> dict[str, str]:
@@ -333,19 +341,19 @@ QWEN2_VL = _family(
     ("qwen2_vl", "qwen2_vl_vision"),
     _spec_2,
     *_OLD,
-    _gguf("qwen2vl_merger", _config_2_in_gguf, _merger_2_in_gguf),
+    _gguf("qwen2vl_merger", ("qwen2vl",), _config_2_in_gguf, _merger_2_in_gguf),
 )
 QWEN2_5_VL = _family(
     ("qwen2_5_vl", "qwen2_5_vl_vision"),
     _spec_2_5,
     *_OLD,
-    _gguf("qwen2.5vl_merger", _config_2_5_in_gguf, _merger_2_in_gguf),
+    _gguf("qwen2.5vl_merger", ("qwen2vl",), _config_2_5_in_gguf, _merger_2_in_gguf),
 )
 QWEN3_VL = _family(
     ("qwen3_vl", "qwen3_vl_vision"),
     partial(_spec_3, [24, 20, 20], (8, 16, 24)),
     *_NEW,
-    _gguf("qwen3vl_merger", _config_3_in_gguf, _deepstack_in_gguf),
+    _gguf("qwen3vl_merger", _TEXTS_3, _config_3_in_gguf, _deepstack_in_gguf),
 )
 QWEN3_5 = _family(
     ("qwen3_5", "qwen3_5_vision", "qwen3_5_moe", "qwen3_5_moe_vision"),
