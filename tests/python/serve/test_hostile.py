@@ -1,4 +1,5 @@
-"""Hostile requests to every route: no 5xx, each API's own shape of an error, a server that lives.
+"""Hostile requests to every route: no 5xx, each API's own shape of an error, a server that lives
+and takes little memory.
 
 `SOUND` has a body for each route that takes one. Each place in it, and each field that the route's
 schema knows, is replaced by each of `VALUES`. `RAW` bodies are no JSON that a route could take.
@@ -11,6 +12,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,6 +21,7 @@ import pytest
 
 from .conftest import FILLS_GAPS, PATIENCE, RERANKS, fake_model, started_server
 
+MOST_KB = 200_000  # over the memory of an idle server
 HELLO = [{"role": "user", "content": "x"}]
 FAKE_MODEL, RERANKER = "hostile", "reranker"
 SMALL = ("--overrides", "context_window_size=1024;max_num_sequence=8")
@@ -166,7 +169,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         str(folder), "--device", "fake", "--models-dir", str(models), *SMALL,
         "--enable-admin", "--enable-debug", "--enable-tracing", "--max-body-bytes", "1000000",
     ) as running:  # fmt: skip
-        yield Server(running.url)
+        server = Server(running.url)
+        for operation in sorted(set(SOUND) - ABSENT):  # loads both models
+            assert server.ask(operation, json.dumps(SOUND[operation]).encode()).is_success
+        Path(f"/proc/{running.process.pid}/clear_refs").write_text("5")  # the peak begins here
+        idle = running.resident_kb()
+        yield server
+        assert running.peak_kb() - idle < MOST_KB
         assert running.stop() == 0 and "Traceback" not in running.errors, running.errors
 
 
