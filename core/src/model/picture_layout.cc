@@ -244,16 +244,41 @@ PictureSize ClosestGrid(const PictureSettings& settings, PictureSize size) {
   return best;
 }
 
-void Grid(const PictureSettings& settings, PictureSize size, bool split, Builder* builder) {
+// LFM2-VL's: whether a picture has too many pixels for one view.
+bool IsSplit(const PictureSettings& settings, PictureSize size) {
+  auto rounded = [&](int side) {
+    int64_t blocks = RoundHalfToEven(static_cast<double>(side) / settings.block());
+    return std::max(blocks * settings.block(), int64_t{settings.patch_size});
+  };
+  return rounded(size.width) * rounded(size.height) > settings.split_above;
+}
+
+Status Grid(const PictureSettings& settings, PictureSize size, bool split, Builder* builder) {
   int side = settings.tile;
-  PictureSize grid = split ? ClosestGrid(settings, size) : Square(1);
-  builder->Resize({side * grid.width, side * grid.height});
-  builder->Place("begin");
-  for (int row = 0; row < grid.height; ++row) {
-    for (int column = 0; column < grid.width; ++column) builder->View(Tile(row, column, side));
+  PictureSize grid = Square(1), whole = Square(side);
+  if (split && IsSplit(settings, size)) grid = ClosestGrid(settings, size);
+  if (settings.max_pixels > 0) {
+    MLC_ASSIGN_OR_RETURN(whole, SmartSize(settings, size, settings.max_pixels));
   }
-  if (Area(grid) > 1) builder->View({true, All(size), Square(side)});
+  builder->Place("begin");
+  if (Area(grid) == 1) {
+    builder->View({true, All(size), whole});
+    builder->Place("end");
+    return Status();
+  }
+  builder->Resize({side * grid.width, side * grid.height});
+  for (int row = 0; row < grid.height; ++row) {
+    for (int column = 0; column < grid.width; ++column) {
+      builder->Text(Numbered(settings.text("tile"), row + 1, column + 1));
+      builder->View(Tile(row, column, side));
+    }
+  }
+  if (settings.thumbnail) {
+    builder->Place("whole");
+    builder->View({true, All(size), whole});
+  }
   builder->Place("end");
+  return Status();
 }
 
 }  // namespace
@@ -283,7 +308,7 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
       Bounded(settings, size, is_low, &builder);
       break;
     case Kind::kClosestGrid:
-      Grid(settings, size, settings.split && !is_low, &builder);
+      MLC_RETURN_IF_ERROR(Grid(settings, size, settings.split && !is_low, &builder));
       break;
   }
   return builder.Take();

@@ -153,8 +153,11 @@ void ReadKind(Reader* reader, PictureSettings* settings) {
   if (kind == Kind::kClosestGrid) {
     settings->min_tiles = static_cast<int>(reader->NumberOr("min_tiles", 1, 256, 1));
     settings->max_tiles = static_cast<int>(reader->Number("max_tiles", settings->min_tiles, 256));
+    settings->split_above = reader->NumberOr("split_above", 0, kMostPixels, 0);
+    settings->thumbnail = reader->Flag("thumbnail", true);
+    if (!reader->Has("max_pixels")) return;
   }
-  if (kind != Kind::kMultiples) return;
+  if (kind != Kind::kMultiples && kind != Kind::kClosestGrid) return;
   settings->min_pixels = reader->Number("min_pixels", 1, kMostPixels);
   settings->max_pixels = reader->Number("max_pixels", settings->min_pixels, kMostPixels);
   settings->longest_ratio = static_cast<int>(reader->NumberOr("longest_ratio", 1, kMostSide, 200));

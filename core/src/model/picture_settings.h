@@ -28,7 +28,7 @@ struct PictureSettings {
     kCropped,      // "cropped": LLaVA 1.5
     kMultiples,    // "multiples": Qwen
     kBounded,      // "bounded": Pixtral
-    kClosestGrid,  // "closest_grid": InternVL
+    kClosestGrid,  // "closest_grid": InternVL, LFM2-VL
   };
   Kind kind = Kind::kTiles;
   int tile = 0;                      // side of a square view: tiles, closest_grid
@@ -38,8 +38,12 @@ struct PictureSettings {
   int largest_side = 0;              // tiles: of the resized picture, whatever longest_edge is
   bool split = true;                 // tiles, closest_grid: false, one view
   int min_tiles = 1, max_tiles = 0;  // closest_grid
-  int64_t min_pixels = 0, max_pixels = 0;  // multiples
-  int longest_ratio = 0;                   // multiples: of the sides
+  int64_t split_above = 0;           // closest_grid: pixels; up to them there is one view
+  bool thumbnail = true;             // closest_grid: behind the tiles
+  // multiples; closest_grid: of the only view and of the thumbnail, which are tiles if max_pixels
+  // is 0
+  int64_t min_pixels = 0, max_pixels = 0;
+  int longest_ratio = 0;  // of the sides, where there are such views
   bool rotary = false;                     // rows have the positions of a grid (M-RoPE)
   bool rows_see_each_other = false;
 

@@ -10,12 +10,14 @@ import pytest
 pytest.importorskip("tvm")
 
 from kernel_tools import Array, activated, compiled, frozen  # noqa: E402
+from tower_fixtures import tower_lfm2_vl  # noqa: E402
 
 from mlc_llm.compiler.kernels.common.attention_shape import rope_table  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     linear_panels,
     patch_attention,
     patches,
+    resized_table,
 )
 from mlc_llm.compiler.kernels.cpu.linear import Tile  # noqa: E402
 from mlc_llm.compiler.quantization.stored import StoredParam  # noqa: E402
@@ -137,6 +139,21 @@ def test_queries_and_keys_turn_by_row_and_column(dim: int, make: Any) -> None:
     expected = np.concatenate([pairs.real, pairs.imag], axis=-1)
     expected[:, 2] = x[:, 2]
     np.testing.assert_allclose(made.reshape(x.shape), expected, atol=1e-5)
+
+
+# Views larger and smaller than the table, along both sides.
+@pytest.mark.parametrize("grid", [(8, 8), (2, 11), (9, 3), (1, 1), (5, 5)])
+def test_the_table_is_resized_to_a_view(grid: tuple[int, int]) -> None:
+    rng, side, (rows, columns) = np.random.default_rng(5), 5, grid
+    x = rng.standard_normal((rows * columns, 20)).astype(np.float32)
+    table = rng.standard_normal((side * side, 20)).astype(np.float16)
+    positions = np.stack(np.divmod(np.arange(rows * columns), columns), 1).astype(np.int32)
+    grids = np.tile(np.array(grid, np.int32), (rows * columns, 1))
+    y = np.zeros_like(x)
+    made = resized_table.place_resized(20, side, "float16")
+    compiled(made)(*map(frozen, [x, positions, grids, table]), y)
+    entries = tower_lfm2_vl.resized(table.astype(np.float64), rows, columns, antialias=True)
+    np.testing.assert_allclose(y, x + entries, atol=1e-5)
 
 
 def test_blocks_of_patches_are_joined_and_averaged() -> None:

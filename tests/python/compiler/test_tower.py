@@ -36,6 +36,17 @@ def test_every_switch_of_the_fixture_moves_the_rows(name: str) -> None:
         assert apart(made, fixture.rows) > COUNTS, switch
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if "tokens" in load(name).content])
+def test_numpy_answers_as_transformers(name: str) -> None:
+    """Two pictures with text between, and the rows on which the references agree."""
+    fixture = load(name)
+    rows = tower_numpy.rows(fixture.config, fixture.weights, fixture.pixels)
+    ids = fixture.answered(fixture.content["prompt"], rows, len(fixture.content["tokens"]))
+    assert ids == fixture.content["tokens"]
+    other = fixture.answered(fixture.content["prompt"], rows[::-1], len(ids))
+    assert other != ids, "the rows count"
+
+
 def test_every_tensor_of_the_files_is_read() -> None:
     for name in NAMES:
         fixture = load(name)

@@ -69,6 +69,7 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
         ("idefics3", {"layout": "tiles", "tile": 48, "merge": 2}),
         ("gemma3", {"layout": "stretched", "size": [48, 48], "merge": 2, "filter": "lanczos"}),
         ("llava", {"layout": "cropped", "shortest_edge": 48, "crop": [48, 48], "merge": 1}),
+        ("lfm2_vl", {"layout": "closest_grid", "tile": 32, "split_above": 2048, "columns": 0}),
     ],
 )
 def test_each_family_is_described(case: str, expected: dict[str, Any], tmp_path: Path) -> None:

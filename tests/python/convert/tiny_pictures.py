@@ -51,6 +51,10 @@ WORDS = (
     "<|vision_start|>",
     "<|image_pad|>",
     "<|vision_end|>",
+    "<|image_start|>",
+    "<|image_end|>",
+    "<|img_thumbnail|>",
+    *(f"<|img_row_{row}_col_{column}|>" for row in range(1, 3) for column in range(1, 5)),
 )
 # What the template writes for a picture.
 MARKERS = {
@@ -75,7 +79,10 @@ def weights(c: dict[str, Any]) -> dict[str, Array]:
 
 
 def processor(c: dict[str, Any]) -> dict[str, Any]:
-    """Tiles of the tower's size; up to `GRID` of them along a side. Qwen's: any size."""
+    """The fixture's own, or tiles of the tower's size; up to `GRID` of them along a side. Qwen's:
+    any size."""
+    if c["model_type"] in tower_cases.PROCESSORS:
+        return tower_cases.PROCESSORS[c["model_type"]]
     if tower_qwen.is_qwen(c):
         return {
             "image_mean": tower_chats.MEAN,

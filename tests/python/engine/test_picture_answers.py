@@ -4,6 +4,7 @@ engine's log probabilities."""
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -33,12 +34,14 @@ import tower_numpy  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 SIDE = 48  # of a view: a picture of this size is not resized
+SIDES = {"lfm2_vl": 32}  # where it is another one
 TEXT = "What is it?"
-# What stands around the rows of one view.
-AROUND = {
-    "smolvlm": ("<fake_token_around_image><global-img>", "<fake_token_around_image>"),
-    "gemma3": ("\n\n<start_of_image>", "<end_of_image>\n\n"),
-    "llava": ("", ""),
+# What stands for a picture of one view, with "*" for a row.
+EXPANDED = {
+    "smolvlm": f"<fake_token_around_image><global-img>{16 * '*'}<fake_token_around_image>",
+    "gemma3": f"\n\n<start_of_image>{16 * '*'}<end_of_image>\n\n",
+    "llava": 64 * "*",
+    "lfm2_vl": f"<|image_start|>{16 * '*'}<|image_end|>",
 }
 TOP = 5
 
@@ -75,40 +78,35 @@ class Model:
         rows = [self.picture_rows(picture) / spec.embedding_scale for picture in pictures]
         words = len(params[name])
         params[name] = np.concatenate([params[name], *rows])
-        ids, last_seen = self._ids([len(some) for some in rows], words)
+        ids, last_seen = self._ids(len(rows), words)
+        assert max(ids) == words + sum(len(some) for some in rows) - 1
         if self.case == "gemma3":
             spec = with_pictures(spec, PictureRows(see_each_other=True))
         step = {"last_seen": np.array(last_seen)}
         last = reference.logits(spec, params, ids, step=step)[-1][:words]
         return np.asarray(last - last.max() - np.log(np.exp(last - last.max()).sum()))
 
-    def _ids(self, counts: list[int], words: int) -> tuple[list[int], list[int]]:
+    def _ids(self, pictures: int, words: int) -> tuple[list[int], list[int]]:
         """Of the prompt, and the last place that each row sees."""
-        before, behind = AROUND[self.case]
+        marker = tiny_pictures.TOKENS.index("<image>")
         prompt = f"<|im_start|>user:{TEXT}"
-        prompt += "".join(f"{before}<image>{behind}" for _ in counts)
+        prompt += TEXT.join([EXPANDED[self.case].replace("*", "<image>")] * pictures)
         prompt += "<end_of_utterance>\nassistant:"
         tokenizer = mlc_core_parts.Tokenizer((self.folder / "tokenizer.json").read_text())
-        ids: list[int] = []
-        seen: list[int] = []
-        left, next_row = list(counts), words
-        for token in tokenizer.encode(prompt, add_special_tokens=True):
-            if token != tiny_pictures.TOKENS.index("<image>"):
-                ids.append(token)
-                seen.append(len(seen))
-                continue
-            count = left.pop(0)
-            ids += range(next_row, next_row + count)
-            seen += [len(seen) + count - 1] * count
-            next_row += count
-        return ids, seen
+        tokens = tokenizer.encode(prompt, add_special_tokens=True)
+        rows = itertools.count(words)
+        seen: list[int] = list(range(len(tokens)))
+        for place in reversed(range(len(tokens) - 1)):
+            if tokens[place] == tokens[place + 1] == marker:
+                seen[place] = seen[place + 1]
+        return [next(rows) if token == marker else token for token in tokens], seen
 
     def answer(self, pictures: list[Array]) -> list[float]:
         """The engine's, of the likeliest first tokens."""
-        parts: list[Any] = [{"type": "text", "text": TEXT}]
-        parts += [
-            {"type": "image_url", "image_url": {"url": png(p), "detail": "low"}} for p in pictures
-        ]
+        parts: list[Any] = []
+        for picture in pictures:
+            url = {"url": png(picture), "detail": "low"}
+            parts += [{"type": "text", "text": TEXT}, {"type": "image_url", "image_url": url}]
         answer = self.engine.chat.completions.create(
             messages=[{"role": "user", "content": parts}],
             max_tokens=1, temperature=0.0, logprobs=True, top_logprobs=TOP,
@@ -124,20 +122,21 @@ def png(picture: Array) -> bytes:
     return file.getvalue()
 
 
-def drawn(seed: int) -> Array:
-    return np.random.default_rng(seed).integers(0, 256, (SIDE, SIDE, 3), dtype=np.uint8)
+def drawn(seed: int, side: int) -> Array:
+    return np.random.default_rng(seed).integers(0, 256, (side, side, 3), dtype=np.uint8)
 
 
-@pytest.fixture(scope="module", params=AROUND)
+@pytest.fixture(scope="module", params=EXPANDED)
 def model(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Model]:
     folder = tmp_path_factory.mktemp("pictures") / request.param
     tiny_pictures.write_hf_folder(folder, request.param)
-    sizes = folder / "preprocessor_config.json"
-    size = {"longest_edge": SIDE} if request.param == "smolvlm" else SIDE
-    own = {"size": size, "crop_size": SIDE}
-    sizes.write_text(json.dumps(json.loads(sizes.read_text()) | own))
+    if request.param not in SIDES:
+        sizes = folder / "preprocessor_config.json"
+        size = {"longest_edge": SIDE} if request.param == "smolvlm" else SIDE
+        own = {"size": size, "crop_size": SIDE}
+        sizes.write_text(json.dumps(json.loads(sizes.read_text()) | own))
     resolved = resolve_model(str(folder), quantization="q0f32")
     with MLCEngine(resolved.folder) as engine:
         yield Model(request.param, Path(resolved.folder), engine)
@@ -145,8 +144,9 @@ def model(
 
 @pytest.mark.parametrize("seeds", [[1], [2], [3, 4]])
 def test_numpy_says_the_same(model: Model, seeds: list[int]) -> None:
-    pictures = [drawn(seed) for seed in seeds]
+    side = SIDES.get(model.case, SIDE)
+    pictures = [drawn(seed, side) for seed in seeds]
     want = np.sort(model.logprobs(pictures))[::-1][:TOP]
     np.testing.assert_allclose(model.answer(pictures), want, atol=2e-3)
-    other = np.sort(model.logprobs([drawn(9) for _ in seeds]))[::-1][:TOP]
+    other = np.sort(model.logprobs([drawn(9, side) for _ in seeds]))[::-1][:TOP]
     assert np.abs(other - want).max() > 0.05, "the picture counts"

@@ -17,7 +17,7 @@ import quick_code
 import tiny_families
 from vm_runner import Runner
 
-from mlc_llm.compiler import models, quantization
+from mlc_llm.compiler import models, quantization, reference
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files, check_tensors, convert_weights
 from mlc_llm.compiler.library import build_module
@@ -28,6 +28,7 @@ from mlc_llm.compiler.spec.tower import TowerSpec, with_tower
 FOLDER = Path(__file__).parents[3] / "fixtures/towers"
 sys.path.append(str(FOLDER))
 
+import tower_lfm2_vl  # noqa: E402, F401
 import tower_numpy  # noqa: E402
 
 Array = np.ndarray[Any, Any]
@@ -82,6 +83,22 @@ class Fixture:
         convert_weights(source, weights, chosen, collector, lambda _: None)
         return collector.arrays
 
+    def answered(self, prompt: list[int], rows: Array, count: int) -> list[int]:
+        """NumPy's greedy tokens. A prompt's -1 is the next one of `rows`, which are further words
+        of the vocabulary."""
+        text = text_part(self.config)
+        assert text is not None
+        family = models.get(text["model_type"])
+        spec: Any = family.decoder(models.config_from_hf(text))
+        params, name = dict(self.params()), "model.embed_tokens.weight"
+        words = len(params[name])
+        params[name] = np.concatenate([params[name], rows / spec.embedding_scale])
+        next_row = iter(range(words, words + len(rows)))
+        ids = [token if token >= 0 else next(next_row) for token in prompt]
+        for _ in range(count):
+            ids.append(int(reference.logits(spec, params, ids)[-1][:words].argmax()))
+        return ids[-count:]
+
     def runner(self, scheme: str = "q0f32") -> Runner:
         spec = library_spec({**self.chat, "quantization": scheme}, device="cpu")
         module = quick_code.build(
@@ -126,7 +143,7 @@ class Inputs:
         side = spec.window or max(grid)
         keys = [row // side, column // side, row // merge, column // merge, row, column]
         order = np.lexsort(keys[::-1])
-        patches = tower_numpy.patches(view, size)[order]
+        patches = tower_numpy.patches(view, size, channel_last=spec.patch_is_linear)[order]
         positions = np.stack([row, column], 1)[order]
         if spec.class_row:
             patches = np.concatenate([np.zeros_like(patches[:1]), patches])

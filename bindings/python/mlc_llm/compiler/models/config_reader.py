@@ -21,6 +21,7 @@ class ConfigReader:
 
     config: Mapping[str, Any]
     seen: set[str] = field(default_factory=set)
+    source: str = "config"  # what errors call it
 
     def integer(
         self,
@@ -33,7 +34,7 @@ class ConfigReader:
         name, value = self._find(names, default)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
             raise CorruptFileError(
-                f"config: {name} must be an integer from {minimum} to {maximum}", param=name
+                f"{self.source}: {name} must be an integer from {minimum} to {maximum}", param=name
             )
         return value
 
@@ -41,7 +42,7 @@ class ConfigReader:
         """A positive number."""
         name, value = self._find(names, default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e30:
-            raise CorruptFileError(f"config: {name} must be a positive number", param=name)
+            raise CorruptFileError(f"{self.source}: {name} must be a positive number", param=name)
         return float(value)
 
     def switch(self, name: str, default: float = 0.0) -> float:
@@ -57,14 +58,14 @@ class ConfigReader:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise CorruptFileError(f"config: {name} must be true or false", param=name)
+            raise CorruptFileError(f"{self.source}: {name} must be true or false", param=name)
         return value
 
     def always(self, name: str, value: bool) -> None:
         """A flag of published configs whose other value is not supported."""
         if self.flag(name, default=value) != value:
             raise UnsupportedError(
-                f"config: {name} {str(not value).lower()} is not supported in this family",
+                f"{self.source}: {name} {str(not value).lower()} is not supported in this family",
                 param=name,
             )
 
@@ -74,14 +75,14 @@ class ConfigReader:
         for name in names:
             if self.integer(name, default=-1, minimum=-1) > 0:
                 raise UnsupportedError(
-                    f"config: {name} is not supported in this family{instead}", param=name
+                    f"{self.source}: {name} is not supported in this family{instead}", param=name
                 )
 
     def mapping(self, name: str) -> Mapping[str, Any] | None:
         self.seen.add(name)
         value = self.config.get(name)
         if value is not None and not isinstance(value, Mapping):
-            raise CorruptFileError(f"config: {name} must be an object", param=name)
+            raise CorruptFileError(f"{self.source}: {name} must be an object", param=name)
         return value
 
     def choice(self, *names: str, of: Mapping[str, str], default: str) -> str:
@@ -89,7 +90,7 @@ class ConfigReader:
         name, value = self._find(names, default)
         if not isinstance(value, str) or value not in of:
             raise UnsupportedError(
-                f'config: {name} "{value}" is not supported in this family; available: '
+                f'{self.source}: {name} "{value}" is not supported in this family; available: '
                 f"{', '.join(of)}",
                 param=name,
             )
@@ -102,11 +103,11 @@ class ConfigReader:
         if not value:
             return None
         if not isinstance(value, (list, tuple)) or len(value) != count:
-            raise CorruptFileError(f"config: {name} must be a list of {count}", param=name)
+            raise CorruptFileError(f"{self.source}: {name} must be a list of {count}", param=name)
         for word in value:
             if word not in of:
                 raise UnsupportedError(
-                    f'config: {name} holds "{word}", which is not supported in this family; '
+                    f'{self.source}: {name} holds "{word}", which is not supported in this family; '
                     f"available: {', '.join(map(str, of))}",
                     param=name,
                 )
@@ -121,7 +122,7 @@ class ConfigReader:
         is_list = isinstance(found, (list, tuple))
         if not is_list or not all(type(i) is int and 0 <= i < count for i in found):
             raise CorruptFileError(
-                f"config: {name} must be a list of layers, from 0 to {count - 1}", param=name
+                f"{self.source}: {name} must be a list of layers, from 0 to {count - 1}", param=name
             )
         return tuple(found)
 
@@ -132,7 +133,7 @@ class ConfigReader:
             if name in self.seen or not may_matter(name) or is_usual:
                 continue
             raise UnsupportedError(
-                f"config: {name} is not supported in this family (its value here is "
+                f"{self.source}: {name} is not supported in this family (its value here is "
                 f"{str(value)[:60]}), and leaving it out could change every answer",
                 param=name,
             )
@@ -143,7 +144,7 @@ class ConfigReader:
             if self.config.get(name) is not None:
                 return name, self.config[name]
         if default is None:
-            raise CorruptFileError(f"config: {names[0]} is missing", param=names[0])
+            raise CorruptFileError(f"{self.source}: {names[0]} is missing", param=names[0])
         return names[0], default
 
 

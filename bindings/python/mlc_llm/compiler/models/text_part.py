@@ -93,6 +93,7 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2_vl": ("qwen2", {}),
     "qwen2_5_vl": ("qwen2", {}),
     "qwen3_vl": ("qwen3", {}),
+    "lfm2_vl": ("lfm2", {}),
 }
 # Names of texts whose model is another family's, from which they differ in their positions alone.
 _SAME = {"qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3"}

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from mlc_llm.compiler.kernels.common.attention_shape import rope_table
-from mlc_llm.compiler.kernels.cpu import linear, patch_attention, patches
+from mlc_llm.compiler.kernels.cpu import linear, patch_attention, patches, resized_table
 from mlc_llm.compiler.nn.builder import Builder, Function, Input
 from mlc_llm.compiler.nn.function_inputs import Inputs
 from mlc_llm.compiler.nn.layer_inputs import side_by_side
@@ -26,6 +26,8 @@ from mlc_llm.compiler.spec.tower import (
     name_of,
     projector_name,
 )
+
+_PLACES = {"corners": patches.place_between, "resized": resized_table.place_resized}
 
 
 class Tower:
@@ -125,8 +127,9 @@ class Tower:
         nn, spec, positions = self.nn, self.spec, given["patch_positions"]
         names = [f"{name_of('positions')}.weight"]
         if spec.table != "exact":
+            place = _PLACES[spec.table]
             own = (spec.width, spec.columns, nn.stored(names[0]).dtype)
-            kernel = nn.kernel("place_between", own, partial(patches.place_between, *own))
+            kernel = nn.kernel(place.__name__, own, partial(place, *own))
             args = [x, positions, given["patch_grids"], nn.param(names[0])]
             return nn.call(kernel, args, tensor(num_rows(x), spec.width))
         names += [name_of("class")] if spec.class_row else []

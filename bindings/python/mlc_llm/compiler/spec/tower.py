@@ -131,8 +131,8 @@ class TowerSpec:
     positions: int = 0  # entries of the learned table; the first one is the class row's; 0: none
     columns: int = 0  # of the grid that the table covers
     # How the table covers a grid of another size. "exact": the core names an entry for each patch;
-    # "corners": its corners are those of the grid, patches between entries get parts of four
-    table: Literal["exact", "corners"] = "exact"
+    # "corners": stretched, so that corners meet; "resized": as a picture, bilinear, antialiased
+    table: Literal["exact", "corners", "resized"] = "exact"
     rope: PatchRope | None = None
     largest_view: int = 0  # patches; 0: those of the table
     windows: PatchWindows | None = None
@@ -141,6 +141,7 @@ class TowerSpec:
     gated: bool = False  # down(activation(gate(x)) * up(x))
     bias: bool = True  # of the linear layers
     patch_bias: bool = True
+    patch_is_linear: bool = False  # its weight is stored as (row, column, channel)
     class_row: bool = False
     pre_norm: bool = False  # a norm before the layers
     last_norm: bool = True
@@ -225,6 +226,8 @@ def _of_tower(spec: TowerSpec) -> Iterator[WeightSource]:
     at, width, side = _Names(spec), spec.width, spec.patch_size
     stored = (width, spec.channels, side, side)
     conv: tuple[Transform, ...] = (Reshaped(stored, rows=width),)
+    if spec.patch_is_linear:
+        conv = ()
     if spec.frames > 1:
         conv = (Summed(axis=2, count=spec.frames), *conv)
     yield at.weight("patch", (width, spec.patch_dim), use="tower", transforms=conv)

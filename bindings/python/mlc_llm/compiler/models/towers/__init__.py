@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers import gemma3, idefics3, llava, qwen
+from mlc_llm.compiler.models.towers import gemma3, idefics3, lfm2_vl, llava, qwen
 from mlc_llm.compiler.models.towers.family import TowerFamily, TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
@@ -27,6 +27,7 @@ TOWERS: dict[str, TowerFamily] = {
     "qwen3_vl": qwen.QWEN3_VL,
     "qwen3_5": qwen.QWEN3_5,
     "qwen3_5_moe": qwen.QWEN3_5,
+    "lfm2_vl": lfm2_vl.FAMILY,
 }
 TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
 
@@ -70,7 +71,8 @@ def pictures_of(
     preprocessor_config.json."""
     found = _family_of(config)
     assert found is not None, spec
-    return found[0].pictures(ConfigReader(processor), spec, found[1])
+    read = ConfigReader(processor, source="preprocessor_config.json")
+    return found[0].pictures(read, spec, found[1])
 
 
 def _family_of(config: Mapping[str, Any]) -> tuple[TowerFamily, ConfigReader] | None:

@@ -76,9 +76,11 @@ class TowerFamily:
     of_text: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda config: {}
 
 
-def vit_fields(vision: ConfigReader, usual: Mapping[str, Any]) -> dict[str, Any]:
+def vit_fields(
+    vision: ConfigReader, usual: Mapping[str, Any], columns: int | None = None
+) -> dict[str, Any]:
     """The fields of a `TowerSpec` that SigLIP's and CLIP's configs share. `usual`: Hugging Face's
-    defaults."""
+    defaults. `columns`: of the table of positions, if it is not that of a view."""
 
     def size(name: str, maximum: int = 2**16) -> int:
         return vision.integer(name, default=usual[name], maximum=maximum)
@@ -90,8 +92,8 @@ def vit_fields(vision: ConfigReader, usual: Mapping[str, Any]) -> dict[str, Any]
             param="num_attention_heads",
         )
     eps = vision.number("layer_norm_eps", default=usual["layer_norm_eps"])
-    side, image = size("patch_size", 256), size("image_size")
-    columns = image // side
+    side = size("patch_size", 256)
+    columns = size("image_size") // side if columns is None else columns
     if not columns:
         raise CorruptFileError(
             "config: image_size of vision_config is smaller than patch_size", param="image_size"
@@ -123,9 +125,9 @@ def pixels(processor: ConfigReader, usual_filter: str, mean: Any = None, std: An
 def patches(spec: TowerSpec) -> dict[str, Any]:
     return {
         "patch_size": spec.patch_size,
-        "patch_order": "channel_row_column",
+        "patch_order": "row_column_channel" if spec.patch_is_linear else "channel_row_column",
         "merge": spec.merge,
-        "columns": spec.columns,
+        "columns": spec.columns if spec.table == "exact" else 0,
     }
 
 
@@ -133,7 +135,8 @@ def edge(reader: ConfigReader, name: str, inner: str, usual: int, maximum: int =
     """The field `inner` of an object, or the object itself as a number."""
     value = reader.config.get(name)
     if isinstance(value, Mapping):
-        return ConfigReader(value).integer(inner, default=usual, maximum=maximum)
+        inside = ConfigReader(value, source=f"{reader.source}: {name}")
+        return inside.integer(inner, default=usual, maximum=maximum)
     return reader.integer(name, default=usual, maximum=maximum)
 
 
@@ -145,7 +148,7 @@ def _colours(processor: ConfigReader, name: str, usual: list[float]) -> list[flo
     numbers = [n for n in value if isinstance(n, (int, float))] if is_list else []
     if len(numbers) != 3 or (name == "image_std" and not all(numbers)):
         raise CorruptFileError(
-            f"preprocessor_config: {name} must be three numbers, one for each colour", param=name
+            f"{processor.source}: {name} must be three numbers, one for each colour", param=name
         )
     return [float(n) for n in numbers]
 
@@ -156,7 +159,7 @@ def _filter(processor: ConfigReader, usual: str) -> str:
         return usual
     if not isinstance(value, int) or _FILTERS.get(value, "nearest") == "nearest":
         raise UnsupportedError(
-            f"preprocessor_config: resample {value!r} is not supported; available: "
+            f"{processor.source}: resample {value!r} is not supported; available: "
             f"{', '.join(f'{n} ({word})' for n, word in _FILTERS.items() if n)}",
             param="resample",
         )
