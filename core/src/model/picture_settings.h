@@ -44,7 +44,7 @@ struct PictureSettings {
   // is 0
   int64_t min_pixels = 0, max_pixels = 0;
   int longest_ratio = 0;  // of the sides, where there are such views
-  bool rotary = false;                     // rows have the positions of a grid (M-RoPE)
+  bool rotary = false;    // rows have the positions of a grid (M-RoPE)
   bool rows_see_each_other = false;
 
   ResizeFilter filter = ResizeFilter::kBilinear;

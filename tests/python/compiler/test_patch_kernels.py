@@ -16,6 +16,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import rope_table  # noqa: 
 from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     linear_panels,
     patch_attention,
+    patch_norms,
     patches,
     resized_table,
 )
@@ -49,6 +50,34 @@ def test_products_of_many_rows_equal_numpy(shape: tuple[int, int], tile: Tile) -
     alone = np.zeros((2, outs), np.float32)
     kernel(frozen(x[11:13]), frozen(weight), frozen(bias), frozen(residual[11:13]), alone)
     assert np.array_equal(alone, y[11:13]), "a row's result depends on its place"
+
+
+def test_products_are_scaled_before_the_residual() -> None:
+    rng, shape = np.random.default_rng(6), (40, 48)
+    weight = rng.standard_normal(shape).astype(np.float16)
+    x = rng.standard_normal((29, 48)).astype(np.float32)
+    bias, scale = rng.standard_normal((2, 40)).astype(np.float16)
+    residual = rng.standard_normal((29, 40)).astype(np.float32)
+    kernel = products(shape, Tile(12, 2), bias="float16", residual=True, scale="float16")
+    y = np.zeros((29, 40), np.float32)
+    kernel(*map(frozen, [x, weight, bias, scale, residual]), y)
+    expected = (x.astype(np.float64) @ weight.astype(np.float64).T + bias) * scale + residual
+    np.testing.assert_allclose(y, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_queries_and_keys_are_normed_over_all_heads() -> None:
+    rng, width = np.random.default_rng(7), 40
+    queries, keys = rng.standard_normal((2, width)).astype(np.float16)
+    qkv = rng.standard_normal((20, 3 * width)).astype(np.float32)
+    made = qkv.copy()
+    compiled(patch_norms.normalize_patches(width, 1e-6, "float16"))(
+        *map(frozen, [queries, keys]), made
+    )
+    parts = np.split(qkv.astype(np.float64), 3, axis=1)
+    for part, weight in ((0, queries), (1, keys)):
+        length = np.sqrt((parts[part] ** 2).mean(1, keepdims=True) + 1e-6)
+        parts[part] = parts[part] / length * weight
+    np.testing.assert_allclose(made, np.concatenate(parts, 1), atol=1e-5)
 
 
 def attended(qkv: Array, views: Array, heads: int, scale: float) -> Array:

@@ -69,6 +69,8 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
         ("idefics3", {"layout": "tiles", "tile": 48, "merge": 2}),
         ("gemma3", {"layout": "stretched", "size": [48, 48], "merge": 2, "filter": "lanczos"}),
         ("llava", {"layout": "cropped", "shortest_edge": 48, "crop": [48, 48], "merge": 1}),
+        ("internvl", {"layout": "closest_grid", "tile": 48, "max_tiles": 4, "merge": 2}),
+        ("internvl_chat", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("lfm2_vl", {"layout": "closest_grid", "tile": 32, "split_above": 2048, "columns": 0}),
     ],
 )
@@ -79,7 +81,7 @@ def test_each_family_is_described(case: str, expected: dict[str, Any], tmp_path:
     convert_model(source, tmp_path / "out", quantization="q0f32")
     chat = config_of(tmp_path / "out")
     assert {name: chat["pictures"][name] for name in expected} == expected
-    assert chat["image_token_id"] == tiny_pictures.TOKENS.index("<image>")
+    assert chat["image_token_id"] == tiny_pictures.TOKENS.index(tiny_pictures.row_word(case))
     assert chat["pictures"].get("rows_see_each_other", False) == (case == "gemma3")
 
 
@@ -222,6 +224,8 @@ def test_a_missing_tensor_of_a_tower_is_named(repository: Path, tmp_path: Path) 
         ("image_std", [0.5, "0.5", 0.5], CorruptFileError),
         ("resample", 0, UnsupportedError),
         ("do_image_splitting", "yes", CorruptFileError),
+        ("max_image_size", -1, CorruptFileError),
+        ("size", {"longest_edge": "48"}, CorruptFileError),
     ],
 )
 def test_errors_name_the_field(
@@ -230,7 +234,9 @@ def test_errors_name_the_field(
     edit(repository / "preprocessor_config.json", **{name: value})
     with pytest.raises(kind) as error:
         write_config(open_source(repository), tmp_path / "out", quantization="q0f32")
-    assert getattr(error.value, "param", None) == name
+    inner = next(iter(value)) if isinstance(value, dict) else name
+    assert getattr(error.value, "param", None) == inner
+    assert str(error.value).startswith("preprocessor_config.json: ")
 
 
 @pytest.mark.parametrize("changes", [{"hidden_size": 63}, {"image_size": 4}, {"patch_size": "6"}])

@@ -39,6 +39,12 @@ TEMPLATE = (
     "{% endfor %}{% endif %}{{ '<end_of_utterance>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}"
 )
+TEXTS_TEMPLATE = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + ':' + m['content'] }}"
+    "{{ '<end_of_utterance>\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}"
+)
+OF_TEXTS = ("internvl_chat",)  # whose template has no pictures, and config no image_token_id
 GRID = 4  # rows and columns of tiles that have a token
 WORDS = (
     "<end_of_utterance>",
@@ -51,6 +57,9 @@ WORDS = (
     "<|vision_start|>",
     "<|image_pad|>",
     "<|vision_end|>",
+    "<img>",
+    "</img>",
+    "<IMG_CONTEXT>",
     "<|image_start|>",
     "<|image_end|>",
     "<|img_thumbnail|>",
@@ -59,6 +68,7 @@ WORDS = (
 # What the template writes for a picture.
 MARKERS = {
     "gemma3": "<start_of_image>",
+    **dict.fromkeys(("internvl", "internvl_chat"), "<IMG_CONTEXT>"),
     **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
 }
 TOKENS = [*tiny_models.tokens(), *WORDS]
@@ -69,9 +79,16 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
     found = tower_cases.CASES[case]
     if tower_qwen.is_qwen(found):
         return tower_chats.answering(case)
-    text = {**found["text_config"], "vocab_size": len(TOKENS)}
-    ends = {"bos_token_id": 1, "eos_token_id": 2, "image_token_id": TOKENS.index("<image>")}
-    return {**found, "text_config": text, **ends}
+    name = "llm_config" if "llm_config" in found else "text_config"
+    text = {**found[name], "vocab_size": len(TOKENS)}
+    ends = {"bos_token_id": 1, "eos_token_id": 2}
+    token = {"image_token_id": None if case in OF_TEXTS else TOKENS.index(row_word(case))}
+    return {**found, name: text, **ends, **token}
+
+
+def row_word(case: str) -> str:
+    """The text of the token that stands for a row of a picture."""
+    return MARKERS[case] if case in OF_TEXTS else "<image>"
 
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:
@@ -119,6 +136,7 @@ def write_hf_folder(folder: Path, case: str = "smolvlm", **changes: Any) -> Path
     (folder / "preprocessor_config.json").write_text(json.dumps(processor(c)))
     (folder / "tokenizer.json").write_bytes(tokenizer_json())
     template = TEMPLATE.replace("<image>", MARKERS.get(case, "<image>"))
+    template = TEXTS_TEMPLATE if case in OF_TEXTS else template
     extras = {"chat_template": template, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(extras))
     save_file(weights(c), folder / "model.safetensors")

@@ -34,13 +34,14 @@ import tower_numpy  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 SIDE = 48  # of a view: a picture of this size is not resized
-SIDES = {"lfm2_vl": 32}  # where it is another one
+SIDES = {"lfm2_vl": 32, "internvl_chat": 32}  # where it is another one
 TEXT = "What is it?"
 # What stands for a picture of one view, with "*" for a row.
 EXPANDED = {
     "smolvlm": f"<fake_token_around_image><global-img>{16 * '*'}<fake_token_around_image>",
     "gemma3": f"\n\n<start_of_image>{16 * '*'}<end_of_image>\n\n",
     "llava": 64 * "*",
+    "internvl_chat": f"<img>{16 * '*'}</img>",
     "lfm2_vl": f"<|image_start|>{16 * '*'}<|image_end|>",
 }
 TOP = 5
@@ -88,10 +89,11 @@ class Model:
 
     def _ids(self, pictures: int, words: int) -> tuple[list[int], list[int]]:
         """Of the prompt, and the last place that each row sees."""
-        marker = tiny_pictures.TOKENS.index("<image>")
-        prompt = f"<|im_start|>user:{TEXT}"
-        prompt += TEXT.join([EXPANDED[self.case].replace("*", "<image>")] * pictures)
-        prompt += "<end_of_utterance>\nassistant:"
+        word = tiny_pictures.row_word(self.case)
+        marker = tiny_pictures.TOKENS.index(word)
+        parts = [TEXT, EXPANDED[self.case].replace("*", word)] * pictures
+        between = "\n" if self.case in tiny_pictures.OF_TEXTS else ""
+        prompt = f"<|im_start|>user:{between.join(parts)}<end_of_utterance>\nassistant:"
         tokenizer = mlc_core_parts.Tokenizer((self.folder / "tokenizer.json").read_text())
         tokens = tokenizer.encode(prompt, add_special_tokens=True)
         rows = itertools.count(words)

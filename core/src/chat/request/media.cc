@@ -189,13 +189,18 @@ Result<Media> ReadMedia(const ModelBundle& model, const protocol::ChatCompletion
   return media;
 }
 
-void ShowMedia(Json* messages) {
+void ShowMedia(const ModelBundle& model, Json* messages) {
+  Json shown = Json().Set("type", "image");
+  std::vector<std::string> markers = MediaMarkers(model);
+  if (!markers.empty() && !model.chat_template->TakesContentParts()) {
+    shown = Json().Set("type", "text").Set("text", markers.front());
+  }
   for (Json& message : messages->as_array()) {
     for (auto& [key, content] : message.as_object()) {
       if (key != "content" || !content.is_array()) continue;
       for (Json& part : content.as_array()) {
         const Json* type = part.Find("type");
-        if (type != nullptr && *type == Json("image_url")) part = Json().Set("type", "image");
+        if (type != nullptr && *type == Json("image_url")) part = shown;
       }
     }
   }

@@ -79,7 +79,7 @@ int ReasoningBudget(const ModelBundle& model, const ChatCompletionRequest& reque
 
 Result<std::string> RenderTexts(const ModelBundle& model, const ChatCompletionRequest& request) {
   MLC_ASSIGN_OR_RETURN(TemplateInput input, PrepareMessages(model, request));
-  ShowMedia(&input.messages);
+  ShowMedia(model, &input.messages);
   auto render = [&](const Json& messages) {
     return model.chat_template->Render(messages, input.tools, /*add_generation_prompt=*/true,
                                        TemplateContext(model, request));

@@ -119,6 +119,18 @@ TEST(Media, APicturesSizeAndDetailSayWhatItBecomes) {
 }
 
 // A text of the user that looks like the template's marker is text.
+TEST(Media, ATemplateOfTextsShowsAPictureAsItsMarker) {
+  ModelBundle bundle = SeeingBundle();
+  bundle.chat_template = ChatBundle("{{ messages[-1].content + '' }}").chat_template;
+  ASSERT_FALSE(bundle.chat_template->TakesContentParts());
+  Result<Request> built = BuildRequest(bundle, ParseRequest(Look({DataUrl(kCat)})), {});
+  ASSERT_TRUE(built.ok()) << built.status().message();
+  Prompt expected({'a', 'b', '\n'});
+  AppendPicture(bundle, kCat, PictureDetail::kAuto, &expected);
+  expected.Append({'\n', 'c'});
+  EXPECT_TRUE(built->prompt == expected);
+}
+
 TEST(Media, AMarkerThatAUserTypesIsNoPicture) {
   for (bool is_special : {true, false}) {
     ModelBundle bundle = SeeingBundle();

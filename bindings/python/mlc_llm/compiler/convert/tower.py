@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,17 @@ def picture_fields(
     fields = config[towers.TOWER_CONFIG]
     pictures = towers.pictures_of(config, source.picture_config(), spec)
     token = fields.get("image_token_id", fields.get("image_token_index"))
-    ids = {"image_token_id": token} if type(token) is int else {}
+    if type(token) is not int:
+        token = _token_of(source, pictures["marker"])
+    ids = {} if token is None else {"image_token_id": token}
     inner = {**chat["model_config"], towers.TOWER_CONFIG: fields}
     return {"model_config": inner, PICTURES: pictures, **ids}
+
+
+def _token_of(source: ModelSource, text: str) -> int | None:
+    """The id of an added token, for configs that leave it out."""
+    tokenizer = json.loads(source.tokenizer_files().get("tokenizer.json", b"{}"))
+    for entry in tokenizer.get("added_tokens", []):
+        if entry.get("content") == text:
+            return int(entry["id"])
+    return None

@@ -94,11 +94,14 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2_5_vl": ("qwen2", {}),
     "qwen3_vl": ("qwen3", {}),
     "lfm2_vl": ("lfm2", {}),
+    "internvl": ("qwen2", {}),
+    "internvl_chat": ("qwen2", {}),
 }
 # Names of texts whose model is another family's, from which they differ in their positions alone.
 _SAME = {"qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3"}
 # Older files have the text's fields beside vision_config.
 _FLAT = ("qwen2_vl", "qwen2_5_vl")
+_TEXT_NAMES = {"internvl_chat": "llm_config"}  # in place of text_config
 # Of a text's config: fields of parts that its model does not have.
 _UNUSED = frozenset(("perceiver_config", "pixel_shuffle_factor", "use_resampler"))
 # Fields of the whole repository that hold for its text too, if `text_config` has none or null.
@@ -112,7 +115,7 @@ _COMMON = (
 )
 # The head is the text model's own. In the others it belongs to the whole, and what the repository
 # says of it counts, not what its text says.
-_WITH_OWN_HEAD = ("llama4",)
+_WITH_OWN_HEAD = ("llama4", "internvl_chat")
 _TIED = "tie_word_embeddings"
 
 
@@ -131,11 +134,12 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
     whole = config.get("model_type")
     if not isinstance(whole, str) or whole not in TEXTS | _MORE:
         return None
-    text = config.get("text_config")
+    text_name = _TEXT_NAMES.get(whole, "text_config")
+    text = config.get(text_name)
     if text is None and whole in _FLAT:
         text = {k: v for k, v in config.items() if k not in ("model_type", "vision_config")}
     if not isinstance(text, Mapping):
-        raise CorruptFileError("config: text_config is missing", param="text_config")
+        raise CorruptFileError(f"config: {text_name} is missing", param=text_name)
     usual, fields = (TEXTS | _MORE)[whole]
     if _SAME.get(name := text.get("model_type", usual), name) != usual:
         fields = {}

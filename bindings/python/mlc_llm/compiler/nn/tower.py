@@ -10,12 +10,18 @@ from functools import partial
 from typing import Any
 
 from mlc_llm.compiler.kernels.common.attention_shape import rope_table
-from mlc_llm.compiler.kernels.cpu import linear, patch_attention, patches, resized_table
+from mlc_llm.compiler.kernels.cpu import (
+    linear,
+    patch_attention,
+    patch_norms,
+    patches,
+    resized_table,
+)
 from mlc_llm.compiler.nn.builder import Builder, Function, Input
 from mlc_llm.compiler.nn.function_inputs import Inputs
 from mlc_llm.compiler.nn.layer_inputs import side_by_side
 from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor
-from mlc_llm.compiler.spec.decoder import Activation
+from mlc_llm.compiler.spec.decoder import Activation, NormSpec
 from mlc_llm.compiler.spec.tower import (
     Averaged,
     Dense,
@@ -75,15 +81,28 @@ class Tower:
 
     def _layer(self, layer: int, x: Any, given: Function) -> Any:
         spec = self.spec
-        qkv = self._linear(
-            name_of("qkv", layer), self._norm(name_of("attention_norm", layer), x), bias=spec.bias
-        )
+        normed = self._norm(name_of("attention_norm", layer), x)
+        qkv = self._linear(name_of("qkv", layer), normed, bias=spec.bias and spec.qkv_bias)
+        if spec.query_norm is not None:
+            qkv = self._queries_normed(layer, qkv, spec.query_norm)
         is_windowed = spec.windows is not None and layer not in spec.windows.whole
         ends = given["window_indptr" if is_windowed else "view_indptr"]
         attended = self._attended(self._rotated(qkv, given), ends)
-        x = self._linear(name_of("output", layer), attended, bias=spec.bias, residual=x)
+        scales = ("attention_scale", "mlp_scale") if spec.layer_scales else (None, None)
+        scale, then = (role and name_of(role, layer) for role in scales)
+        x = self._linear(
+            name_of("output", layer), attended, bias=spec.bias, scale=scale, residual=x
+        )
         up = self._up(layer, self._norm(name_of("mlp_norm", layer), x))
-        return self._linear(name_of("down", layer), up, bias=spec.bias, residual=x)
+        return self._linear(name_of("down", layer), up, bias=spec.bias, scale=then, residual=x)
+
+    def _queries_normed(self, layer: int, qkv: Any, norm: NormSpec) -> Any:
+        nn, width = self.nn, self.spec.width
+        names = [f"{name_of(role, layer)}.weight" for role in ("q_norm", "k_norm")]
+        key = (width, norm.eps, nn.stored(names[0]).dtype)
+        make = partial(patch_norms.normalize_patches, *key)
+        kernel = nn.kernel("normalize_patches", key, make)
+        return nn.call_in_place(kernel, [*map(nn.param, names), qkv], [2], [qkv.ty])
 
     def _up(self, layer: int, x: Any) -> Any:
         spec = self.spec
@@ -163,6 +182,7 @@ class Tower:
         bias: bool = True,
         residual: Any = None,
         activation: Activation | None = None,
+        scale: str | None = None,
     ) -> Any:
         nn = self.nn
         (part,) = nn.parts_of(f"{name}.weight")
@@ -171,11 +191,13 @@ class Tower:
             "bias": added.dtype if added else None,
             "residual": residual is not None,
             "activation": activation,
+            "scale": nn.stored(scale).dtype if scale else None,
         }
         matrix = part.reader
         key = (matrix.shape, matrix.kind, *options.values())
         make = partial(matrix.linear, nn.device.vectors, **options)
-        given = [x, *nn.params_of(matrix), *([nn.param(added.name)] if added else []), residual]
+        vectors = [nn.param(name) for name in (added and added.name, scale) if name]
+        given = [x, *nn.params_of(matrix), *vectors, residual]
         out = tensor(num_rows(x), matrix.shape[0])
         kernel = nn.kernel("linear_panels", key, make)
         return nn.call(kernel, [one for one in given if one is not None], out)

@@ -140,9 +140,13 @@ class TowerSpec:
     activation: Activation
     gated: bool = False  # down(activation(gate(x)) * up(x))
     bias: bool = True  # of the linear layers
+    qkv_bias: bool = True  # of the one for queries, keys and values, if they have biases
+    query_norm: NormSpec | None = None  # of the queries and of the keys, over all heads
+    layer_scales: bool = False  # what a half of a layer adds is multiplied, output by output
     patch_bias: bool = True
     patch_is_linear: bool = False  # its weight is stored as (row, column, channel)
     class_row: bool = False
+    flat_table: bool = True  # False: files store the class row and the table as (1, ..., width)
     pre_norm: bool = False  # a norm before the layers
     last_norm: bool = True
     merge: int = 1
@@ -234,19 +238,27 @@ def _of_tower(spec: TowerSpec) -> Iterator[WeightSource]:
     if spec.patch_bias:
         yield at.weight("patch", (width,), kind="bias")
     if spec.class_row:
-        yield at.weight("class", (width,), kind="")
-    if spec.positions:
+        yield at.stored("class", f"{name_of('class')}", (width,))
+    if spec.positions and spec.flat_table:
         yield at.weight("positions", (spec.positions, width))
+    elif spec.positions:
+        yield at.stored("positions", f"{name_of('positions')}.weight", (spec.positions, width))
     if spec.pre_norm:
         yield from at.norm("before")
     for layer in range(spec.layers):
         yield from at.norm("attention_norm", layer)
-        yield from at.linear("qkv", (3 * width, width), layer)
+        yield from at.linear("qkv", (3 * width, width), layer, bias=spec.bias and spec.qkv_bias)
+        for role in ("q_norm", "k_norm") if spec.query_norm else ():
+            yield at.weight(role, (width,), layer)
         yield from at.linear("output", (width, width), layer)
+        if spec.layer_scales:
+            yield at.weight("attention_scale", (width,), layer, kind="")
         yield from at.norm("mlp_norm", layer)
         first = ("gate_up", (2 * spec.ff, width)) if spec.gated else ("up", (spec.ff, width))
         yield from at.linear(*first, layer)
         yield from at.linear("down", (width, spec.ff), layer)
+        if spec.layer_scales:
+            yield at.weight("mlp_scale", (width,), layer, kind="")
     if spec.last_norm:
         yield from at.norm("norm")
 
@@ -292,9 +304,18 @@ class _Names:
         parts = [Part(f"{self.spec.prefix}{place}{name}{end}", each, transforms) for name in files]
         return WeightSource(f"{name_of(role, layer)}{end}", tuple(parts), use)
 
-    def linear(self, role: str, shape: Shape, layer: int) -> Iterator[WeightSource]:
+    def stored(self, role: str, ours: str, shape: Shape) -> WeightSource:
+        """A parameter without a module: in files its name has no end, and may have more axes."""
+        rows = shape[0] if len(shape) > 1 else 0
+        more = () if self.spec.flat_table else (Reshaped((*[1] * (3 - len(shape)), *shape), rows),)
+        part = Part(f"{self.spec.prefix}{self.spec.names[role]}", shape, more)
+        return WeightSource(ours, (part,), None)
+
+    def linear(
+        self, role: str, shape: Shape, layer: int, *, bias: bool | None = None
+    ) -> Iterator[WeightSource]:
         yield self.weight(role, shape, layer, use="tower")
-        if self.spec.bias:
+        if self.spec.bias if bias is None else bias:
             yield self.weight(role, shape[:1], layer, "bias")
 
     def norm(self, role: str, layer: int | None = None) -> Iterator[WeightSource]:

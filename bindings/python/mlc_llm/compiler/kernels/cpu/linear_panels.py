@@ -1,5 +1,5 @@
-"""y = activation(x W^T (+ bias)) (+ residual), for float weights (out, in) and the many rows of
-pictures.
+"""y = activation(x W^T (+ bias)) (* scale) (+ residual), for float weights (out, in) and the
+many rows of pictures.
 
 A task lays out some outputs as a panel (`panels.py`) for hundreds of rows, for one run of inputs
 after another. So the panel stays in the cache, and laying it out costs 2 % of the products.
@@ -16,7 +16,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import kernel
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu import linear
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, linear_args
@@ -37,8 +37,10 @@ def linear_panels(
     bias: str | None = None,
     residual: bool = False,
     activation: str | None = None,
+    scale: str | None = None,
 ) -> tirx.PrimFunc:
-    """The function of `linear.linear`. `tile.w_rows` is a number of vectors."""
+    """The function of `linear.linear`. `tile.w_rows` is a number of vectors. `scale`: the type of a
+    factor of each output, the argument before the residual, by which that is not multiplied."""
     outs, ins = weight.shape
 
     def body(x, matrix, *rest) -> None:
@@ -46,7 +48,8 @@ def linear_panels(
         epilogue = Epilogue(
             bias=extras[0] if bias else None, residual=extras[-1] if residual else None
         )
-        made = _Linear(x, matrix, y, (outs, ins), tile, epilogue, activation)
+        factors = extras[int(bias is not None)] if scale else None
+        made = _Linear(x, matrix, y, (outs, ins), tile, epilogue, activation, factors)
         rows = T.Cast("int32", x.shape[0])
         panels, parts = -(-outs // made.width), -(-rows // ROWS)
         with T.parallel(panels * parts) as task, T.sblock("panel"):
@@ -56,7 +59,10 @@ def linear_panels(
             begin = emit_value(T.min(task // panels * each, rows))
             made.emit(task % panels * made.width, begin, T.min(each, rows - begin))
 
-    return kernel(linear_args([weight], (outs, ins), bias, residual), body)
+    args = linear_args([weight], (outs, ins), bias, residual)
+    factors = [Arg("scale", (outs,), scale)] if scale else []
+    behind = len(args) - 1 - residual
+    return kernel([*args[:behind], *factors, *args[behind:]], body)
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,7 @@ class _Linear:
     tile: linear.Tile
     epilogue: Epilogue
     activation: str | None
+    factors: Any
 
     @property
     def blocks(self) -> int:
@@ -189,4 +196,6 @@ class _Linear:
         value = Epilogue(bias, None).apply(value, row, column, lanes)
         if self.activation is not None:
             value = ACTIVATIONS[self.activation](emit_value(value), lanes)
+        if self.factors is not None:
+            value = value * to_float(self.factors[at(column, lanes)], lanes)
         return Epilogue(None, residual).apply(value, row, column, lanes)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers import gemma3, idefics3, lfm2_vl, llava, qwen
+from mlc_llm.compiler.models.towers import gemma3, idefics3, internvl, lfm2_vl, llava, qwen
 from mlc_llm.compiler.models.towers.family import TowerFamily, TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
@@ -28,6 +28,8 @@ TOWERS: dict[str, TowerFamily] = {
     "qwen3_5": qwen.QWEN3_5,
     "qwen3_5_moe": qwen.QWEN3_5,
     "lfm2_vl": lfm2_vl.FAMILY,
+    "internvl": internvl.FAMILY,
+    "internvl_chat": internvl.CHAT,
 }
 TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
 

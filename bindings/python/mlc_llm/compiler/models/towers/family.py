@@ -112,6 +112,21 @@ def vit_fields(
     }
 
 
+def chosen_layers(whole: ConfigReader, name: str, usual: int, count: int) -> int:
+    """After how many layers the hidden state is taken that the field names: 0 is what the first
+    layer gets, -1 what the last one gives."""
+    chosen = whole.config.get(name, usual)
+    if isinstance(chosen, list):
+        raise UnsupportedError(
+            f"config: {name} names several layers, which is not supported", param=name
+        )
+    if type(chosen) is not int or not -count <= chosen <= count:
+        raise CorruptFileError(
+            f"config: {name} must be a number from {-count} to {count}", param=name
+        )
+    return chosen if chosen >= 0 else count + 1 + chosen
+
+
 def pixels(processor: ConfigReader, usual_filter: str, mean: Any = None, std: Any = None) -> dict:
     """How a picture's bytes become numbers; errors name the field. `mean`, `std`: if the processor
     has none."""

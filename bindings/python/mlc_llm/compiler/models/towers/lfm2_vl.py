@@ -1,4 +1,4 @@
-"""LFM2-VL: SigLIP 2 on a picture in its own shape, or on tiles and a thumbnail; 2 x 2 patches a row.
+"""LFM2-VL: SigLIP 2 on a picture in its own shape, or on tiles and a thumbnail.
 
 (Facts: transformers' `modeling_lfm2_vl.py`, `modeling_siglip2.py`, `image_processing_lfm2_vl.py`,
 `processing_lfm2_vl.py`.)

@@ -13,13 +13,13 @@ from mlc_llm.compiler.models.towers.family import (
     CLIP_STD,
     TowerFamily,
     TowerInGGUF,
+    chosen_layers,
     edge,
     patches,
     pixels,
     vit_fields,
 )
 from mlc_llm.compiler.spec.tower import Dense, TowerSpec
-from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _USUAL = {
     "hidden_size": 1024,
@@ -41,7 +41,7 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
     whole.choice("vision_feature_select_strategy", of={"default": "default"}, default="default")
     bias = whole.flag("multimodal_projector_bias", default=True)
     fields |= {
-        "layers": _layers(whole.config.get("vision_feature_layer", -2), fields["layers"]),
+        "layers": chosen_layers(whole, "vision_feature_layer", -2, fields["layers"]),
         "positions": fields["positions"] + 1,
     }
     return TowerSpec(
@@ -57,22 +57,6 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
         prefix="vision_tower.vision_model.",
         projector_prefix="multi_modal_projector.",
     )
-
-
-def _layers(chosen: Any, count: int) -> int:
-    """After how many layers the hidden state is taken that `vision_feature_layer` names: 0 is what
-    the first layer gets, -1 what the last one gives."""
-    if isinstance(chosen, list):
-        raise UnsupportedError(
-            "config: vision_feature_layer names several layers, which is not supported",
-            param="vision_feature_layer",
-        )
-    if type(chosen) is not int or not -count <= chosen <= count:
-        raise CorruptFileError(
-            f"config: vision_feature_layer must be a number from {-count} to {count}",
-            param="vision_feature_layer",
-        )
-    return chosen if chosen >= 0 else count + 1 + chosen
 
 
 def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> dict[str, Any]:
