@@ -161,7 +161,8 @@ def write_gguf_pair(
     if text["model_type"] in tower_qwen.CASES:
         text["model_type"] = "qwen2_vl_text"
     text["model_type"] = architecture or text["model_type"]
-    text["tie_word_embeddings"] = c["tie_word_embeddings"]
+    tied = "tie_word_embeddings"
+    text[tied] = c.get(tied, text.get(tied))
     taps = c["vision_config"].get("deepstack_visual_indexes")
 
     def add_tokenizer(writer: gguf.GGUFWriter) -> None:

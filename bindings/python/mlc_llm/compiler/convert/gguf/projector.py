@@ -8,6 +8,7 @@ gguf-py's tensor_mapping.py.)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,7 @@ class Projector:
         self.kind = self._kind()
         self._model_type, self._format = towers.in_gguf(self.kind) or ("", None)
         self.is_known = self._format is not None and self._fits(self._format)
+        self._linear: set[str] = set()  # convolutions here that are linear layers in a repository
         self._names = dict(self._stored_names()) if self.is_known else {}
 
     def tower_config(self) -> dict[str, Any]:
@@ -64,6 +66,8 @@ class Projector:
         stored = self._names[name]
         if len(stored) == 1:
             whole = self._file.read(stored[0], start, stop)
+            if name in self._linear:
+                whole = whole.transpose(0, 2, 3, 1).reshape(len(whole), -1)
         elif len(stored) == _FRAMES:  # of a convolution over time
             whole = np.stack([self._file.read(part, start, stop) for part in stored], axis=2)
         else:  # queries, keys and values
@@ -111,6 +115,8 @@ class Projector:
                 if len(part.source_shape) == 5 and f"{stored}.1" in self._given:
                     yield part.tensor, (stored, f"{stored}.1")
                 elif stored in self._given:
+                    if len(part.source_shape) == 2 and len(self._given[stored].shape) == 4:
+                        self._linear.add(part.tensor)
                     yield part.tensor, (self._turned_back(stored, part.source_shape),)
                 elif all(one in self._given for one in _thirds(stored)):
                     yield part.tensor, _thirds(stored)
@@ -133,6 +139,8 @@ class Projector:
                 f"are {', '.join(str(list(i.shape)) for i in infos)}",
                 param=stored[0],
             )
+        if name in self._linear:
+            return replace(infos[0], name=name, shape=(rows, math.prod(rest)))
         if frames:
             return replace(infos[0], name=name, shape=(rows, rest[0], _FRAMES, *rest[1:]))
         return replace(infos[0], name=name, shape=(sum(i.shape[0] for i in infos), *rest))

@@ -10,10 +10,12 @@ from math import isqrt
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.models.towers.family import (
     ACTIVATIONS,
     SIGLIP_USUAL,
     TowerFamily,
+    TowerInGGUF,
     patches,
     pixels,
     vit_fields,
@@ -24,6 +26,7 @@ from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _NORM = NormSpec(eps=1e-5, kind="layer", bias=True)  # torch's usual eps
 _BEGIN, _END = "<|image_start|>", "<|image_end|>"
+_MARKER = "<image>"
 _NO_RATIO = 2**15  # of the sides of a picture: none is too long
 
 
@@ -105,11 +108,33 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
         "longest_ratio": _NO_RATIO,
         **pixels(processor, "bilinear"),
         **patches(spec),
-        "marker": "<image>",
+        "marker": _MARKER,
         "text": words if is_told else {},
     }
 
 
+def _config_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    """llama.cpp leaves out the layers that do not run, and writes no sizes of tiles."""
+    return {
+        "vision_feature_layer": -1,
+        "downsample_factor": fields.size("vision.projector.scale_factor"),
+        "projector_hidden_size": fields.rows("mm.1.weight"),
+        "projector_use_layernorm": fields.has_tensor("mm.input_norm.weight"),
+        "vision_config": {"num_patches": fields.rows("v.position_embd.weight")},
+    }
+
+
+GGUF = TowerInGGUF(
+    kind="lfm2",
+    texts=("lfm2", "lfm2moe"),
+    token=_MARKER,
+    config=_config_in_gguf,
+    tensors=lambda fields: {
+        "layer_norm": "mm.input_norm",
+        "linear_1": "mm.1",
+        "linear_2": "mm.2",
+    },
+)
 FAMILY = TowerFamily(
     ("siglip2_vision_model", "lfm2_vl"),
     (
@@ -131,4 +156,5 @@ FAMILY = TowerFamily(
     ),
     spec,
     pictures,
+    GGUF,
 )
