@@ -90,7 +90,7 @@ TEST(PictureLayout, ClosestGridOfLargePictures) {
   std::string lfm2 = R"("layout": "closest_grid", "tile": 8, "min_tiles": 2, "max_tiles": 6,
       "split_above": 128, "min_pixels": 32, "max_pixels": 64, "longest_ratio": 32768,
       "text": {"begin": "[", "tile": "<{row},{column}>", "whole": "<all>", "end": "]"})";
-  EXPECT_EQ(Shape(lfm2, {12, 10}), "[4]") << "12 x 8 pixels";
+  EXPECT_EQ(Shape(lfm2, {12, 10}), "[2]") << "8 x 4 pixels";
   EXPECT_EQ(Shape(lfm2, {30, 10}), "[<1,1>4<1,2>4<1,3>4<all>3]");
   EXPECT_EQ(Shape(lfm2, {30, 10}, PictureDetail::kLow), "[3]");
   EXPECT_EQ(Shape(lfm2 + R"(, "thumbnail": false)", {30, 10}), "[<1,1>4<1,2>4<1,3>4]");
