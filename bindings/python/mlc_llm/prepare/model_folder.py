@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def read_object(path: Path) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def chat_template(folder: Path, config: Mapping[str, Any]) -> str:
@@ -23,7 +23,10 @@ def chat_template(folder: Path, config: Mapping[str, Any]) -> str:
     if isinstance(own, str):
         return own
     if isinstance(own, list):
-        return "\n".join(str(entry.get("template", "")) for entry in own if isinstance(entry, dict))
+        entries = cast("Sequence[Any]", own)
+        named = [cast("dict[str, Any]", one) for one in entries if isinstance(one, dict)]
+        return "\n".join(str(one.get("template", "")) for one in named)
     conversation = config.get("conv_template")
-    name = conversation.get("name") if isinstance(conversation, Mapping) else conversation
-    return f"conv_template: {name}" if name else ""
+    if isinstance(conversation, Mapping):
+        conversation = cast("Mapping[str, Any]", conversation).get("name")
+    return f"conv_template: {conversation}" if conversation else ""
