@@ -50,11 +50,10 @@ STEP_INPUTS = (
         when="axes",
         unset="positions",
     ),
-    Row("adapted_rows", ("a",), "The rows that have adapters.", when="adapters"),
     Row(
         "adapter_rows",
         ("u",),
-        "The same rows, each once for every group of 8 ranks of its adapters.",
+        "The rows that have adapters, each once for every group of 8 ranks of its adapters.",
         when="adapters",
     ),
     Row("adapter_groups", ("u",), "That group, in the pool of adapters.", when="adapters"),

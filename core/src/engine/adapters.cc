@@ -34,7 +34,6 @@ void AddAdapters(const std::vector<AdaptedRows>& rows, Batch* batch) {
         for (int row = rows[span].begin; row < rows[span].end; ++row) body(row);
       }
     };
-    each_row([batch](int row) { batch->adapted_rows.push_back(row); });
     for (const AdapterUse& use : *rows[i].uses) {
       for (int32_t group : use.adapter->groups) {
         each_row([&](int row) {

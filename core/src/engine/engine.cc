@@ -92,7 +92,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
   }
   MLC_RETURN_IF_ERROR(model->AllocatePages(NumPages(options, info)));
   MLC_RETURN_IF_ERROR(model->AllocateStates(NumStates(options, info)));
-  if (options.adapter_groups > 0) {
+  if (info.adapters != nullptr) {
     MLC_RETURN_IF_ERROR(model->AllocateAdapters(options.adapter_groups));
   }
   std::unique_ptr<Engine> engine(

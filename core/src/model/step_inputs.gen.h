@@ -35,9 +35,7 @@ struct StepValues {
   std::vector<int32_t> last_seen;
   // [n, 3] The positions of each row for rotations: time, height, width.
   std::vector<int32_t> rotary;
-  // [a] The rows that have adapters.
-  std::vector<int32_t> adapted_rows;
-  // [u] The same rows, each once for every group of 8 ranks of its adapters.
+  // [u] The rows that have adapters, each once for every group of 8 ranks of its adapters.
   std::vector<int32_t> adapter_rows;
   // [u] That group, in the pool of adapters.
   std::vector<int32_t> adapter_groups;
@@ -98,10 +96,8 @@ inline constexpr StepInput kStepInputs[] = {
      "The last position that each row sees. The rows of one picture may see each other."},
     {"rotary", &StepValues::rotary, "n", 3, false, &StepValues::positions, std::nullopt,
      "The positions of each row for rotations: time, height, width."},
-    {"adapted_rows", &StepValues::adapted_rows, "a", 1, false, nullptr, std::nullopt,
-     "The rows that have adapters."},
     {"adapter_rows", &StepValues::adapter_rows, "u", 1, false, nullptr, std::nullopt,
-     "The same rows, each once for every group of 8 ranks of its adapters."},
+     "The rows that have adapters, each once for every group of 8 ranks of its adapters."},
     {"adapter_groups", &StepValues::adapter_groups, "u", 1, false, nullptr, std::nullopt,
      "That group, in the pool of adapters."},
     {"adapter_scales", &StepValues::adapter_scales, "u", 1, false, nullptr, std::nullopt,

@@ -96,7 +96,7 @@ struct KernelProgram::Impl {
   struct Call {
     ffi::Function kernel;
     std::vector<ffi::AnyView> arguments;
-    std::vector<int> sizes;  // the run-time sizes of its inputs and temporaries
+    std::vector<int> sizes;  // the run-time sizes of its tensors that must have rows
   };
 
   std::string name;
@@ -194,8 +194,10 @@ void KernelProgram::Impl::PrepareCalls() {
   buffers.resize(spec.buffers.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const ProgramSpec::Name& name : spec.calls[i].arguments) {
-      if (name.kind == Kind::kInput) calls[i].sizes.push_back(spec.inputs[name.index].size);
-      if (name.kind == Kind::kTemporary) {
+      if (name.kind == Kind::kInput && !name.may_be_empty) {
+        calls[i].sizes.push_back(spec.inputs[name.index].size);
+      }
+      if (name.kind == Kind::kTemporary && !name.may_be_empty) {
         calls[i].sizes.push_back(spec.temporaries[name.index].size);
       }
       std::vector<ffi::AnyView>& arguments = calls[i].arguments;

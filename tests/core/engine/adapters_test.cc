@@ -87,7 +87,6 @@ TEST(AddAdapters, NeighboursWithOneKeyStandTogetherForEachGroup) {
                {4, 5, 2, &both},
                {5, 6, 0, &none}},
               &batch);
-  EXPECT_EQ(batch.adapted_rows, (Ints{0, 1, 3, 4}));
   EXPECT_EQ(batch.adapter_rows, (Ints{0, 1, 0, 1, 3, 3, 4, 4, 4}));
   EXPECT_EQ(batch.adapter_groups, (Ints{5, 5, 2, 2, 5, 2, 5, 2, 7}));
   constexpr int32_t kOne = 0x3F800000, kHalf = 0x3F000000;

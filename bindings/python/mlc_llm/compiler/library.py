@@ -300,7 +300,7 @@ def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
         "embeddings": Input(("n", model.embedding_size)),
         **nn.step_inputs(also=set(), without=set()),
     }
-    bounds = dict.fromkeys(("n", "m", "h", "a"), spec.prefill_chunk_size)
+    bounds = dict.fromkeys(("n", "m", "h"), spec.prefill_chunk_size)
     with nn.function(_STEP, inputs, bounds=bounds) as f:
         memory = Memory(f.items("kv_pages"), f.items("states"))
         f.results = model.results(f["embeddings"], f.batch, memory)

@@ -25,6 +25,8 @@ Program = dict[str, Any]
 # What stands for a tensor in a program: a letter and a number.
 INPUT, WEIGHT, PAGES, STATE, CONSTANT, TEMPORARY = "i", "w", "p", "s", "c", "t"
 ADAPTER = "a"
+EMPTY = "?"  # behind an argument: the call has something to do if it has no rows
+UNITS = "u"  # a run-time size: what makes something else of units also runs without them
 FIXED = ""  # in the place of a run-time size: of what no run changes
 _TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE, ADAPTER_WEIGHTS: ADAPTER}
 
@@ -127,8 +129,13 @@ class _Writer:
         call = binding.value
         assert call.op.name in ("relax.call_tir", "relax.call_tir_inplace"), call.op.name
         kernel, arguments = call.args[0], [self._name(arg) for arg in call.args[1]]
-        made = [self._temporary(kind) for kind in made_by(binding)]
-        self.calls.append([kernel.name_hint, *arguments, *made])
+        kinds = made_by(binding)
+        made = [self._temporary(kind) for kind in kinds]
+        given = arguments
+        if kinds and all(_size_of(kind)[0] != UNITS for kind in kinds):
+            may_be_empty = [_size_of(arg.ty)[0] == UNITS for arg in call.args[1]]
+            given = [f"{a}{EMPTY * e}" for a, e in zip(arguments, may_be_empty, strict=True)]
+        self.calls.append([kernel.name_hint, *given, *made])
         if call.op.name == "relax.call_tir":
             return made if isinstance(binding.var.ty, relax.TupleType) else made[0]
         fresh = iter(made)

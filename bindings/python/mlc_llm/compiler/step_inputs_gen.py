@@ -27,7 +27,6 @@ STEP_INPUTS = (
     StepInput("token_types", ("n",), "token_types"),
     StepInput("last_seen", ("n",), "rows_ahead"),
     StepInput("rotary", ("n", 3), "axes"),
-    StepInput("adapted_rows", ("a",), "adapters"),
     StepInput("adapter_rows", ("u",), "adapters"),
     StepInput("adapter_groups", ("u",), "adapters"),
     StepInput("adapter_scales", ("u",), "adapters"),

@@ -1,9 +1,9 @@
 """LoRA adapters that rows choose at run time: low-rank products beside linear layers.
 
 Their weights are no parameters: the core keeps a pool of groups of 8 ranks for each of these layers
-(`kernels/cpu/low_rank.py`). All their calls have an input with an entry for each row that has an
-adapter. So a program leaves them out of a step without such rows, which then runs the calls of a
-library without adapters.
+(`kernels/cpu/low_rank.py`). A step has an entry, a unit, for each row and group that changes it. A
+program leaves out the calls that make something for each unit if there are none. The calls that
+make something for each row, and read units beside it, are those of a library without adapters then.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler.kernels.cpu import low_rank
-from mlc_llm.compiler.nn.tensors import Deferred, tensor
+from mlc_llm.compiler.nn.tensors import num_rows, tensor
 from mlc_llm.compiler.spec.adapters import RANKS, VECTOR, Widths
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Adapters:
         self.nn, self.dtype = nn, dtype
         self._widths = widths
         self.places: list[Place] = []
+        self._table: tuple[Function, Any] | None = None
 
     def beside(self, linear: Any, name: str, ins: int) -> Any:
         """The layer with what adapters add to it."""
@@ -52,6 +53,15 @@ class Adapters:
             return linear
         self.places.append(Place(name, ins, self._widths[name]))
         return _Adapted(self, linear, len(self.places) - 1)
+
+    def table(self, function: Function) -> Any:
+        """Of the units of each row (`low_rank.table`), made once in a function."""
+        if self._table is None or self._table[0] is not function:
+            batch, kernel = function.batch, self.nn.kernel("lora_table", (), low_rank.table)
+            out = self.nn.rows(batch.positions, 3, dtype="int32")
+            made = self.nn.call(kernel, [batch.positions, batch.adapter_rows], out)
+            self._table = function, made
+        return self._table[1]
 
     def inputs(self) -> list[Input]:
         from mlc_llm.compiler.nn.builder import Input
@@ -73,22 +83,21 @@ class _Adapted:
 
     def __call__(self, x: Any, residual: Any = None) -> Any:
         nn, place = self.adapters.nn, self.adapters.places[self.index]
-        y = self.linear(x, residual)
         function: Function | None = nn.adapting
         if function is None:
-            return y
+            return self.linear(x, residual)
         a, b = function.items(WEIGHTS)[2 * self.index : 2 * self.index + 2]
-        batch, dtype = function.batch, self.adapters.dtype
+        batch, added = function.batch, low_rank.Added(place.widths, self.adapters.dtype)
         units = [batch.adapter_rows, batch.adapter_groups]
-        floats = x.chosen(batch.adapted_rows) if isinstance(x, Deferred) else x
-        shape = (place.ins, len(place.widths), dtype)
-        make = partial(low_rank.shrink, *shape, **nn.dot_tile())
+        key = (place.ins, len(place.widths), self.adapters.dtype)
         t = nn.call(
-            nn.kernel("lora_shrink", shape, make),
-            [floats, a, *units, batch.adapter_scales],
-            tensor(batch.adapter_rows.ty.shape[0], len(place.widths) * RANKS),
+            nn.kernel("lora_shrink", key, partial(low_rank.shrink, *key, **nn.dot_tile())),
+            [self.linear.floats_of(x, units[0]), a, *units, batch.adapter_scales],
+            tensor(num_rows(units[0]), len(place.widths) * RANKS),
         )
-        kernel = nn.kernel(
-            "lora_expand", (place.widths, dtype), lambda: low_rank.expand(place.widths, dtype)
-        )
-        return nn.call_in_place(kernel, [t, b, *units, y], [4], [y.ty])
+        args = [t, b, batch.adapter_groups, self.adapters.table(function)]
+        if self.linear.adds:
+            return self.linear(x, residual, (added, args))
+        y = self.linear(x, residual)
+        kernel = nn.kernel("lora_expand", added, partial(low_rank.expand, added))
+        return nn.call_in_place(kernel, [*args, y], [4], [y.ty])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
@@ -42,12 +43,13 @@ class Deferred:
         """`each`: a row has that many rows of codes side by side."""
         self.ty, self._nn, self._forms, self._each = kind, nn, forms, each
         self._made: dict[Any, Any] = {}
+        self._floats: dict[activations.Codes, Any] = {}  # made with codes
 
     @classmethod
     def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
         """For a tensor that already exists as floats: only codes are computed."""
 
-        def forms(codes: activations.Codes | None, rows: Any = None):
+        def forms(codes: activations.Codes | None):
             return "quantize", codes, [x], lambda: activations.quantize(codes)
 
         deferred = cls(nn, x.ty, forms)
@@ -57,34 +59,41 @@ class Deferred:
     def plain(self) -> relax.Var:
         """The floats."""
         if None not in self._made:
-            name, key, args, make = self._forms(None)
-            self._made[None] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
+            self._made[None] = self._call(None, [], self.ty)
         return self._made[None]
 
-    def chosen(self, rows: relax.Expr) -> relax.Var:
-        """The floats of these rows, in their places; all of them if they are there."""
+    def with_floats(self, codes: activations.Codes, units: relax.Expr) -> relax.Var:
+        """The floats, which are only there in a step that has units; the codes are made with
+        them."""
         if None in self._made:
             return self._made[None]
-        if _CHOSEN not in self._made:
-            name, key, args, make = self._forms(None, rows)
-            self._made[_CHOSEN] = self._nn.call(self._nn.kernel(name, key, make), args, self.ty)
-        return self._made[_CHOSEN]
+        if codes in self._made and codes not in self._floats:
+            return self.plain()
+        if codes not in self._floats:
+            made = self._call(codes, [units], [self._codes_type(codes), self.ty])
+            self._made[codes], self._floats[codes] = self._nn.members_of(made, 2)
+        return self._floats[codes]
 
     def quantized(self, codes: activations.Codes) -> relax.Expr:
         """The codes."""
         if codes not in self._made:
-            name, key, args, make = self._forms(codes)
-            kernel = self._nn.kernel(name, key, make)
-            arg = codes.arg_of(self._each)
-            out = relax.TensorType([num_rows(self), arg.shape[1]], arg.dtype)
-            self._made[codes] = self._nn.call(kernel, args, out)
+            self._made[codes] = self._call(codes, [], self._codes_type(codes))
         return self._made[codes]
 
+    def _codes_type(self, codes: activations.Codes) -> relax.TensorType:
+        arg = codes.arg_of(self._each)
+        return relax.TensorType([num_rows(self), arg.shape[1]], arg.dtype)
 
-# The kernel of a form (codes, or None: floats, which may be those of chosen rows alone): its name,
-# its key, its arguments, and a function to make it.
-Forms = Callable[..., tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
-_CHOSEN = "chosen"
+    def _call(self, codes: activations.Codes | None, units: list, out: Any) -> relax.Var:
+        name, key, args, make = self._forms(codes)
+        if units:
+            name, make = f"{name}_with_floats", partial(make, floats=True)
+        return self._nn.call(self._nn.kernel(name, key, make), [*args, *units], out)
+
+
+# The kernel of a form (codes, or None: floats): its name, its key, its arguments, and a function to
+# make it; with `floats` a kernel of codes also takes units, and makes the floats if there are any.
+Forms = Callable[["activations.Codes | None"], tuple[str, Any, list, Callable[..., tirx.PrimFunc]]]
 
 
 def plain(x: relax.Expr | Deferred) -> relax.Expr:

@@ -9,12 +9,16 @@ offset: the sum of the group's codes (or two sums, of its halves), times minus t
 point; then, for each part (high, low), eight quads of four bytes, in the order of the weights in
 the scheme's words. `wide` codes are not cut into bytes: a part is then the even or the odd inputs
 of the quads, two codes of 16 bits in a word.
+
+A kernel with `floats` also takes units (`low_rank.py`), behind its other inputs. If there are any,
+it also writes the activations themselves, [n, size], as its last argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
@@ -111,19 +115,22 @@ def quantize(codes: Codes) -> tirx.PrimFunc:
     """f(x [n, size], codes)."""
 
     def body(x, out) -> None:
-        _emit_rows(codes, out, lambda row: lambda base: x[row, at(base)])
+        _emit_rows(codes, _Results(out), lambda row: lambda base: x[row, at(base)])
 
     return kernel([Arg("x", ("rows", codes.size)), codes.arg], body)
 
 
-def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> tirx.PrimFunc:
+def norm_and_quantize(
+    codes: Codes, eps: float, dtype: str, *, gather: bool, floats: bool = False
+) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], codes): quantizes x / rms(x) * weight.
 
     With `gather`: f(x [n, size], rows i32 [m], weight, codes); it reads only those rows of x.
     """
 
     def body(x, *rest) -> None:
-        picked, (weight, out) = (rest[0] if gather else None), rest[-2:]
+        rest, out = _results(rest, floats)
+        picked, weight = (rest[0] if gather else None), rest[-1]
 
         def reader(row) -> Callable:
             source = emit_value(picked[row]) if gather else row
@@ -138,15 +145,18 @@ def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> 
 
     rows = [Arg("picked", ("rows",), "int32")] if gather else []
     x = Arg("x", ("n" if gather else "rows", codes.size))
-    return kernel([x, *rows, Arg("weight", (codes.size,), dtype), codes.arg], body)
+    inputs = [x, *rows, Arg("weight", (codes.size,), dtype)]
+    return kernel([*inputs, *_result_args(codes, 1, floats)], body)
 
 
-def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:
+def gate_and_quantize(
+    codes: Codes, activation: str = "silu", each: int = 1, *, floats: bool = False
+) -> tirx.PrimFunc:
     """f(x [n, each * 2 size], codes [n, each * words]): quantizes activation(gate) * up. x has
     gate, then up, `each` times."""
 
-    def body(x, out) -> None:
-        x, out = split_rows(x, each), split_rows(out, each)
+    def body(x, *rest) -> None:
+        x, (_, out) = split_rows(x, each), _results(rest, floats, each)
 
         def reader(row) -> Callable:
             def read(base):
@@ -157,19 +167,46 @@ def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> 
 
         _emit_rows(codes, out, reader)
 
-    return kernel([Arg("x", ("rows", each * 2 * codes.size)), codes.arg_of(each)], body)
+    x = Arg("x", ("rows", each * 2 * codes.size))
+    return kernel([x, *_result_args(codes, each, floats)], body)
 
 
-def _emit_rows(codes: Codes, out, reader: Callable) -> None:
+@dataclass(frozen=True)
+class _Results:
+    codes: Any
+    floats: Any = None  # written if there are units
+    units: Any = None
+
+
+def _result_args(codes: Codes, each: int, floats: bool) -> list[Arg]:
+    made = [codes.arg_of(each)]
+    if not floats:
+        return made
+    return [Arg("units", ("units",), "int32"), *made, Arg("floats", ("rows", each * codes.size))]
+
+
+def _results(args: Sequence[Any], floats: bool, each: int = 1) -> tuple[Sequence[Any], _Results]:
+    """The other arguments, and these."""
+    if not floats:
+        return args[:-1], _Results(split_rows(args[-1], each))
+    *rest, units, made, values = args
+    return rest, _Results(split_rows(made, each), split_rows(values, each), units)
+
+
+def _emit_rows(codes: Codes, out: _Results, reader: Callable) -> None:
     """Stores every row. `reader(row)` returns a function that reads 16 of its values."""
 
     def row(r) -> None:
         read = reader(r)
         with T.serial(codes.groups) as group:
             values = [emit_value(read(group * GROUP + i)) for i in (0, LANES)]
-            emit_group(codes, out, r, group, values)
+            emit_group(codes, out.codes, r, group, values)
+            if out.floats is not None:
+                with T.If(out.units.shape[0] > 0), T.Then():
+                    for i, value in enumerate(values):
+                        T.buffer_store(out.floats, value, [r, at(group * GROUP + i * LANES)])
 
-    emit_rows(out.shape[0], row)
+    emit_rows(out.codes.shape[0], row)
 
 
 def emit_group(codes: Codes, out, row, group, values: list) -> None:

@@ -61,37 +61,34 @@ def rms_norm(
     *,
     gather: bool = False,
     residual: bool = False,
-    in_place: bool = False,
 ) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], y [n, size]): y = x / rms(x) * weight.
 
     With `gather`: f(x [n, size], rows i32 [m], weight [size], y [m, size]); it reads only those
     rows of x.
     With `residual`: f(x, weight, residual [n, size], y), y = residual + x / rms(x) * weight.
-    With `in_place`: f(x, rows, weight, y [n, size]); it writes only those rows of y.
     """
 
     def body(x, *rest) -> None:
-        rows = rest[0] if gather or in_place else None
+        rows = rest[0] if gather else None
         before = rest[-2] if residual else None
         weight, y = rest[-3 if residual else -2], rest[-1]
 
         def row(r) -> None:
             source = r if rows is None else emit_value(rows[r])
-            target = source if in_place else r
             factor = emit_norm_factor(x, source, size, eps)
 
             def scale(base, lanes: int) -> None:
                 value = x[source, at(base, lanes)] * splat(factor, lanes)
                 value = value * to_float(weight[at(base, lanes)], lanes)
                 value = value if before is None else before[r, at(base, lanes)] + value
-                T.buffer_store(y, value, [target, at(base, lanes)])
+                T.buffer_store(y, value, [r, at(base, lanes)])
 
             emit_over(size, scale)
 
-        emit_rows(y.shape[0] if rows is None else rows.shape[0], row)
+        emit_rows(y.shape[0], row)
 
-    picked = [Arg("rows", ("m",), "int32")] if gather or in_place else []
+    picked = [Arg("rows", ("m",), "int32")] if gather else []
     out = Arg("y", ("m" if gather else "n", size))
     added = [Arg("residual", ("n", size))] if residual else []
     weight = Arg("weight", (size,), dtype)
@@ -118,21 +115,14 @@ def _mean_square(x, row, size: int, first):
     return (emit_sum(sums[at(0)]) + tail[0]) * T.float32(1.0 / size)
 
 
-def gate_and_multiply(
-    size: int, activation: str = "silu", each: int = 1, *, chosen: bool = False
-) -> tirx.PrimFunc:
+def gate_and_multiply(size: int, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:
     """f(x [n, each * 2 size], y [n, each * size]): y = activation(gate) * up. x has gate, then up,
-    `each` times.
-    With `chosen`: f(x, rows i32 [m], y); it writes only those rows of y, and `each` is 1."""
-    assert each == 1 or not chosen
+    `each` times."""
 
-    def body(x, *rest) -> None:
-        rows, y = (rest[0] if chosen else None), split_rows(rest[-1], each)
-        x = split_rows(x, each)
+    def body(x, y) -> None:
+        x, y = split_rows(x, each), split_rows(y, each)
 
-        def row(index) -> None:
-            r = index if rows is None else emit_value(rows[index])
-
+        def row(r) -> None:
             def multiply(base, lanes: int) -> None:
                 gate = emit_value(x[r, at(base, lanes)])
                 up = x[r, at(base + size, lanes)]
@@ -141,11 +131,9 @@ def gate_and_multiply(
 
             emit_over(size, multiply)
 
-        emit_rows(y.shape[0] if rows is None else rows.shape[0], row)
+        emit_rows(y.shape[0], row)
 
-    picked = [Arg("rows", ("m",), "int32")] if chosen else []
-    out = Arg("y", ("n", each * size))
-    return kernel([Arg("x", ("n", each * 2 * size)), *picked, out], body)
+    return kernel([Arg("x", ("n", each * 2 * size)), Arg("y", ("n", each * size))], body)
 
 
 def sigmoid_gate(size: int) -> tirx.PrimFunc:

@@ -10,7 +10,7 @@ result does not depend on the number of rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ from mlc_llm.compiler.kernels.cpu.integer import (
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue
+from mlc_llm.compiler.kernels.cpu.low_rank import Added
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
@@ -59,18 +60,22 @@ def linear_strips(
     tile: int,
     bias: str | None = None,
     residual: bool = False,
+    added: Added | None = None,
 ) -> tirx.PrimFunc:
-    """f(codes, *stored, bias or none, residual or none, y [m, out]).
+    """f(codes, *stored, bias or none, residual or none, what `added` takes, y [m, out]).
 
     It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
     the number of rows of x in registers when there are many.
+    `added`: adapters of rows; without such rows its arguments are empty, but `b`.
     """
 
     def body(x, *rest) -> None:
         buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
+        before = int(bias is not None) + int(residual)
         epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
+            bias=extras[0] if bias else None, residual=extras[before - 1] if residual else None
         )
+        of_adapters = extras[before:]
         rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
 
         def each_strip(emit: Callable[[BlockStrip, Callable], None]) -> None:
@@ -82,7 +87,13 @@ def linear_strips(
                 def store(row, value) -> None:
                     _emit_store(y, epilogue, value, row, first)
 
-                emit(BlockStrip(codes, weights.on(unit), unit, x, buffers, index), store)
+                if added is not None:
+                    added.emit_ahead(of_adapters, index)
+                strip = BlockStrip(codes, weights.on(unit), unit, x, buffers, index)
+                if added is not None:
+                    add = partial(added.emit_rows, of_adapters, y, block=index)
+                    strip = replace(strip, after=add)
+                emit(strip, store)
 
         few = partial(each_strip, lambda strip, store: strip.emit_few(0, rows, tile, store))
         many = partial(each_strip, lambda strip, store: strip.emit_many(0, rows, tile, store))
@@ -93,6 +104,7 @@ def linear_strips(
     args = [codes.arg, *(Arg(f"weight{i}", s, p.dtype) for i, (s, p) in enumerate(stored))]
     args += [Arg("bias", ("outs",), bias)] if bias else []
     args += [Arg("residual", ("rows", "outs"))] if residual else []
+    args += added.args if added else []
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
 
 
@@ -252,6 +264,8 @@ class BlockStrip:
     x: Any
     buffers: Any
     index: Any
+    # Called with the first row and the number of rows when these are stored.
+    after: Callable[[Any, int], None] = lambda row, rows: None
 
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
@@ -287,6 +301,7 @@ class BlockStrip:
             self._emit_by_groups(groups, row, rows, sums)
         for m in range(rows):
             store(row + m, emit_value(sums[at(m * LANES)]))
+        self.after(row, rows)
 
     def _steps(self) -> Steps | None:
         if self.codes.parts > 1 or self.weights.kind.has_neighbours:

@@ -21,6 +21,7 @@ from mlc_llm.compiler.kernels.cpu import (
     positions,
 )
 from mlc_llm.compiler.kernels.cpu.linear import Tile
+from mlc_llm.compiler.kernels.cpu.low_rank import Added
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
 from mlc_llm.compiler.nn.cpu.experts import Experts
 from mlc_llm.compiler.nn.interface import DeviceLayers
@@ -48,14 +49,37 @@ class Linear:
         self.nn, self.matrices = nn, matrices_of(nn, name, shape)
         self.bias = nn.stored(f"{name}.bias") if bias else None
 
-    def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
+    def __call__(
+        self, x: relax.Expr, residual: relax.Expr | None = None, added: Adding | None = None
+    ) -> relax.Var:
         if len(self.matrices) == 1:
-            return multiply(self.nn, self.matrices[0], x, bias=self.bias, residual=residual)
+            (matrix,) = self.matrices
+            return multiply(self.nn, matrix, x, bias=self.bias, residual=residual, added=added)
+        assert added is None
         return _join(self.nn, self.matrices, x, self.bias, residual)
 
+    @property
+    def adds(self) -> bool:
+        """Whether its kernel can add what adapters add."""
+        codes = [self.nn.codes_of(matrix) for matrix in self.matrices]
+        return len(codes) == 1 and codes[0] is not None
 
-def multiply(nn: Builder, matrix: CPUMatrix, x, *, bias=None, residual=None) -> relax.Var:
+    def floats_of(self, x: Any, units: relax.Expr) -> relax.Expr:
+        """What it multiplies, for adapters: floats, in a step with units."""
+        codes = self.nn.codes_of(self.matrices[0])
+        if codes is None or not isinstance(x, Deferred):
+            return plain(x)
+        return x.with_floats(codes, units)
+
+
+Adding = tuple[Added, list[relax.Expr]]  # with its arguments
+
+
+def multiply(
+    nn: Builder, matrix: CPUMatrix, x, *, bias=None, residual=None, added: Adding | None = None
+) -> relax.Var:
     options, unit = _options(bias, residual), nn.device.vectors
+    options |= {} if added is None else {"added": added[0]}
     codes = nn.codes_of(matrix)
     if codes is None:
         name, key, rows = "linear", (matrix.shape, matrix.kind), plain(x)
@@ -64,6 +88,7 @@ def multiply(nn: Builder, matrix: CPUMatrix, x, *, bias=None, residual=None) -> 
         name, key, rows = "linear_integer", (codes, matrix.kind), quantized(nn, x, codes)
         make = partial(matrix.linear_of_codes, codes, unit, **options)
     args = [rows, *nn.params_of(matrix), *_extras(nn, bias, residual)]
+    args += [] if added is None else added[1]
     kernel = nn.kernel(name, (*key, *options.values()), make)
     return nn.call(kernel, args, tensor(num_rows(x), matrix.shape[0]))
 
@@ -118,24 +143,13 @@ class RMSNorm:
         dtype = self.nn.stored(self.name).dtype
         args = [x, *([rows] if gather else []), self.nn.param(self.name)]
 
-        def forms(codes: activations.Codes | None, chosen: Any = None):
+        def forms(codes: activations.Codes | None):
             key = (self.size, self.eps, gather, codes)
-            if chosen is not None:
-                make = partial(elementwise.rms_norm, self.size, self.eps, dtype, in_place=True)
-                return "norm_of_rows", key, [x, chosen, self.nn.param(self.name)], make
             if codes is None:
-                return (
-                    "rms_norm",
-                    key,
-                    args,
-                    lambda: elementwise.rms_norm(self.size, self.eps, dtype, gather=gather),
-                )
-            return (
-                "norm_and_quantize",
-                key,
-                args,
-                lambda: activations.norm_and_quantize(codes, self.eps, dtype, gather=gather),
-            )
+                make = partial(elementwise.rms_norm, self.size, self.eps, dtype, gather=gather)
+                return "rms_norm", key, args, make
+            make = partial(activations.norm_and_quantize, codes, self.eps, dtype, gather=gather)
+            return "norm_and_quantize", key, args, make
 
         return Deferred(self.nn, tensor(num_rows(rows if gather else x), self.size), forms)
 
@@ -243,11 +257,8 @@ class Gated:
         self.nn, self.size, self.activation, self.each = nn, size, activation, each
 
     def __call__(self, x: relax.Expr) -> Deferred:
-        def forms(codes: activations.Codes | None, chosen: Any = None):
+        def forms(codes: activations.Codes | None):
             word, each = self.activation, self.each
-            if chosen is not None:
-                make = partial(elementwise.gate_and_multiply, self.size, word, each, chosen=True)
-                return "gate_rows", (self.size, word, each), [x, chosen], make
             if codes is None:
                 make = partial(elementwise.gate_and_multiply, self.size, word, each)
                 return "gate_and_multiply", (self.size, word, each), [x], make
