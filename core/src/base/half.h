@@ -2,6 +2,7 @@
 #ifndef MLC_BASE_HALF_H_
 #define MLC_BASE_HALF_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -39,6 +40,18 @@ inline uint16_t HalfOfFloat(float value) {
   }
   uint32_t rounded = size + 0xFFFu + (size >> 13 & 1u);
   return static_cast<uint16_t>(sign | (rounded - 0x38000000u) >> 13);
+}
+
+// The same for many finite floats, given by their bits. There are no branches, so that compilers
+// use vectors; what is too large gets any value.
+inline void HalvesOfBits(const uint32_t* bits, size_t count, uint16_t* halves) {
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t sign = bits[i] >> 16 & 0x8000u, size = bits[i] & 0x7FFFFFFFu;
+    uint32_t small = BitsOfFloat(FloatOfBits(size) + 0.5f) - 0x3F000000u;
+    uint32_t large = (size + 0xFFFu + (size >> 13 & 1u) - 0x38000000u) >> 13;
+    uint32_t is_small = (size - 0x38800000u) >> 31 ? 0xFFFFFFFFu : 0u;  // below 2^-14
+    halves[i] = static_cast<uint16_t>(sign | (small & is_small) | (large & ~is_small));
+  }
 }
 
 }  // namespace mlc

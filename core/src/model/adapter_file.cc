@@ -1,8 +1,8 @@
 #include "model/adapter_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -74,26 +74,36 @@ Result<std::string_view> BytesOf(const Json& tensor, const Shape& shape, std::st
   return body.substr(static_cast<size_t>(begin), static_cast<size_t>(bytes));
 }
 
-// The values in the form of the pool. They may begin at any address.
-Result<std::vector<char>> InForm(std::string_view bytes, DType dtype) {
-  size_t count = bytes.size() / sizeof(float);
-  std::vector<char> out(count * static_cast<size_t>(DTypeBytes(dtype)));
-  float most = 0;
-  bool is_finite = true;
+// The largest size as the bits of a float: those of infinity and NaN are larger than all others.
+uint32_t LargestOf(const uint32_t* bits, size_t count) {
+  int32_t most = 0;  // signed: every instruction set compares these
   for (size_t i = 0; i < count; ++i) {
-    float value;
-    std::memcpy(&value, bytes.data() + i * sizeof(float), sizeof(float));
-    is_finite = is_finite && std::isfinite(value);
-    most = std::max(most, std::fabs(value));
-    if (dtype == DType::kFloat16) {
-      uint16_t half = HalfOfFloat(value);
-      std::memcpy(out.data() + i * sizeof(half), &half, sizeof(half));
-    } else {
-      std::memcpy(out.data() + i * sizeof(value), &value, sizeof(value));
-    }
+    most = std::max(most, static_cast<int32_t>(bits[i] & 0x7FFFFFFFu));
   }
-  if (!is_finite) return BadFile("it holds NaN or infinite values");
-  if (dtype == DType::kFloat16 && most > 65504.0f) {
+  return static_cast<uint32_t>(most);
+}
+
+// The values in the form of the pool, some at a time so that they stay in the cache. They may begin
+// at any address.
+Result<std::vector<char>> InForm(std::string_view bytes, DType dtype) {
+  constexpr size_t kSome = 1024;
+  size_t count = bytes.size() / sizeof(float), size = static_cast<size_t>(DTypeBytes(dtype));
+  std::vector<char> out(count * size);
+  uint32_t most = 0, bits[kSome];
+  uint16_t halves[kSome];
+  for (size_t i = 0; i < count; i += kSome) {
+    size_t some = std::min(kSome, count - i);
+    std::memcpy(bits, bytes.data() + i * sizeof(float), some * sizeof(float));
+    most = std::max(most, LargestOf(bits, some));
+    bool is_half = dtype == DType::kFloat16;
+    if (is_half) HalvesOfBits(bits, some, halves);
+    std::memcpy(out.data() + i * size, is_half ? static_cast<const void*>(halves) : bits,
+                some * size);
+  }
+  if (most >= BitsOfFloat(std::numeric_limits<float>::infinity())) {
+    return BadFile("it holds NaN or infinite values");
+  }
+  if (dtype == DType::kFloat16 && most > BitsOfFloat(65504.0f)) {
     return Unsupported("holds numbers that are too large for float16");
   }
   return out;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "base/half.h"
 #include "base/json.h"
 
 namespace mlc {
@@ -76,6 +77,24 @@ TEST(AdapterFile, IsReadInTheFormOfThePool) {
   uint16_t half;
   std::memcpy(&half, halves.tensors[1].data() + 3 * sizeof(half), sizeof(half));
   EXPECT_EQ(half, 0x3A00);  // 0.75
+}
+
+// Every float16 beside its neighbours, and what lies half way between two.
+TEST(AdapterFile, HalvesOfManyAreThoseOfEach) {
+  std::vector<uint32_t> bits;
+  for (uint32_t half = 0; half < 0x7C00; ++half) {
+    uint32_t exact = BitsOfFloat(FloatOfHalf(static_cast<uint16_t>(half)));
+    for (uint32_t sign : {0u, 0x80000000u}) {
+      for (uint32_t more : {0u, 1u, 0xFFFu, 0x1000u, 0x1001u}) {
+        if (FloatOfBits(exact + more) < 65520.0f) bits.push_back(sign | (exact + more));
+      }
+    }
+  }
+  std::vector<uint16_t> halves(bits.size());
+  HalvesOfBits(bits.data(), bits.size(), halves.data());
+  for (size_t i = 0; i < bits.size(); ++i) {
+    ASSERT_EQ(halves[i], HalfOfFloat(FloatOfBits(bits[i]))) << bits[i];
+  }
 }
 
 void ExpectRefused(const Written& file, StatusCode code, const std::string& words,
