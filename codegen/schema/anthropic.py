@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from codegen.schema.adapters import Lora, lora
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.sampling import SamplingFields
 
@@ -266,6 +267,7 @@ class AnthropicRequest(AnthropicCountTokensRequest, SamplingFields):
         None, "What a service leaves out of a long conversation; nothing is left out here."
     )
     container: AnyJson | None = field(None, "A service's container: refused.")
+    lora: Lora | None = lora()
 
 
 class AnthropicTokenCount(Model):

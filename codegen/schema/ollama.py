@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from codegen.schema.adapters import Lora, lora
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.tools import ChatCompletionTool
 
@@ -146,6 +147,7 @@ class _Generation(_Call):
     top_logprobs: int | None = field(
         None, "How many of the likeliest tokens come beside each.", ge=0, le=20
     )
+    lora: Lora | None = lora()
 
 
 class OllamaChatRequest(_Generation):

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from codegen.schema.adapters import Lora, lora
 from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
 from codegen.schema.chat_request import ReasoningEffort
 from codegen.schema.messages import ChatCompletionRole, ImageDetail
@@ -290,6 +291,7 @@ class ResponseCreateRequest(SamplingFields):
         None, "Whether the response is made later; then it must be kept and is not streamed."
     )
     prompt: AnyJson | None = field(None, "A kept prompt: refused.")
+    lora: Lora | None = lora()
     max_tool_calls: int | None = field(
         None, "The most calls that this server makes at MCP servers. Absent: 16.", ge=1, le=1000
     )

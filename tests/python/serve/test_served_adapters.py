@@ -72,6 +72,47 @@ def test_a_request_names_an_adapter_as_its_model_or_in_lora(server: Running, fol
     assert found["one"]["root"] == str(folder / "one.mlc-adapter")
 
 
+def test_other_apis_name_adapters_too(server: Running) -> None:
+    """Responses, Anthropic's and Ollama's."""
+    turn = [{"role": "user", "content": "ba be bi"}]
+    none = {"temperature": 0}
+
+    def answer(path: str, **fields: Any) -> Any:
+        made = post(f"{server.url}{path}", json=fields)
+        return made.json() if made.status_code == 200 else made.status_code
+
+    def response(**more: Any) -> Any:
+        made = answer("/v1/responses", input="ba be bi", max_output_tokens=8, **none, **more)
+        return made if isinstance(made, int) else made["output"]
+
+    def message(**more: Any) -> Any:
+        made = answer("/v1/messages", messages=turn, max_tokens=8, **none, **more)
+        return made if isinstance(made, int) else made["content"]
+
+    def chat(**more: Any) -> Any:
+        options = {"num_predict": 8, **none}
+        made = answer(
+            "/api/chat", model=MODEL, messages=turn, options=options, stream=False, **more
+        )
+        return made if isinstance(made, int) else made["message"]
+
+    def generated(**more: Any) -> Any:
+        asked = {"model": MODEL, "prompt": "ba be bi", "raw": True, "stream": False}
+        made = answer("/api/generate", **asked, options={"num_predict": 8, **none}, **more)
+        return made if isinstance(made, int) else made["response"]
+
+    for ask_one in (response, message, chat, generated):
+        base, one = _content(ask_one()), _content(ask_one(lora="one"))
+        assert base != one == _content(ask_one(lora=[{"name": "one"}])), ask_one
+        assert ask_one(lora="none") == 404
+        assert ask_one(lora=[{"name": "one", "scale": "big"}]) == 400
+
+
+def _content(made: Any) -> Any:
+    """Without ids, which differ."""
+    return [item.get("content", item) for item in made] if isinstance(made, list) else made
+
+
 def test_adapters_come_and_go_while_the_server_runs(server: Running, folder: Path) -> None:
     path = str(folder / "two.mlc-adapter")
     loaded = change(server, "load", lora_name="two", lora_path=path)

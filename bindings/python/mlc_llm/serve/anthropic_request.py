@@ -15,6 +15,7 @@ from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS
 _SAME = {
     **{name: name for name in SAMPLING_FIELDS},
     "model": "model",
+    "lora": "lora",
     "max_tokens": "max_completion_tokens",
     "stop_sequences": "stop",
     "stream": "stream",

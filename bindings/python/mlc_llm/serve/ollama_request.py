@@ -139,6 +139,8 @@ def _sampling(asked: Mapping[str, Any]) -> dict[str, Any]:
         del fields["stop"]
     length = options.get("num_predict")
     fields["max_tokens"] = _UNBOUNDED if length is not None and length < 1 else length
+    if asked.get("lora") is not None:
+        fields["lora"] = asked["lora"]
     if streams(asked):
         fields |= {"stream": True, "stream_options": {"include_usage": True}}
     return fields

@@ -12,6 +12,7 @@ from mlc_llm.serve.pictures import members
 _SAME = {
     **{name: name for name in SAMPLING_FIELDS},
     "model": "model",
+    "lora": "lora",
     "max_output_tokens": "max_completion_tokens",
     "parallel_tool_calls": "parallel_tool_calls",
     "user": "user",
