@@ -12,8 +12,9 @@ import tiny_models
 from safetensors.numpy import load_file, save_file
 from tiny_adapters import ALPHA, RANK, random_adapter, write_gguf, write_mlx, write_peft
 
+from mlc_llm.cli.settings import scaled
 from mlc_llm.compiler.convert import open_source, write_weights
-from mlc_llm.compiler.convert.adapters import open_adapter, scaled
+from mlc_llm.compiler.convert.adapters import open_adapter
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, UnsupportedError
 
 WEIGHTS = tiny_models.random_weights()

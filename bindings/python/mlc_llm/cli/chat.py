@@ -48,6 +48,10 @@ def register(subparsers: Any) -> None:
         "--image", action="append", default=[], metavar="FILE",
         help="a picture that goes with the first message; may be given several times",
     )  # fmt: skip
+    parser.add_argument(
+        "--lora", action="append", default=[], metavar="[NAME=]PATH[:SCALE]",
+        help="a LoRA adapter that changes the answers (CPUs); may be given several times",
+    )  # fmt: skip
     parser.add_argument("--lines", action="store_true", help="each piped line is a message")
     parser.add_argument("--system", help="a system message for the conversation")
     parser.add_argument(
@@ -65,12 +69,15 @@ def run(args: argparse.Namespace) -> None:
     _sort_words(args)
     settings = parse_chat_settings(args.set)
     overrides = parse_overrides(args.overrides, args.kv_cache_dtype)
+    from mlc_llm.cli.chat_adapters import DEFAULT_RANKS, ChatAdapters
     from mlc_llm.cli.chat_session import DEFAULT_MAX_TOKENS, ChatSession
     from mlc_llm.cli.mcp import mcp_tools
     from mlc_llm.prepare.model_source import plain_model
     from mlc_llm.sdk.core_engine import CoreEngine
 
-    steps = steps_for(args)
+    if args.lora:
+        overrides = {"lora_ranks": DEFAULT_RANKS, **overrides}
+    steps, adapters = steps_for(args), ChatAdapters()
     is_embedded = plain_model(args.model) is None
     engine = CoreEngine(
         args.model,
@@ -85,6 +92,7 @@ def run(args: argparse.Namespace) -> None:
     if plan.get("context_limit"):
         steps.note(plan["summary"][-1])
     try:
+        adapters.load(engine, args.lora)
         with mcp_tools(args.settings) as tools:
             session = ChatSession(
                 engine,
@@ -94,6 +102,7 @@ def run(args: argparse.Namespace) -> None:
                 max_tokens=_EMBEDDED_MAX_TOKENS if is_embedded else DEFAULT_MAX_TOKENS,
                 steps=steps,
                 tools=tools,
+                adapters=adapters,
             )
             _converse(session, args, steps)
     finally:

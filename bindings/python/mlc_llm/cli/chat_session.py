@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm import _core
+from mlc_llm.cli.chat_adapters import ChatAdapters
 from mlc_llm.cli.chat_pictures import (
     PICTURES,
     NextPictures,
@@ -52,7 +53,7 @@ class _Answer:
 class ChatSession:
     """`engine`: a `CoreEngine`, or an object with its `stream`, `call`, `abort`, `reset`, `plan`
     and `metrics`. `max_tokens` limits an answer for which the settings have no limit. `steps` shows
-    that a long prompt is read. `tools` may be called by the model."""
+    that a long prompt is read. `tools` may be called by the model. `adapters` are loaded."""
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class ChatSession:
         max_tokens: int = DEFAULT_MAX_TOKENS,
         steps: Steps | None = None,
         tools: MCPTools | None = None,
+        adapters: ChatAdapters | None = None,
     ) -> None:
         self._engine = engine
         self._system = system or None
@@ -72,6 +74,7 @@ class ChatSession:
         self._max_tokens = max_tokens
         self._steps = steps or Steps()
         self._tools = tools
+        self._adapters = adapters or ChatAdapters()
         self._history: list[Message] = []
         self._pictures = NextPictures(engine)
         self.done = False
@@ -83,6 +86,7 @@ class ChatSession:
             "/reset": lambda _: self._reset(),
             "/system": self._set_system,
             "/image": lambda text: self.add_pictures(paths_in(text)),
+            "/lora": lambda text: print(self._adapters.choose(text)),
             "/set": self._set,
             "/show": self._show,
             "/save": self._save,
@@ -219,7 +223,8 @@ class ChatSession:
         system = [{"role": "system", "content": self._system}] if self._system else []
         limits = {"max_tokens": self._max_tokens}
         asked = [as_asked(message) for message in messages]
-        return {"messages": system + asked, **limits, **self._settings.generation}
+        chosen = {**limits, **self._settings.generation, **self._adapters.field()}
+        return {"messages": system + asked, **chosen}
 
     def _end_turn(self, messages: list[Message], answer: _Answer, *, mark: str = "") -> None:
         print(mark, flush=True)

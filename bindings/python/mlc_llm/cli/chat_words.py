@@ -12,6 +12,7 @@ COMMANDS = {
     "/reset": ("", "forget the conversation"),
     "/system": ("[TEXT]", "set the system message; without a text, take it away"),
     "/image": ("FILE...", "send pictures with the next message; a file that is dropped is one too"),
+    "/lora": ("[NAME...]", "use these adapters, or none; NAME:0.5 is half of one"),
     "/set": ("[SETTINGS]", "change settings, or show them"),
     "/show": ("[WHAT]", "show the model (info), the settings (parameters) or the system message"),
     "/save": ("FILE", "save the conversation"),

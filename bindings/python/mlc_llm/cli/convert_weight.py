@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
+from mlc_llm.cli.settings import scaled
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.progress import Steps
 
@@ -155,11 +156,11 @@ def measured(args: argparse.Namespace, source: Any, quantization: str, steps: St
 
 def adapters_of(args: argparse.Namespace, steps: Steps) -> list[tuple[Any, float]]:
     """The adapters of --lora-adapter, each with the factor behind its path."""
-    from mlc_llm.compiler.convert.adapters import open_adapter, scaled
+    from mlc_llm.compiler.convert.adapters import open_adapter
 
     found = []
     for text in args.lora_adapter:
-        path, factor = scaled(text)
+        path, factor = scaled(text, "lora-adapter")
         adapter = open_adapter(Path(path))
         for note in adapter.notes:
             steps.note(note)

@@ -209,3 +209,17 @@ def _kind(parse: Callable[[str], Any]) -> str:
         return " or ".join(f"'{word}'" for word in _WHEN_FULL)
     kinds: dict[Any, str] = {int: "an integer", _truth: "true or false"}
     return kinds.get(parse, "a number")
+
+
+def scaled(text: str, param: str = "lora") -> tuple[str, float]:
+    """PATH or PATH:SCALE, as options of adapters take it."""
+    path, colon, tail = text.rpartition(":")
+    try:
+        scale = float(tail) if colon and path else None
+    except ValueError:
+        scale = None
+    if scale is None:
+        return text, 1.0
+    if not abs(scale) < 1e6:
+        raise InvalidRequestError(f"{text}: the scale must be a finite number", param=param)
+    return path, scale

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mlc_llm.compiler.convert.adapters.factors import Adapter, Factors
 from mlc_llm.compiler.convert.adapters.formats import open_adapter
-from mlc_llm.compiler.convert.adapters.merge import Merge, scaled
+from mlc_llm.compiler.convert.adapters.merge import Merge
 from mlc_llm.compiler.convert.adapters.run_time import write_run_time
 
-__all__ = ["Adapter", "Factors", "Merge", "open_adapter", "scaled", "write_run_time"]
+__all__ = ["Adapter", "Factors", "Merge", "open_adapter", "write_run_time"]

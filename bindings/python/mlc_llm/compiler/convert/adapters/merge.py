@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler.convert.adapters.factors import (
-    PARAM,
     Adapter,
     Array,
     Factors,
@@ -25,7 +24,6 @@ from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.spec import Part, WeightSource
 from mlc_llm.compiler.spec.transforms import HeadRows, Times, TimesParts, Transposed, apply_all
-from mlc_llm.errors import InvalidRequestError
 
 
 @dataclass(frozen=True)
@@ -147,17 +145,3 @@ def _change(adapter: Adapter, part: Part, factors: Factors, factor: float, first
     m = factors.magnitude
     moved = None if m is None else apply_all(transforms, m[:, None])[:, 0]
     return Change(first, b, factors.a, moved, is_turned)
-
-
-def scaled(text: str) -> tuple[str, float]:
-    """PATH or PATH:SCALE, as `--lora-adapter` takes it."""
-    path, colon, tail = text.rpartition(":")
-    try:
-        scale = float(tail) if colon and path else None
-    except ValueError:
-        scale = None
-    if scale is None:
-        return text, 1.0
-    if not abs(scale) < 1e6:
-        raise InvalidRequestError(f"{text}: the scale must be a finite number", param=PARAM)
-    return path, scale
