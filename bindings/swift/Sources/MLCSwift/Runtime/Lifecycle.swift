@@ -31,6 +31,25 @@ extension MLCEngine {
         try await self.prewarm(PrewarmRequest())
     }
 
+    /// Lets requests choose a LoRA adapter by `lora: .name(name)`, from a file of
+    /// `mlc_llm convert_adapter`. One of the same name is replaced; its requests go on with it. The
+    /// model must be loaded with room for it (`lora_ranks`).
+    @discardableResult
+    public func loadAdapter(_ name: String, path: String) async throws -> AdapterList {
+        try await self.adaptersLoad(AdapterLoadRequest(name: name, path: path))
+    }
+
+    /// Takes an adapter from new requests; its running requests go on with it.
+    @discardableResult
+    public func unloadAdapter(_ name: String) async throws -> AdapterList {
+        try await self.adaptersUnload(AdapterUnloadRequest(name: name))
+    }
+
+    /// The adapters that requests may choose, and how much room is left.
+    public func adapters() async throws -> AdapterList {
+        try await self.adaptersList(AdapterListRequest())
+    }
+
     /// Lowers the threads and the requests at a time on a hot device, or sets them back. Answers
     /// stay the same. Returns the limits that hold now.
     @discardableResult

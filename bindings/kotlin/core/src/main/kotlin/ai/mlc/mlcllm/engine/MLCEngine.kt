@@ -135,6 +135,21 @@ class MLCEngine @JvmOverloads constructor(
     suspend fun prewarm(): PrewarmResponse = prewarm(PrewarmRequest())
 
     /**
+     * Lets requests choose a LoRA adapter by its name in `lora`, from a file of `mlc_llm
+     * convert_adapter`. One of the same name is replaced; its requests go on with it. The model must
+     * be loaded with room for it (`lora_ranks`).
+     */
+    suspend fun loadAdapter(name: String, path: String): AdapterList =
+        adaptersLoad(AdapterLoadRequest(name, path))
+
+    /** Takes an adapter from new requests; its running requests go on with it. */
+    suspend fun unloadAdapter(name: String): AdapterList =
+        adaptersUnload(AdapterUnloadRequest(name))
+
+    /** The adapters that requests may choose, and how much room is left. */
+    suspend fun adapters(): AdapterList = adaptersList(AdapterListRequest())
+
+    /**
      * Lowers the threads and the requests at a time on a hot device, or sets them back. Answers
      * stay the same. Returns the limits that hold now.
      */
