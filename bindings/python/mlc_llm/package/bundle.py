@@ -13,9 +13,12 @@ from mlc_llm.errors import CorruptFileError, InvalidRequestError
 from mlc_llm.package.config import ADDRESSES
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
+from mlc_llm.prepare.adapter import SUFFIX, run_time_adapter
 from mlc_llm.prepare.hub_download import PREFIX
+from mlc_llm.prepare.progress import Steps
 
 APP_CONFIG = "mlc-app-config.json"
+ADAPTERS = "adapters"  # the folder in `bundle`
 HUB = "https://huggingface.co/"
 _KEPT = (
     "mlc-chat-config.json", "tensor-cache.json", "ndarray-cache.json", "tokenizer.json",
@@ -35,7 +38,23 @@ def _entry(model: PreparedModel, device: AppDevice) -> dict[str, Any]:
         "model_lib": model.model_lib,
         "estimated_vram_bytes": entry.estimated_vram_bytes,
         **_place(model, device),
+        **({"adapters": _adapters(model)} if entry.adapters else {}),
     }
+
+
+def _adapters(model: PreparedModel) -> dict[str, str]:
+    """Where the app finds each adapter, in the folder `bundle`."""
+    folder = f"{ADAPTERS}/{model.entry.model_id}"
+    return {name: f"{folder}/{name}{SUFFIX}" for name in model.entry.adapters}
+
+
+def write_adapters(folder: Path, model: PreparedModel, steps: Steps) -> None:
+    """Makes the files that an app's engine loads."""
+    for name, place in _adapters(model).items():
+        made = run_time_adapter(model.entry.adapters[name], model.folder, progress=steps)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made, folder / place)
+        (folder / place).chmod(0o644)
 
 
 def _place(model: PreparedModel, device: AppDevice) -> dict[str, str]:

@@ -66,6 +66,7 @@ def check_package(output: Path) -> Report:
             _library_file(path, names, report)
     for entry in entries:
         _entry_fits(entry, output, report)
+        _adapters_fit(entry, output, report)
     _versions(report)
     _abis_fit(output, report)
     return report
@@ -261,6 +262,24 @@ def _versions(report: Report) -> None:
                 f"package's version {own[2]} (ABI {own[0]}, schema {own[1]}): take all files from "
                 "one release"
             )
+
+
+def _adapters_fit(entry: dict[str, Any], output: Path, report: Report) -> None:
+    """The bundled adapters of a model: there, and for layers of its library."""
+    metadata = report.libraries.get(entry["model_lib"], {})
+    layers = {layer["name"] for layer in metadata.get("adapters", {}).get("layers", ())}
+    for place in entry.get("adapters", {}).values():
+        path = output / "bundle" / place
+        try:
+            with path.open("rb") as file:
+                head = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+            named = {name.removesuffix(".a") for name in head if name.endswith(".a")}
+        except (OSError, ValueError, struct.error) as error:
+            report.wrong(path, f"no adapter: {type(error).__name__}: {error}")
+            continue
+        if metadata and named - layers:
+            report.wrong(path, f"changes layers that {entry['model_lib']} gives no adapters")
+        report.found(path, f"an adapter of {entry['model_id']}")
 
 
 def _entry_fits(entry: dict[str, Any], output: Path, report: Report) -> None:

@@ -25,7 +25,7 @@ ADDRESSES = ("HF:", "https:", "http:")
 _TOP = ("device", "model_list", "model_lib_path_for_prepare_libs")
 _ENTRY = (
     *("model", "model_id", "estimated_vram_bytes", "bundle_weight", "overrides", "model_lib"),
-    "quantization",
+    *("quantization", "adapters"),
 )
 _SIZES = (
     *("context_window_size", "sliding_window_size", "prefill_chunk_size", "attention_sink_size"),
@@ -58,6 +58,7 @@ class ModelEntry:
     sizes: Mapping[str, int] = field(default_factory=dict)
     opt: str = "O2"
     kv_cache_dtype: str | None = None
+    adapters: Mapping[str, Path] = field(default_factory=dict)  # LoRA adapters by name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +116,10 @@ class _Reader:
             for at, entry in enumerate(_list(_needed(config, "model_list"), "model_list"))
         ]
         _require_distinct(models)
+        devices = _devices(_needed(config, "device"))
+        _require_adapters_run(models, devices)
         return PackageConfig(
-            devices=_devices(_needed(config, "device")),
+            devices=devices,
             models=models,
             prebuilt=self.prebuilt(config.get("model_lib_path_for_prepare_libs", {}), models),
         )
@@ -152,8 +155,20 @@ class _Reader:
             model_lib=None if library is None else _library(library, f"{place}.model_lib"),
             quantization=_quantization(entry.get("quantization"), f"{place}.quantization"),
             sizes=sizes,
+            adapters=self.adapters(entry.get("adapters", {}), f"{place}.adapters"),
             **texts,
         )
+
+    def adapters(self, value: Any, place: str) -> dict[str, Path]:
+        found = {}
+        for name, text in _object(value, place, None).items():
+            at = f"{place}.{name}"
+            if not _MODEL_ID.fullmatch(name):
+                raise _wrong(at, "a name must consist of letters, digits and ._-", name)
+            found[name] = Path(self.path(_text(text, at)))
+            if not found[name].exists():
+                raise NotFoundError(f"{at}: {found[name]}: no such folder or file", param=at)
+        return found
 
     def require_folder(self, model: str, place: str) -> None:
         """A repository's name without HF:// is the usual mistake."""
@@ -265,6 +280,19 @@ def _check_kv_cache_dtype(text: str, place: str) -> None:
 
 
 _CHECKS = {"opt": _check_opt, "kv_cache_dtype": _check_kv_cache_dtype}
+
+
+def _require_adapters_run(models: Sequence[ModelEntry], devices: Sequence[AppDevice]) -> None:
+    refused = [device.name for device in devices if not device.takes_adapters]
+    for model in models:
+        if model.adapters and refused:
+            at = f"{model.place}.adapters"
+            offered = ", ".join(name for name, one in DEVICES.items() if one.takes_adapters)
+            raise UnsupportedError(
+                f"{at}: {refused[0]} runs no adapters that requests choose; {offered} do. Or merge "
+                "the adapter into the weights (mlc_llm convert_weight --lora-adapter)",
+                param=at,
+            )
 
 
 def _require_distinct(models: Sequence[ModelEntry]) -> None:

@@ -38,6 +38,12 @@ class AppDevice:
         return self.kind in ("shared", "web")
 
     @property
+    def takes_adapters(self) -> bool:
+        """Whether a library of it is for CPUs, on which requests choose LoRA adapters, and the
+        app can open files."""
+        return self.kind != "web" and (is_cpu(self.target) or bool(self.cpus))
+
+    @property
     def needs_url(self) -> bool:
         """MLC-LLM's Android app knows weights by their address alone, bundled ones too."""
         return self.kind == "android"
@@ -54,6 +60,11 @@ class AppDevice:
         if self.is_shared:
             return f"{self.name}/lib{model_lib}.so"
         return f"libmodel_{self.name}.a"
+
+
+def is_cpu(target: str) -> bool:
+    """Whether the libraries of a `target`, or of a preset in `cpus`, have no kernels for a GPU."""
+    return target not in ("iphone", "macabi", "metal", "android", "webgpu")
 
 
 # The second library of a model for browsers, for those without WebGPU.

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
 from mlc_llm.package import ar
 from mlc_llm.package.config import ModelEntry, PackageConfig
-from mlc_llm.package.devices import AppDevice
+from mlc_llm.package.devices import AppDevice, is_cpu
 from mlc_llm.package.objects import read_object
 from mlc_llm.prepare.jit_cache import LibraryOptions, MakeRules, library_digest, packaged_library
 
@@ -39,7 +39,10 @@ class PreparedModel:
 
 def library_options(entry: ModelEntry) -> LibraryOptions:
     return LibraryOptions(
-        opt=entry.opt, overrides=dict(entry.sizes), kv_cache_dtype=entry.kv_cache_dtype
+        opt=entry.opt,
+        overrides=dict(entry.sizes),
+        kv_cache_dtype=entry.kv_cache_dtype,
+        adapters=bool(entry.adapters),
     )
 
 
@@ -118,6 +121,7 @@ def variant_name(model_lib: str, cpu: str) -> str:
 def _library(
     model: PreparedModel, name: str, device: AppDevice, target: str, rules: MakeRules
 ) -> Path:
+    options = model.options
     return packaged_library(
         model.folder,
         model.config,
@@ -125,7 +129,7 @@ def _library(
         device=target,
         host=device.host,
         prefix=None if device.is_shared else f"{c_name(name)}_",
-        options=model.options,
+        options=replace(options, adapters=options.adapters and is_cpu(target)),
         rules=rules,
     )
 

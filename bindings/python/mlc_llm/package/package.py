@@ -116,6 +116,7 @@ def _write_bundle(
     kept: list[tuple[Path, Path]] = []
     for model in models:
         name = model.entry.model_id
+        bundle.write_adapters(folder, model, rules.steps)
         if not model.entry.bundle_weight:
             continue
         if _is_same(old / name, model, record):
