@@ -40,6 +40,7 @@ NOT_RUN = {
     "bindings/swift/README.md": 1,  # an app of the reader
     "examples/open-webui/README.md": 1,  # Docker
     "examples/scale-out/README.md": 2,  # Ray
+    "examples/lora/README.md": 1,  # minutes of training
     "examples/web-chat/README.md": 1,  # it compiles the core for browsers
 }
 
