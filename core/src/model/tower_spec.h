@@ -1,7 +1,7 @@
 // "tower" in a library's metadata: the function that turns the patches of a picture into rows.
 //
 //   {"function": "image_embed", "patch_dim": 768, "merge": 4, "width": 576, "class_row": false,
-//    "window": 0, "columns": 32, "rotary": false, "max_patches": 4096, "max_views": 4, "memory": 123456789}
+//    "window": 0, "columns": 32, "rotary": false, "max_patches": 4096, "memory": 123}
 #ifndef MLC_MODEL_TOWER_SPEC_H_
 #define MLC_MODEL_TOWER_SPEC_H_
 

@@ -145,7 +145,7 @@ class LibraryTower : public TowerProgram {
   TensorList params_;
   std::shared_ptr<Weights> weights_;
   Device device_;
-  std::unique_ptr<KernelProgram> program_;  // null: TVM's virtual machine runs the function
+  std::unique_ptr<KernelProgram> program_;     // null: TVM's virtual machine runs the function
   std::atomic<const Run*> running_ = nullptr;  // whose temporaries are in the program
 };
 
