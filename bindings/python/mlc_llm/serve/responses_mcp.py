@@ -40,6 +40,8 @@ def _allowed(tools: Sequence[Tool], asked: Asked, param: str) -> list[Tool]:
     given = asked.get("allowed_tools")
     wanted: Mapping[str, Any] = given if isinstance(given, Mapping) else {"tool_names": given}
     names, read_only = wanted.get("tool_names"), wanted.get("read_only")
+    if isinstance(given, Mapping) and names is None and read_only is None:
+        raise _fault(param, "a filter needs 'tool_names' or 'read_only'")
     for name in names or ():
         if all(one.name != name for one in tools):
             server = asked["server_label"]
