@@ -21,7 +21,8 @@ internal class QuietChannels {
 
     /** Runs [end], which ends every request, and closes and empties the channels of before it. */
     fun endedBy(end: () -> Unit) {
-        val open = channels.toList()
+        // `toList` asks for the size first, and fails if a request ends in between.
+        val open = channels.toTypedArray()
         end()
         for (channel in open) {
             synchronized(channel) {
