@@ -60,6 +60,8 @@ def main() -> None:
                     text = ask(engine, use, number)
                 except NotFoundError:
                     text = "" if use == "third" else "an adapter is lost"
+                except Exception as error:  # it must not end the thread in silence
+                    text = repr(error)
                 if text and text not in [texts[number % 4] for texts in right]:
                     wrong.append(f"{use} {number}: {text}")
                 answers[thread] += 1

@@ -40,6 +40,7 @@ def test_names_paths_and_scales(tmp_path: Path) -> None:
     assert named(str(folder)) == ("style.v2", str(folder), 1.0)
     assert named("a/json.gguf:0.5") == ("json", "a/json.gguf", 0.5)
     assert named("x=C:/a:-2") == ("x", "C:/a", -2.0)
+    assert named("runs/lr=1e-4/style") == ("style", "runs/lr=1e-4/style", 1.0)
     for wrong in ("=a", "x=", "x=:2", "a:inf"):
         with pytest.raises(InvalidRequestError) as caught:
             named(wrong)

@@ -13,10 +13,12 @@ import tiny_adapters
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
-from mlc_llm.package.check import check_package
+from mlc_llm.package import check
+from mlc_llm.package.check import Report, check_package
 from mlc_llm.package.devices import DEVICES
 
 Entry = Callable[..., dict[str, Any]]
+TWO = b'{"one.a": {}, "one.b": {}, "two.a": {}}'
 SMALL = {"prefill_chunk_size": 128, "context_window_size": 256}
 
 
@@ -49,8 +51,26 @@ def test_an_app_loads_a_bundled_adapter(
         engine.load_adapter("json", path)
         base, changed = (_logprobs(engine, lora) for lora in (None, "json"))
         assert base != changed
-    path.write_bytes(path.read_bytes()[:40])
-    assert any(str(path) in problem for problem in check_package(dist).problems)
+    whole = path.read_bytes()
+    for damaged in (whole[:40], b"\xff" * 8 + whole[8:], b"\x03" + bytes(7) + b"[1]", b"\x01"):
+        path.write_bytes(damaged)
+        assert any(str(path) in problem for problem in check_package(dist).problems), damaged[:9]
+
+
+def test_of_libraries_with_one_name_those_for_cpus_have_the_layers(tmp_path: Path) -> None:
+    """As on Android: the library for the GPU, which takes no adapters, is read last."""
+    report = Report()
+    (tmp_path / "style").write_bytes((len(TWO)).to_bytes(8, "little") + TWO)
+    (tmp_path / "bundle").symlink_to(tmp_path)
+    for layers in ([{"name": "one"}, {"name": "two"}], []):
+        text = {"schema_version": 3, "adapters": {"layers": layers}}
+        check._metadata(tmp_path, "lib", json.dumps(text).encode(), report)
+    entry = {"model_lib": "lib", "model_id": "m", "adapters": {"a": "style"}}
+    check._adapters_fit(entry, tmp_path, report)
+    assert report.problems == []
+    report.adapted_layers["lib"].remove("two")
+    check._adapters_fit(entry, tmp_path, report)
+    assert len(report.problems) == 1
 
 
 def _logprobs(engine: MLCEngine, lora: str | None) -> list[float]:

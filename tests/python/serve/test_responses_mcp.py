@@ -235,7 +235,7 @@ def test_a_function_of_the_client_is_its_own_to_call(client: openai.OpenAI) -> N
         ({"allowed_tools": ["no"]}, "tools[0].allowed_tools", "offers no tool 'no'"),
         ({"allowed_tools": {"tool_names": ["no"]}}, "tools[0].allowed_tools", "no tool 'no'"),
         ({"allowed_tools": {"tool_names": 3}}, "tools[0].allowed_tools.tool_names", "array"),
-        ({"allowed_tools": {"names": ["flip"]}}, "tools[0].allowed_tools", "'tool_names'"),
+        ({"allowed_tools": {"readOnly": True}}, "tools[0].allowed_tools.readOnly", "'read_only'"),
         ({"require_approval": "always"}, "tools[0].require_approval", "never"),
     ],
 )

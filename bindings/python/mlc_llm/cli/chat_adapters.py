@@ -20,7 +20,7 @@ def named(text: str) -> tuple[str, str, float]:
     """Name, path and scale of `[NAME=]PATH[:SCALE]`. The name is else that of the file."""
     found, factor = scaled(text)
     name, equals, path = found.partition("=")
-    if not equals:
+    if not equals or "/" in name or Path(found).exists():  # the sign is one of the path
         place, path = Path(found).expanduser().absolute(), found
         name = place.name if place.is_dir() else place.stem
     if not name or not path:
@@ -63,6 +63,8 @@ class ChatAdapters:
                     raise InvalidRequestError(
                         f"no adapter '{name}' is loaded (loaded: {known})", param="lora"
                     )
+                if sum(name == other for other, _ in words) > 1:
+                    raise InvalidRequestError(f"'{name}' is named twice", param="lora")
             self._used = dict(words)
         uses = " ".join(f"{name}:{factor:g}" for name, factor in self._used.items())
         return f"Adapters: {uses or _NONE}; loaded: {' '.join(self._loaded) or _NONE}"

@@ -38,6 +38,8 @@ class Report:
     problems: list[str] = field(default_factory=list)
     # model_lib -> metadata, as the libraries say
     libraries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # model_lib -> the layers that adapters may change
+    adapted_layers: dict[str, set[str]] = field(default_factory=dict)
     runtimes: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     # Android's machines (ABIs), as the folders of shared libraries say
     engine_abis: set[str] = field(default_factory=set)
@@ -239,6 +241,10 @@ def _metadata(path: Path, name: str, data: bytes, report: Report) -> None:
                 f"engine runs {_LIBRARY_SCHEMA}; package it again",
             )
     report.libraries[name] = found[0]
+    # of several libraries with one name, those for a GPU have no adapters
+    layers = [one.get("adapters", {}).get("layers", ()) for one in found]
+    named = {layer["name"] for every in layers for layer in every}
+    report.adapted_layers.setdefault(name, set()).update(named)
 
 
 def _build_info(path: Path, data: bytes, report: Report) -> None:
@@ -266,18 +272,24 @@ def _versions(report: Report) -> None:
 
 def _adapters_fit(entry: dict[str, Any], output: Path, report: Report) -> None:
     """The bundled adapters of a model: there, and for layers of its library."""
-    metadata = report.libraries.get(entry["model_lib"], {})
-    layers = {layer["name"] for layer in metadata.get("adapters", {}).get("layers", ())}
-    for place in entry.get("adapters", {}).values():
+    layers = report.adapted_layers.get(entry["model_lib"])
+    places = entry.get("adapters", {})
+    if not isinstance(places, dict) or not all(isinstance(p, str) for p in places.values()):
+        report.wrong(
+            output / "bundle", f"the adapters of {entry['model_id']} must be paths by name"
+        )
+        return
+    for place in places.values():
         path = output / "bundle" / place
         try:
             with path.open("rb") as file:
-                head = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-            named = {name.removesuffix(".a") for name in head if name.endswith(".a")}
-        except (OSError, ValueError, struct.error) as error:
+                (length,) = struct.unpack("<Q", file.read(8))
+                head = json.loads(file.read(min(length, path.stat().st_size)))
+            named = {name.removesuffix(".a") for name in dict(head) if name.endswith(".a")}
+        except (OSError, ValueError, TypeError, struct.error) as error:
             report.wrong(path, f"no adapter: {type(error).__name__}: {error}")
             continue
-        if metadata and named - layers:
+        if layers is not None and named - layers:
             report.wrong(path, f"changes layers that {entry['model_lib']} gives no adapters")
         report.found(path, f"an adapter of {entry['model_id']}")
 

@@ -40,8 +40,9 @@ def _allowed(tools: Sequence[Tool], asked: Asked, param: str) -> list[Tool]:
     given = asked.get("allowed_tools")
     wanted: Mapping[str, Any] = given if isinstance(given, Mapping) else {"tool_names": given}
     names, read_only = wanted.get("tool_names"), wanted.get("read_only")
-    if isinstance(given, Mapping) and names is None and read_only is None:
-        raise _fault(param, "a filter needs 'tool_names' or 'read_only'")
+    # What is not understood would leave more tools than the request allows.
+    if unknown := sorted(wanted.keys() - {"tool_names", "read_only"}):
+        raise _fault(f"{param}.{unknown[0]}", "a filter has 'tool_names' and 'read_only' alone")
     for name in names or ():
         if all(one.name != name for one in tools):
             server = asked["server_label"]
