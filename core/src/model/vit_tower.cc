@@ -126,6 +126,11 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
     bool is_cropped = settings.kind == PictureSettings::Kind::kCropped;
     return Mismatch(is_tiled ? "tile" : is_cropped ? "crop" : "size", patches, spec.max_patches);
   }
+  int64_t patch = int64_t{settings.patch_size} * settings.patch_size;
+  bool is_free = settings.kind == PictureSettings::Kind::kClosestGrid;
+  if (is_free && settings.max_pixels / patch > spec.max_patches) {
+    return Mismatch("max_pixels", static_cast<int>(settings.max_pixels / patch), spec.max_patches);
+  }
   std::shared_ptr<VitTower> tower(new VitTower());
   tower->id_ = weights_id + " " + settings.source;
   tower->settings_ = std::make_shared<const PictureSettings>(std::move(settings));

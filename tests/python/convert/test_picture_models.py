@@ -69,7 +69,7 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
         ("idefics3", {"layout": "tiles", "tile": 48, "merge": 2}),
         ("gemma3", {"layout": "stretched", "size": [48, 48], "merge": 2, "filter": "lanczos"}),
         ("llava", {"layout": "cropped", "shortest_edge": 48, "crop": [48, 48], "merge": 1}),
-        ("internvl", {"layout": "closest_grid", "tile": 48, "max_tiles": 4, "merge": 2}),
+        ("internvl", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("internvl_chat", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("lfm2_vl", {"layout": "closest_grid", "tile": 32, "split_above": 2048, "columns": 0}),
     ],
@@ -77,7 +77,8 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
 def test_each_family_is_described(case: str, expected: dict[str, Any], tmp_path: Path) -> None:
     source = open_source(tiny_pictures.write_hf_folder(tmp_path / case, case))
     assert notes(source, "q0f32") == []
-    edit(tmp_path / case / "preprocessor_config.json", size=48, crop_size=48)
+    side = expected.get("tile", 48)
+    edit(tmp_path / case / "preprocessor_config.json", size=side, crop_size=48)
     convert_model(source, tmp_path / "out", quantization="q0f32")
     chat = config_of(tmp_path / "out")
     assert {name: chat["pictures"][name] for name in expected} == expected
@@ -169,6 +170,21 @@ def test_qwens_three_positions_are_checked(sections: Any, when: str, tmp_path: P
         else:
             resolve_model(str(folder), quantization="q0f32", progress=lambda _: None)
     assert error.value.param == "mrope_section"
+
+
+@pytest.mark.parametrize(
+    ("case", "fields", "param"),
+    [
+        ("internvl", {"size": 48}, "size"),
+        ("lfm2_vl", {"tile_size": 64}, "tile_size"),
+    ],
+)
+def test_tiles_fit_the_tower(case: str, fields: dict, param: str, tmp_path: Path) -> None:
+    source = open_source(tiny_pictures.write_hf_folder(tmp_path / case, case))
+    edit(tmp_path / case / "preprocessor_config.json", **fields)
+    with pytest.raises(UnsupportedError) as error:
+        write_config(source, tmp_path / "out", quantization="q0f32")
+    assert error.value.param == param
 
 
 @pytest.mark.parametrize("layer", [[-2, -3], 4, "-2"])

@@ -77,21 +77,18 @@ class LibraryTower : public TowerProgram {
     }
     Result<bool> Advance(std::vector<float>* rows) override {
       tower_->weights_->Restore();
-      Tensor made;
       if (tower_->program_ == nullptr) {
-        MLC_ASSIGN_OR_RETURN(made, tower_->RunFunction(InputsOf(input_, tower_->spec_)));
-      } else {
-        if (tower_->running_ != this) MLC_RETURN_IF_ERROR(tower_->Start(this, input_));
-        auto until = std::chrono::steady_clock::now() + kTowerTurn;
-        Result<bool> is_done = tower_->program_->Continue(until);
-        if (is_done.ok() && !*is_done) return false;
-        tower_->running_ = nullptr;
-        MLC_RETURN_IF_ERROR(is_done.status());
-        MLC_ASSIGN_OR_RETURN(made, tower_->program_->tensor(kRows));
+        MLC_ASSIGN_OR_RETURN(Tensor made, tower_->RunFunction(InputsOf(input_, tower_->spec_)));
+        MLC_RETURN_IF_ERROR(tower_->Append(made, input_, rows));
+        return true;
       }
-      Status status = tower_->Append(made, input_, rows);
-      // The memory of temporaries is free until the next picture.
-      if (tower_->program_ != nullptr) tower_->program_->Release();
+      if (tower_->running_ != this) MLC_RETURN_IF_ERROR(tower_->Start(this, input_));
+      auto until = std::chrono::steady_clock::now() + kTowerTurn;
+      Result<bool> is_done = tower_->program_->Continue(until);
+      if (is_done.ok() && !*is_done) return false;
+      tower_->running_ = nullptr;
+      Status status = is_done.ok() ? tower_->AppendMade(input_, rows) : Status(is_done.status());
+      tower_->program_->Release();  // its memory is free until the next picture
       MLC_RETURN_IF_ERROR(status);
       return true;
     }
@@ -113,6 +110,11 @@ class LibraryTower : public TowerProgram {
     MLC_RETURN_IF_ERROR(program_->Begin(ordered.data(), ordered.size()));
     running_ = run;
     return Status();
+  }
+
+  Status AppendMade(const TowerInput& input, std::vector<float>* rows) {
+    MLC_ASSIGN_OR_RETURN(Tensor made, program_->tensor(kRows));
+    return Append(made, input, rows);
   }
 
   Status Append(const Tensor& given, const TowerInput& input, std::vector<float>* rows) {

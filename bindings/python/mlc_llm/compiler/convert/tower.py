@@ -11,6 +11,7 @@ from mlc_llm.compiler.convert.source import ModelSource
 from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.models import towers
 from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
+from mlc_llm.errors import CorruptFileError
 
 PICTURES = "pictures"  # the field of an mlc-chat-config.json
 
@@ -41,15 +42,19 @@ def picture_fields(
     token = fields.get("image_token_id", fields.get("image_token_index"))
     if type(token) is not int:
         token = _token_of(source, pictures["marker"])
-    ids = {} if token is None else {"image_token_id": token}
     inner = {**chat["model_config"], towers.TOWER_CONFIG: fields}
-    return {"model_config": inner, PICTURES: pictures, **ids}
+    return {"model_config": inner, PICTURES: pictures, "image_token_id": token}
 
 
-def _token_of(source: ModelSource, text: str) -> int | None:
+def _token_of(source: ModelSource, text: str) -> int:
     """The id of an added token, for configs that leave it out."""
     tokenizer = json.loads(source.tokenizer_files().get("tokenizer.json", b"{}"))
-    for entry in tokenizer.get("added_tokens", []):
-        if entry.get("content") == text:
+    added = tokenizer.get("added_tokens") if isinstance(tokenizer, dict) else None
+    for entry in added if isinstance(added, list) else []:
+        if isinstance(entry, dict) and entry.get("content") == text and "id" in entry:
             return int(entry["id"])
-    return None
+    raise CorruptFileError(
+        f"config: image_token_id is missing, and tokenizer.json has no added token '{text}', which "
+        "stands for the rows of a picture",
+        param="image_token_id",
+    )

@@ -63,17 +63,18 @@ _NAMES = {
 }
 _NORM = NormSpec(eps=1e-5, kind="layer", bias=True)  # torch's usual eps
 _KINDS = {"layer_norm": "layer", "rms_norm": "rms"}
+_MOST_MERGED = 16  # patches of a side of a block
 _MEAN, _STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 _MARKER, _BEGIN, _END = "<IMG_CONTEXT>", "<img>", "</img>"
 
 
-def _tower(whole: ConfigReader, vision: ConfigReader) -> dict[str, Any]:
+def _tower(whole: ConfigReader, vision: ConfigReader, usual_norm: str) -> dict[str, Any]:
     """The fields of a `TowerSpec` that both forms have."""
     fields = vit_fields(ConfigReader(_squares(vision.config)), _USUAL)
-    kind = vision.choice("norm_type", of=_KINDS, default="layer_norm")
+    kind = vision.choice("norm_type", of=_KINDS, default=usual_norm)
     norm = NormSpec(eps=fields["norm"].eps, kind="layer", bias=True)
     ratio = whole.number("downsample_ratio", default=0.5)
-    merge = round(1 / ratio)
+    merge = round(1 / ratio) if ratio >= 1 / _MOST_MERGED else 0
     if abs(merge * ratio - 1) > 1e-6 or fields["columns"] % merge:
         raise UnsupportedError(
             f"config: downsample_ratio {ratio} does not join whole patches",
@@ -104,7 +105,7 @@ def _squares(vision: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
-    fields = _tower(whole, vision)
+    fields = _tower(whole, vision, "layer_norm")
     activation = whole.choice("projector_hidden_act", of={"gelu": "gelu"}, default="gelu")
     whole.choice("vision_feature_select_strategy", of={"default": "default"}, default="default")
     vision.always("use_absolute_position_embeddings", True)
@@ -131,7 +132,7 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
 def chat_spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
     # before it, "v1" put the patches of a block in another order
     whole.choice("ps_version", of={"v2": "v2"}, default="v1")
-    fields = _tower(whole, vision)
+    fields = _tower(whole, vision, "rms_norm")
     fields["layers"] = chosen_layers(whole, "select_layer", -1, fields["layers"])
     has_norms = vision.flag("qk_normalization", default=True)
     return TowerSpec(
@@ -151,9 +152,20 @@ def chat_spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> Tow
     )
 
 
-def _pictures(processor: ConfigReader, spec: TowerSpec, **tiles: Any) -> dict[str, Any]:
+def _pictures(
+    processor: ConfigReader, spec: TowerSpec, field: str, tile: int, **tiles: Any
+) -> dict[str, Any]:
+    """`field`: of the repository, which says the side of a `tile`."""
+    side = spec.columns * spec.patch_size
+    if tile != side:
+        raise UnsupportedError(
+            f"{field} is {tile}, and image_size of vision_config is {side}: tables of positions "
+            "that are resized are not supported in this family",
+            param=field,
+        )
     return {
         "layout": "closest_grid",
+        "tile": tile,
         **tiles,
         **pixels(processor, "bicubic", _MEAN, _STD),
         **patches(spec),
@@ -167,7 +179,8 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     return _pictures(
         processor,
         spec,
-        tile=edge(processor, "size", "height", side),
+        "size",
+        edge(processor, "size", "height", side),
         min_tiles=processor.integer("min_patches", default=1, maximum=256),
         max_tiles=processor.integer("max_patches", default=12, maximum=256),
     )
@@ -179,7 +192,8 @@ def chat_pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader)
     return _pictures(
         processor,
         spec,
-        tile=whole.integer("force_image_size", default=side, maximum=2**13),
+        "force_image_size",
+        whole.integer("force_image_size", default=side, maximum=2**13),
         min_tiles=whole.integer("min_dynamic_patch", default=1, maximum=256),
         max_tiles=whole.integer("max_dynamic_patch", default=6, maximum=256),
         split=whole.flag("dynamic_image_size", default=False),

@@ -27,6 +27,7 @@ from mlc_llm.errors import CorruptFileError, UnsupportedError
 _NORM = NormSpec(eps=1e-5, kind="layer", bias=True)  # torch's usual eps
 _BEGIN, _END = "<|image_start|>", "<|image_end|>"
 _MARKER = "<image>"
+_MOST_PIXELS = 2**26  # of any picture that is read
 _NO_RATIO = 2**15  # of the sides of a picture: none is too long
 
 
@@ -85,8 +86,15 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     def size(name: str, usual: int) -> int:
         return processor.integer(name, default=whole.integer(name, default=usual), maximum=2**15)
 
-    row = (spec.patch_size * spec.merge) ** 2  # pixels
-    most = size("max_image_tokens", 256) * row
+    row, patch = (spec.patch_size * spec.merge) ** 2, spec.patch_size**2  # pixels
+    tile = size("tile_size", 512)
+    if tile**2 > spec.view_patches * patch:
+        raise UnsupportedError(
+            f"preprocessor_config.json: tile_size {tile} is larger than that of config.json",
+            param="tile_size",
+        )
+    # The library is compiled for what config.json says.
+    most = min(size("max_image_tokens", 256) * row, spec.view_patches * patch)
     tolerance = processor.number("max_pixels_tolerance", default=2.0)
     is_told = whole.flag("use_image_special_tokens", default=True)
     words = {
@@ -97,13 +105,13 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
     return {
         "layout": "closest_grid",
-        "tile": size("tile_size", 512),
+        "tile": tile,
         "min_tiles": size("min_tiles", 2),
         "max_tiles": size("max_tiles", 10),
         "split": processor.flag("do_image_splitting", default=True),
-        "split_above": int(most * tolerance),
+        "split_above": int(min(most * tolerance, _MOST_PIXELS)),
         "thumbnail": processor.flag("use_thumbnail", default=True),
-        "min_pixels": size("min_image_tokens", 64) * row,
+        "min_pixels": min(size("min_image_tokens", 64) * row, most),
         "max_pixels": most,
         "longest_ratio": _NO_RATIO,
         **pixels(processor, "bilinear"),
