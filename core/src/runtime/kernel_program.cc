@@ -351,8 +351,7 @@ void KernelProgram::SetAdapters(const std::vector<Tensor>& adapters) {
 const std::vector<InputSpec>& KernelProgram::inputs() const { return impl_->spec.named; }
 
 Status KernelProgram::Run(const ProgramInput* inputs, size_t num_inputs) {
-  MLC_RETURN_IF_ERROR(impl_->Bind(inputs, num_inputs));
-  MLC_RETURN_IF_ERROR(impl_->Place(inputs));
+  MLC_RETURN_IF_ERROR(Begin(inputs, num_inputs));
   return impl_->Launch();
 }
 

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny_adapters
+from safetensors.numpy import save_file
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
@@ -18,7 +20,6 @@ from mlc_llm.package.check import Report, check_package
 from mlc_llm.package.devices import DEVICES
 
 Entry = Callable[..., dict[str, Any]]
-TWO = b'{"one.a": {}, "one.b": {}, "two.a": {}}'
 SMALL = {"prefill_chunk_size": 128, "context_window_size": 256}
 
 
@@ -60,7 +61,8 @@ def test_an_app_loads_a_bundled_adapter(
 def test_of_libraries_with_one_name_those_for_cpus_have_the_layers(tmp_path: Path) -> None:
     """As on Android: the library for the GPU, which takes no adapters, is read last."""
     report = Report()
-    (tmp_path / "style").write_bytes((len(TWO)).to_bytes(8, "little") + TWO)
+    one = np.zeros(1, np.float32)
+    save_file({"one.a": one, "one.b": one, "two.a": one}, tmp_path / "style")
     (tmp_path / "bundle").symlink_to(tmp_path)
     for layers in ([{"name": "one"}, {"name": "two"}], []):
         text = {"schema_version": 3, "adapters": {"layers": layers}}

@@ -265,18 +265,16 @@ def open_model(
                 param="mmproj",
             )
         return open_source(weights, source_format=source_format, config=config_file)
-    if projector is None:
-        beside = projector_beside(weights)
-        return open_source(weights, source_format=source_format, projector=beside)
-    is_none = str(projector) == "none"
-    chosen = None if is_none else projector
+    chosen = projector or projector_beside(weights)
+    if chosen == Path("none"):
+        chosen = None
     model = open_source(weights, source_format=source_format, projector=chosen)
-    if not is_none:
-        require_tower(model)
+    if chosen is not None and projector is not None:
+        _require_tower(model)
     return model
 
 
-def require_tower(model: Any) -> None:
+def _require_tower(model: Any) -> None:
     from mlc_llm.compiler.convert.tower import tower_of
 
     if tower_of(model) is None:

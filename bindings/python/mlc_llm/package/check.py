@@ -272,6 +272,8 @@ def _versions(report: Report) -> None:
 
 def _adapters_fit(entry: dict[str, Any], output: Path, report: Report) -> None:
     """The bundled adapters of a model: there, and for layers of its library."""
+    from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
+
     layers = report.adapted_layers.get(entry["model_lib"])
     places = entry.get("adapters", {})
     if not isinstance(places, dict) or not all(isinstance(p, str) for p in places.values()):
@@ -282,13 +284,11 @@ def _adapters_fit(entry: dict[str, Any], output: Path, report: Report) -> None:
     for place in places.values():
         path = output / "bundle" / place
         try:
-            with path.open("rb") as file:
-                (length,) = struct.unpack("<Q", file.read(8))
-                head = json.loads(file.read(min(length, path.stat().st_size)))
-            named = {name.removesuffix(".a") for name in dict(head) if name.endswith(".a")}
-        except (OSError, ValueError, TypeError, struct.error) as error:
-            report.wrong(path, f"no adapter: {type(error).__name__}: {error}")
+            tensors = SafetensorsFile(path).tensors
+        except (OSError, MLCError) as error:
+            report.wrong(path, f"no adapter: {error}")
             continue
+        named = {name.removesuffix(".a") for name in tensors if name.endswith(".a")}
         if layers is not None and named - layers:
             report.wrong(path, f"changes layers that {entry['model_lib']} gives no adapters")
         report.found(path, f"an adapter of {entry['model_id']}")

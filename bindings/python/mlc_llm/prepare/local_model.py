@@ -73,9 +73,14 @@ def projector_beside(model: Path) -> Path | None:
     return min(found, key=_projector_rank, default=None)
 
 
+def is_model_file(path: Path) -> bool:
+    """Whether this is a GGUF file of a model, or the first one of several, by its name."""
+    is_other = _LATER_PART.search(path.name) or is_projector(path)
+    return path.suffix == ".gguf" and not is_other
+
+
 def _models_in(folder: Path) -> list[Path]:
-    files = sorted(folder.glob("*.gguf"))
-    return [path for path in files if not (_LATER_PART.search(path.name) or is_projector(path))]
+    return [path for path in sorted(folder.glob("*.gguf")) if is_model_file(path)]
 
 
 def _name_of(model: Path) -> str:

@@ -8,7 +8,6 @@ with none.
 from __future__ import annotations
 
 import difflib
-import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,12 +15,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mlc_llm.prepare.local_model import CHAT_CONFIG, is_projector
+from mlc_llm.prepare.local_model import CHAT_CONFIG, is_model_file
 from mlc_llm.prepare.model_source import model_name
 from mlc_llm.sdk.model_names import same_model
 
 _CONFIGS = (CHAT_CONFIG, "config.json")
-_NOT_FIRST = re.compile(r"-(?!0*1-)\d+-of-\d+$")  # of a model in several files
 _MAX_DEPTH = 3  # folders inside the folder: publisher, repository, file
 _SCAN_SECONDS = 1.0  # between two looks at the disk
 
@@ -151,8 +149,7 @@ def _models_below(folder: Path, depth: int) -> Iterator[Path]:
         entries = [one for one in folder.iterdir() if not one.name.startswith(".")]
     except OSError:  # it may be gone, or not ours to read
         return
-    files = [one for one in entries if one.suffix == ".gguf" and _is_model_file(one)]
-    yield from files
+    yield from (one for one in entries if is_model_file(one) and one.is_file())
     for one in entries:
         if one.suffix == ".gguf" or not one.is_dir():
             continue
@@ -160,10 +157,6 @@ def _models_below(folder: Path, depth: int) -> Iterator[Path]:
             yield one
         elif depth < _MAX_DEPTH:
             yield from _models_below(one, depth + 1)
-
-
-def _is_model_file(path: Path) -> bool:
-    return not _NOT_FIRST.search(path.stem) and not is_projector(path) and path.is_file()
 
 
 def kept_here(template: ModelSpec) -> Source:

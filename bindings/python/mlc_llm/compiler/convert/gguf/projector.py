@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from gguf import MODEL_ARCH, TensorNameMap, get_tensor_name_map
@@ -26,7 +26,17 @@ from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
 from mlc_llm.errors import CorruptFileError
 
 _ENDS = (".weight", ".bias")
-_FRAMES = 2  # as many tensors has a convolution over time; queries, keys and values have three
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """The tensors of the file that are one of the repository. `way`: how they become it. "whole":
+    there is one, and it is the same; "linear": it is a convolution here, and a linear layer there;
+    "frames": each holds one of the frames of a convolution over time; "rows": one follows another.
+    """
+
+    tensors: tuple[str, ...]
+    way: Literal["whole", "linear", "frames", "rows"] = "whole"
 
 
 class Projector:
@@ -44,7 +54,6 @@ class Projector:
         self.kind = self._kind()
         self._model_type, self._format = towers.in_gguf(self.kind) or ("", None)
         self.is_known = self._format is not None and self._fits(self._format)
-        self._linear: set[str] = set()  # convolutions here that are linear layers in a repository
         self._names = dict(self._stored_names()) if self.is_known else {}
 
     def tower_config(self) -> dict[str, Any]:
@@ -64,14 +73,13 @@ class Projector:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         stored = self._names[name]
-        if len(stored) == 1:
-            whole = self._file.read(stored[0], start, stop)
-            if name in self._linear:
-                whole = whole.transpose(0, 2, 3, 1).reshape(len(whole), -1)
-        elif len(stored) == _FRAMES:  # of a convolution over time
-            whole = np.stack([self._file.read(part, start, stop) for part in stored], axis=2)
-        else:  # queries, keys and values
-            whole = np.concatenate([self._file.read(part) for part in stored])[start:stop]
+        if stored.way == "rows":
+            whole = np.concatenate([self._file.read(part) for part in stored.tensors])[start:stop]
+        else:
+            parts = [self._file.read(part, start, stop) for part in stored.tensors]
+            whole = np.stack(parts, axis=2) if stored.way == "frames" else parts[0]
+        if stored.way == "linear":
+            whole = whole.transpose(0, 2, 3, 1).reshape(len(whole), -1)
         return whole - 1 if name.endswith(self._known.plus_one) else whole
 
     def _fits(self, format: TowerInGGUF) -> bool:
@@ -100,7 +108,7 @@ class Projector:
         assert found is not None, self.kind
         return found
 
-    def _stored_names(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _stored_names(self) -> Iterator[tuple[str, _Stored]]:
         """The repository's tensors, and those of the file that hold them. A missing one has no
         entry: the converter then says which."""
         spec = self._spec()
@@ -113,13 +121,13 @@ class Projector:
                 stored = own.get(last) or _name_in(known, part.tensor) or ""
                 stored = f"{stored.removesuffix(end)}{end}"
                 if len(part.source_shape) == 5 and f"{stored}.1" in self._given:
-                    yield part.tensor, (stored, f"{stored}.1")
+                    yield part.tensor, _Stored((stored, f"{stored}.1"), "frames")
                 elif stored in self._given:
-                    if len(part.source_shape) == 2 and len(self._given[stored].shape) == 4:
-                        self._linear.add(part.tensor)
-                    yield part.tensor, (self._turned_back(stored, part.source_shape),)
+                    is_linear = len(part.source_shape) == 2 and len(self._given[stored].shape) == 4
+                    one = self._turned_back(stored, part.source_shape)
+                    yield part.tensor, _Stored((one,), "linear" if is_linear else "whole")
                 elif all(one in self._given for one in _thirds(stored)):
-                    yield part.tensor, _thirds(stored)
+                    yield part.tensor, _Stored(_thirds(stored), "rows")
 
     def _turned_back(self, name: str, shape: tuple[int, ...]) -> str:
         """The first converters wrote `ffn_up` and `ffn_down` under each other's name."""
@@ -129,21 +137,22 @@ class Projector:
                 return swapped
         return name
 
-    def _info(self, name: str, stored: tuple[str, ...]) -> TensorInfo:
-        infos = [self._given[part] for part in stored]
+    def _info(self, name: str, stored: _Stored) -> TensorInfo:
+        infos, way = [self._given[part] for part in stored.tensors], stored.way
         rows, *rest = infos[0].shape
-        frames = len(stored) == _FRAMES
-        if any(list(i.shape[1:]) != rest for i in infos) or (frames and len(rest) != 3):
+        if any(list(i.shape[1:]) != rest for i in infos) or (way == "frames" and len(rest) != 3):
             raise CorruptFileError(
-                f"{self.path}: tensors {', '.join(stored)} do not belong together; their shapes "
-                f"are {', '.join(str(list(i.shape)) for i in infos)}",
-                param=stored[0],
+                f"{self.path}: tensors {', '.join(stored.tensors)} do not belong together; their "
+                f"shapes are {', '.join(str(list(i.shape)) for i in infos)}",
+                param=stored.tensors[0],
             )
-        if name in self._linear:
-            return replace(infos[0], name=name, shape=(rows, math.prod(rest)))
-        if frames:
-            return replace(infos[0], name=name, shape=(rows, rest[0], _FRAMES, *rest[1:]))
-        return replace(infos[0], name=name, shape=(sum(i.shape[0] for i in infos), *rest))
+        if way == "linear":
+            rest = [math.prod(rest)]
+        elif way == "frames":
+            rest.insert(1, len(infos))
+        elif way == "rows":
+            rows = sum(i.shape[0] for i in infos)
+        return replace(infos[0], name=name, shape=(rows, *rest))
 
 
 def _name_in(table: TensorNameMap, tensor: str) -> str | None:

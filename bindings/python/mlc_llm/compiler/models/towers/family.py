@@ -44,9 +44,9 @@ class TowerInGGUF:
     """How llama.cpp writes the towers of a family into a file of their own.
 
     `kind`: the file's `projector_type`. `texts`: the architectures of the texts' files. `token`:
-    the text's token that stands for a row.
-    `config(fields, text)` gives the fields of the repository's config that the tower needs, with
-    those of its `vision_config` that are not in every file (`text`: the keys of the text's file);
+    the text's token that stands for a row. `config(fields, text)` gives the fields of the
+    repository's config that the tower needs, with those of its `vision_config` that are not in
+    every file (`text`: the keys of the text's file);
     `processor(fields)` those of its preprocessor_config.json. `tensors(fields)`: modules of the
     repository, for those of the projector behind its prefix, that gguf-py's table does not have.
     `plus_one`: ends of names of norms whose weights the file has plus one."""
