@@ -164,6 +164,12 @@ class AutomatonBuilder {
     return Status();
   }
 
+  // Whether every rest of a text is accepted: then nothing else that is reached matters.
+  bool HasFreeRest(const Entries& entries) const {
+    bool is_open = !ways_[static_cast<size_t>(end_)].empty();
+    return is_open && std::count(entries.begin(), entries.end(), EntryOf(end_, false)) != 0;
+  }
+
   // With all that is reached without a character.
   Entries Close(bool at_begin, const std::vector<int>& parts) {
     Entries entries;
@@ -186,6 +192,7 @@ class AutomatonBuilder {
       }
     }
     for (int entry : entries) seen_[static_cast<size_t>(entry)] = false;
+    if (HasFreeRest(entries)) return {EntryOf(end_, false)};
     std::sort(entries.begin(), entries.end());
     return entries;
   }
@@ -252,6 +259,7 @@ class AutomatonBuilder {
   Result<Automaton> Determine(int begin, int end) {
     if (!WorkBudget::Spend(work_)) return WorkBudget::Error();
     if (looks_ahead_) return DetermineWithLooks(ways_, begin, end, std::move(looks_));
+    end_ = end;
     seen_.assign(2 * ways_.size(), false);
     Add(Close(true, {begin}));
     std::vector<Automaton::State> states;
@@ -273,6 +281,7 @@ class AutomatonBuilder {
   }
 
   Ways ways_;
+  int end_ = -1;
   std::vector<Automaton> looks_;  // what ways look ahead for
   bool looks_ahead_ = false;      // at these, or at the edges of words
   bool is_look_ = false;          // the expression is what another one looks ahead for

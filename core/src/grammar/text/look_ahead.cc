@@ -180,6 +180,10 @@ class LookAhead {
         if (is_open && threads.insert(next).second) left.push_back(next);
       }
     }
+    // Where every rest is accepted, nothing else that is read matters.
+    Thread free_rest{end_, 0, NumberOf({})};
+    bool is_open = !ways_[static_cast<size_t>(end_)].empty();
+    if (is_open && threads.count(free_rest) != 0) return {free_rest};
     is_too_large_ = is_too_large_ || threads.size() > kMostThreads;
     return Threads(threads.begin(), threads.end());
   }

@@ -91,6 +91,13 @@ TEST(Automaton, HasAsFewStatesAsItNeeds) {
   EXPECT_EQ(Automaton::Everything().states().size(), 1u);
 }
 
+TEST(Automaton, ForgetsWhatItReadsWhereEveryRestIsAccepted) {
+  // With what it reads beside a match these would take a state for each of the last letters.
+  EXPECT_EQ(Of("(a|b)*a(a|b|c){9}").states().size(), 11u);
+  EXPECT_LE(Of("\\b(a|b)*a(a|b|c){9}").states().size(), 24u);
+  EXPECT_EQ(Automaton::Matching("(a|b)*a(a|b|c){10}$").status().code(), StatusCode::kUnsupported);
+}
+
 TEST(Automaton, ReadsFewerRepetitionsWhereAsked) {
   Result<Automaton> few = Automaton::Matching("^a{1,9}$", 3);
   ASSERT_TRUE(few.ok());
