@@ -129,6 +129,8 @@ class ResponseMCPApproval(ClosedEnum):
 class ResponseMCPToolFilter(Model):
     """Some tools of an MCP server."""
 
+    closed = True  # what is not understood would leave more tools than the request allows
+
     tool_names: list[str] | None = field(None, "Their names. Absent: all.")
     read_only: bool | None = field(
         None, "Whether they change nothing, as the server says of each. Absent: both kinds."

@@ -92,13 +92,22 @@ def test_a_unix_socket(tmp_path: Path, options: tuple[str, ...], mode: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("place", "options", "words"),
-    [("none/socket", (), "No such file"), ("socket", ("--uds-mode", "999"), "'999'")],
+    ("options", "words"),
+    [
+        (("--uds", "none/socket"), "No such file"),
+        (("--uds", "socket", "--uds-mode", "999"), "'999'"),
+        (("--uds-mode", "660"), "give the socket too, by --uds"),
+    ],
 )
 def test_a_unix_socket_that_cannot_be(
-    mlc_llm: Callable[..., Any], tmp_path: Path, place: str, options: tuple[str, ...], words: str
+    mlc_llm: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    words: str,
 ) -> None:
-    done = mlc_llm("serve", FAKE, "--device", "fake", "--uds", tmp_path / place, *options)
+    monkeypatch.chdir(tmp_path)
+    done = mlc_llm("serve", FAKE, "--device", "fake", *options)
     assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
 
 

@@ -235,7 +235,7 @@ def test_a_function_of_the_client_is_its_own_to_call(client: openai.OpenAI) -> N
         ({"allowed_tools": ["no"]}, "tools[0].allowed_tools", "offers no tool 'no'"),
         ({"allowed_tools": {"tool_names": ["no"]}}, "tools[0].allowed_tools", "no tool 'no'"),
         ({"allowed_tools": {"tool_names": 3}}, "tools[0].allowed_tools.tool_names", "array"),
-        ({"allowed_tools": {"readOnly": True}}, "tools[0].allowed_tools.readOnly", "'read_only'"),
+        ({"allowed_tools": {"readOnly": True}}, "tools[0].allowed_tools.readOnly", "Unrecognized"),
         ({"require_approval": "always"}, "tools[0].require_approval", "never"),
     ],
 )
@@ -262,7 +262,7 @@ OF_COINS = {"type": "mcp", "server_label": "coins"}
 def test_a_server_may_be_chosen(client: openai.OpenAI, allowed: Any, choice: dict) -> None:
     tools = [{**FLIP, "allowed_tools": allowed}]
     response = client.responses.create(**{**ASKED, "tools": tools, "tool_choice": choice})
-    assert kinds(response) == ["mcp_list_tools", "mcp_call", "message"]
+    assert kinds(response)[:2] == ["mcp_list_tools", "mcp_call"]  # the last text may be empty
     assert call_of(response).name == "flip"
     names = {tool.name for tool in response.output[0].tools}
     expected = {"flip"} if allowed is READ_ONLY else set(allowed) or {"flip", "fail", "leave"}
@@ -305,6 +305,10 @@ def test_other_faults(client: openai.OpenAI) -> None:
     same = {"type": "mcp", "server_label": "same"}
     with pytest.raises(openai.BadRequestError, match="two tools with the name 'flip'"):
         client.responses.create(**{**ASKED, "tools": [FLIP, same]})
+    parts = [FLIP, {**FLIP, "allowed_tools": ["fail"]}]
+    with pytest.raises(openai.BadRequestError, match="coins is there twice") as twice:
+        client.responses.create(**{**ASKED, "tools": parts})
+    assert twice.value.param == "tools[1].server_label"
     gone = {"type": "mcp", "server_label": "gone"}
     for _ in range(2):
         with pytest.raises(openai.InternalServerError, match="mcp.gone") as refused:

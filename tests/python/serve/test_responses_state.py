@@ -154,13 +154,15 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
     state = ResponseState(ServeOptions(responses_db=tmp_path / "db"))
     first = kept(1, previous_response_id=None)
-    state.keep({"input": first.input}, first.response)
+    state.keep(first.input, first.response)
+    assert asyncio.run(state.get("r1")) == first
     taken = state.store._bytes
     (pages,) = state.store._database.execute("PRAGMA page_count").fetchone()
     state.store._database.execute(f"PRAGMA max_page_count = {pages}")
     long = kept(1, size=100_000, previous_response_id=None)
-    state.keep({"input": long.input}, long.response)
-    assert state.store._bytes == taken and state.store.get("r1") == first
+    state.keep(long.input, long.response)
+    assert asyncio.run(state.get("r1")) == first and state.store._bytes == taken
+    asyncio.run(state.close())
 
 
 def test_what_was_not_finished_has_failed(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.serve_files import api_keys_of, check_tls, file_mode
+from mlc_llm.cli.serve_files import api_keys_of, check_files, file_mode
 from mlc_llm.cli.settings import add_kv_cache_option, json_list, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
@@ -126,7 +126,7 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--uds", metavar="PATH", help="a UNIX socket, instead of host and port")
     parser.add_argument(
-        "--uds-mode", type=file_mode, default=0o600, metavar="MODE", help="for chmod (default: 600)"
+        "--uds-mode", type=file_mode, metavar="MODE", help="for chmod (default: 600)"
     )
     parser.add_argument("--ssl-certfile", metavar="FILE", help="for HTTPS: the certificate")
     parser.add_argument("--ssl-keyfile", metavar="FILE", help="its key, if it is not in that file")
@@ -214,7 +214,7 @@ def run(args: argparse.Namespace) -> None:
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
-    check_tls(args)
+    check_files(args)
     max_connections, backlog = limit_connections(args.max_connections)
     known = known_models(args)
     options = ServeOptions(

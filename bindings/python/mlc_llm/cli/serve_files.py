@@ -1,4 +1,4 @@
-"""The files that options of `mlc_llm serve` name: keys, and certificates."""
+"""The files that options of `mlc_llm serve` name: keys, certificates, and a socket."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 from mlc_llm.errors import InvalidRequestError
 
 
-def check_tls(args: argparse.Namespace) -> None:
+def check_files(args: argparse.Namespace) -> None:
     """Names the file that is missing or is none."""
+    if args.uds_mode is not None and args.uds is None:
+        raise InvalidRequestError("--uds-mode: give the socket too, by --uds", param="uds")
     if args.ssl_keyfile and not args.ssl_certfile:
         raise InvalidRequestError(
             "--ssl-keyfile: give the certificate too, by --ssl-certfile", param="ssl_certfile"

@@ -6,8 +6,8 @@ One parser decides what a body says: the core's. Nothing here reads JSON in anot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from starlette.requests import Request
 
@@ -17,8 +17,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.core_engine import call_core
 from mlc_llm.serve.body_room import Body
 
-T = TypeVar("T")
-_LARGE = 1 << 16  # bytes of a body that another thread reads and translates
+_LARGE = 1 << 16  # bytes of a body that another thread reads
 _MAX_NAME = 4096  # in characters; the maximum length of a path
 _JSON = "application/json"
 _UNTOLD = {"application/x-www-form-urlencoded", "text/plain", "application/octet-stream"}
@@ -48,14 +47,9 @@ async def peek(body: Body) -> dict[str, Any]:
     """The members that routing needs, as the core reads them. The core refuses a body that is no
     object."""
     async with body.parsing():
-        return await work_on(body, _members, body.data)
-
-
-async def work_on(body: Body, work: Callable[..., T], *arguments: Any) -> T:
-    """Calls what reads or writes a body; if the body is large, on another thread."""
-    if len(body.data) < _LARGE:
-        return work(*arguments)
-    return await asyncio.to_thread(work, *arguments)
+        if len(body.data) < _LARGE:
+            return _members(body.data)
+        return await asyncio.to_thread(_members, body.data)
 
 
 def _members(body: bytes) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from mlc_llm.serve.interruption import Interruption
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.slot import Lease
-from mlc_llm.serve.unix_socket import OWNER, bound_socket
+from mlc_llm.serve.unix_socket import bound_socket
 
 _log = logging.getLogger("uvicorn.error")
 CLOSING_SECONDS = 5  # time for answers and connections to end
@@ -138,7 +138,7 @@ class Server(uvicorn.Server):
         models: ModelRegistry,
         *,
         drain_seconds: float,
-        uds_mode: int = OWNER,
+        uds_mode: int | None = None,
     ) -> None:
         super().__init__(config)
         self._uds_mode = uds_mode

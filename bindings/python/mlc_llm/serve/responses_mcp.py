@@ -25,6 +25,9 @@ async def mcp_tools(request: Request, asked: Asked) -> dict[str, list[Tool]]:
         if tool["type"] != "mcp":
             continue
         server, param = tool["server_label"], f"tools[{place}].server_label"
+        if server in found:
+            words = f"mcp.{server[:100]} is there twice; name its tools in one 'allowed_tools'"
+            raise _fault(param, words)
         connected = asyncio.ensure_future(mcp_of(request).tools(server, param))
         await done_or_left(request, connected)
         found[server] = _allowed(connected.result().tools, tool, f"tools[{place}].allowed_tools")
@@ -40,9 +43,6 @@ def _allowed(tools: Sequence[Tool], asked: Asked, param: str) -> list[Tool]:
     given = asked.get("allowed_tools")
     wanted: Mapping[str, Any] = given if isinstance(given, Mapping) else {"tool_names": given}
     names, read_only = wanted.get("tool_names"), wanted.get("read_only")
-    # What is not understood would leave more tools than the request allows.
-    if unknown := sorted(wanted.keys() - {"tool_names", "read_only"}):
-        raise _fault(f"{param}.{unknown[0]}", "a filter has 'tool_names' and 'read_only' alone")
     for name in names or ():
         if all(one.name != name for one in tools):
             server = asked["server_label"]

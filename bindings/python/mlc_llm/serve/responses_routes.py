@@ -30,11 +30,15 @@ router = APIRouter(prefix="/v1/responses", tags=["inference"])
 _MAX_LISTED = 100
 
 
-async def _after_earlier(request: Request, own: Asked, asked: Asked) -> Asked:
-    """The request behind the items of the responses that it follows; as it came where there are
-    none. `own`: the request whose input is a list of items."""
+_Items = list[dict[str, Any]]
+
+
+async def _after_earlier(request: Request, asked: Asked) -> tuple[Asked, _Items]:
+    """The request behind the items of the responses that it follows (as it came where there are
+    none), and its own items."""
+    own = await asyncio.to_thread(own_items, asked)
     before = await responses_of(request).conversation(asked)
-    return {**asked, "input": [*before, *own["input"]]} if before else asked
+    return {**asked, "input": [*before, *own]} if before else asked, own
 
 
 class _NoFiles(Translation):
@@ -52,8 +56,7 @@ class _Responses(_NoFiles):
     async def run(self, request: Request) -> Response:
         asked, lease = await self.read(request)
         state = responses_of(request)
-        own = {**asked, "input": own_items(asked)}
-        whole = await _after_earlier(request, own, asked)
+        whole, own = await _after_earlier(request, asked)
         mcp = await mcp_tools(request, asked)
         whole = with_tool_choice(whole, mcp)
         keep: Callable[[dict[str, Any]], None] = partial(state.keep, own)
@@ -72,8 +75,8 @@ class _Responses(_NoFiles):
             return await self.submit(request, whole, lease, answer, core)
         if asked.get("stream"):
             raise _refused("stream", "does not go with 'background'; ask for the response later")
-        body = body_of(request).for_later(dump(to_chat(whole)))
-        queued = state.begin(own, answer, lease, body, core)
+        body = body_of(request).for_later(await asyncio.to_thread(_chat, whole))
+        queued = await state.begin(own, answer, lease, body, core)
         keep_lease(request, lease)
         return JSONResponse(queued)
 
@@ -83,7 +86,7 @@ class _Counts(_NoFiles):
 
     async def run(self, request: Request) -> Response:
         asked, lease = await self.read(request)
-        whole = await _after_earlier(request, {**asked, "input": own_items(asked)}, asked)
+        whole, _ = await _after_earlier(request, asked)
         return await self.submit(request, whole, lease, InputTokens())
 
 
@@ -105,6 +108,10 @@ _COUNT = _Counts(
     _WHY,
     streams=lambda asked: False,
 )
+
+
+def _chat(asked: Asked) -> bytes:
+    return dump(to_chat(asked))
 
 
 def _refused(param: str, why: str) -> Exception:
@@ -136,7 +143,7 @@ async def get_response(request: Request, response_id: str, stream: bool = False)
     """A response that was kept, as it is now."""
     if stream:
         raise _refused("stream", "is not offered for a response that was kept")
-    kept = await asyncio.to_thread(responses_of(request).store.get, response_id)
+    kept = await responses_of(request).get(response_id)
     return JSONResponse(kept.response)
 
 
@@ -168,7 +175,7 @@ async def list_input_items(
     if order not in ("asc", "desc"):
         words = "Invalid value for 'order'. Supported values are: 'asc', 'desc'."
         raise error_of(reasons.INVALID_VALUE, words, param="order")
-    kept = await asyncio.to_thread(responses_of(request).store.get, response_id)
+    kept = await responses_of(request).get(response_id)
     items = list(kept.input) if order == "asc" else list(reversed(kept.input))
     return JSONResponse(_page(items, limit, after))
 

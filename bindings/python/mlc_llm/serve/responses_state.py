@@ -8,9 +8,10 @@ import json
 import logging
 import sqlite3
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mlc_llm import _core
 from mlc_llm.errors import MLCError, error_of
@@ -22,6 +23,8 @@ from mlc_llm.serve.responses import ResponsesAnswerFormat
 from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
 from mlc_llm.serve.slot import Lease
 
+_T = TypeVar("_T")
+_Result = TypeVar("_Result")
 _log = logging.getLogger("uvicorn.error")
 _MAX_IN_BACKGROUND = 256
 _ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
@@ -38,10 +41,12 @@ class _Running:
 
 class ResponseState:
     """The kept responses of a server, and those that it makes in the background. It belongs to the
-    event loop."""
+    event loop. One thread of its own reads and writes them, in the order in which it is asked: a
+    conversation can be as long as a body."""
 
     def __init__(self, options: ServeOptions) -> None:
         self.store = ResponseStore(options.responses_db, options.responses_bytes)
+        self._thread = ThreadPoolExecutor(1, "mlc-responses")
         self._options = options
         self._running: dict[str, _Running] = {}
 
@@ -50,26 +55,32 @@ class ResponseState:
         previous = asked.get("previous_response_id")
         if previous is None:
             return []
-        return await asyncio.to_thread(
+        return await self._ask_store(
             self.store.conversation, previous, self._options.max_body_bytes
         )
 
+    async def get(self, response_id: str) -> KeptResponse:
+        """Raises MLCError if it is not kept."""
+        return await self._ask_store(self.store.get, response_id)
+
+    async def _ask_store(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+        """What the store returns or raises, behind all that it was asked before."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, work, *arguments)
+
     def finish(self, response: dict[str, Any]) -> None:
-        """Keeps a response of the background that has ended."""
-        with contextlib.suppress(MLCError):  # it was deleted
-            self.keep({"input": self.store.get(response["id"]).input}, response)
+        """Keeps a response of the background that has ended, unless it was deleted. Does not wait
+        for that."""
+        self._thread.submit(_logged, response["id"], self.store.update, response)
 
-    def keep(self, asked: Mapping[str, Any], response: dict[str, Any]) -> None:
-        """Keeps a response that has ended. `asked`: with the items of its own request."""
-        previous = response["previous_response_id"]
-        try:
-            self.store.put(KeptResponse(response["id"], previous, asked["input"], response))
-        except sqlite3.Error:  # the disk is full, say; the client gets its answer all the same
-            _log.exception("The response %s could not be kept", response["id"])
+    def keep(self, items: Sequence[dict[str, Any]], response: dict[str, Any]) -> None:
+        """Keeps a response that has ended. `items`: of its own request. Does not wait for that."""
+        kept = KeptResponse(response["id"], response["previous_response_id"], items, response)
+        self._thread.submit(_logged, kept.id, self.store.put, kept)
 
-    def begin(
+    async def begin(
         self,
-        asked: Mapping[str, Any],
+        items: Sequence[dict[str, Any]],
         answer: ResponsesAnswerFormat,
         lease: Lease,
         body: Body,
@@ -78,12 +89,12 @@ class ResponseState:
         """Begins a response in the background. Returns it as it is now. Releases the lease and the
         body at its end."""
         queued = answer.describe("queued")
-        kept = KeptResponse(queued["id"], queued["previous_response_id"], asked["input"], queued)
+        kept = KeptResponse(queued["id"], queued["previous_response_id"], items, queued)
         try:
             if len(self._running) >= _MAX_IN_BACKGROUND:
                 words = f"{_MAX_IN_BACKGROUND} responses are made in the background"
                 raise error_of(reasons.SERVER_BUSY, words)
-            self.store.put(kept)
+            await self._ask_store(self.store.put, kept)
         except BaseException:
             body.release()
             raise
@@ -102,9 +113,8 @@ class ResponseState:
             running.task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running.task
-            kept = await asyncio.to_thread(self.store.get, response_id)
-            self.keep({"input": kept.input}, {**kept.response, "status": "cancelled"})
-        found = (await asyncio.to_thread(self.store.get, response_id)).response
+            self.finish({**(await self.get(response_id)).response, "status": "cancelled"})
+        found = (await self.get(response_id)).response
         if not found["background"]:
             raise error_of(
                 reasons.INVALID_REQUEST,
@@ -116,7 +126,7 @@ class ResponseState:
     async def delete(self, response_id: str) -> None:
         if response_id in self._running:
             await self.cancel(response_id)
-        await asyncio.to_thread(self.store.delete, response_id)
+        await self._ask_store(self.store.delete, response_id)
 
     async def close(self) -> None:
         """Ends what runs. Its responses have failed."""
@@ -125,6 +135,7 @@ class ResponseState:
             running.core.end()
             assert running.task is not None
             running.task.cancel()
+        await asyncio.to_thread(self._thread.shutdown)
         self.store.close()
 
     async def _run(self, running: _Running, answer: ResponsesAnswerFormat) -> None:
@@ -151,6 +162,14 @@ class ResponseState:
             answer.failed(json.loads(text)["error"])
         else:
             answer.whole(text)
+
+
+def _logged(response_id: str, work: Callable[[_T], None], argument: _T) -> None:
+    """A client has its answer also where it cannot be kept, as on a full disk."""
+    try:
+        work(argument)
+    except sqlite3.Error:
+        _log.exception("The response %s could not be kept", response_id)
 
 
 def own_items(asked: Mapping[str, Any]) -> list[dict[str, Any]]:

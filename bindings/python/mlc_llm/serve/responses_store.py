@@ -79,8 +79,9 @@ class ResponseStore:
 
     def put(self, kept: KeptResponse) -> None:
         """Keeps a response, in place of an earlier state of it."""
-        given = json.dumps(kept.input, ensure_ascii=False).encode("utf-8", "replace").decode()
-        answer = json.dumps(kept.response, ensure_ascii=False).encode("utf-8", "replace").decode()
+        # One by one, as Python's other threads wait while one item is written.
+        given = f"[{','.join(map(_json, kept.input))}]"
+        answer = _json(kept.response)
         unfinished = kept.response["status"] in _UNFINISHED
         with self._lock, self._whole_change() as database:
             self._remove(kept.id)
@@ -90,6 +91,24 @@ class ResponseStore:
                 (kept.id, kept.previous, unfinished, given, answer),
             )
             self._bytes += len(given.encode()) + len(answer.encode())
+            self._make_room()
+
+    def update(self, response: dict[str, Any]) -> None:
+        """Keeps a new state of a response. Does nothing if it is not kept."""
+        answer, unfinished = _json(response), response["status"] in _UNFINISHED
+        with self._lock, self._whole_change() as database:
+            found = database.execute(
+                "SELECT LENGTH(CAST(response AS BLOB)) FROM responses WHERE id = ?",
+                (response["id"],),
+            ).fetchone()
+            if found is None:
+                return
+            database.execute(
+                "UPDATE responses SET number = (SELECT MAX(number) + 1 FROM responses), "
+                "unfinished = ?, response = ? WHERE id = ?",
+                (unfinished, answer, response["id"]),
+            )
+            self._bytes += len(answer.encode()) - found[0]
             self._make_room()
 
     def get(self, response_id: str) -> KeptResponse:
@@ -226,6 +245,11 @@ class ResponseStore:
             if oldest is None:
                 return
             self._remove(oldest[0])
+
+
+def _json(value: Any) -> str:
+    """Half of a surrogate pair, which SQLite does not take, is a question mark."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _kept(row: tuple[str, str | None, str, str]) -> KeptResponse:

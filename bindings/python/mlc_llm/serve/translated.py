@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.serve.body import body_of, model_name, parse_object, require_json, work_on
+from mlc_llm.serve.body import body_of, model_name, parse_object, require_json
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.slot import Lease
@@ -85,7 +85,9 @@ class Translation:
         """Runs what was asked in the core. `answer`: another form of the answer. `core`: another
         kind of request in it."""
         body = body_of(request)
-        route, body.data = await work_on(body, self._for_core, asked)
+        # What was asked can be longer than the body: a response follows a conversation.
+        route, data = await asyncio.to_thread(self._for_core, asked)
+        body.replace(data)
         handler = RequestHandler(
             lease, answer or self.answer(asked, lease.name), options_of(request), core
         )
