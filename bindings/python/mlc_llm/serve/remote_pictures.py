@@ -15,25 +15,23 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import SplitResult, urljoin, urlsplit
+from typing import TYPE_CHECKING, Any
 
-import httpcore
-
-from mlc_llm.errors import MLCError, error_of
+from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.errors.reasons_gen import Reason
 from mlc_llm.serve.body import parse_object
 from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.pictures import data_url, parts_with_urls
 
-_Place = tuple[str, str]  # of a picture, as errors name it, and its URL
+if TYPE_CHECKING:
+    from mlc_llm.serve.picture_client import PictureClient
+
+Place = tuple[str, str]  # of a picture, as errors name it, and its URL
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 ANY = "*"
 _SCHEMES = ("http:", "https:")
 _MAYBE_REMOTE = re.compile(rb'"https?:', re.IGNORECASE)  # in a body that need not be parsed else
 _AT_ONCE = 4  # requests that fetch at the same time, for their memory
-_REDIRECTS = (301, 302, 303, 307, 308)
 _UNICAST = ipaddress.ip_network("2000::/3")  # all that IPv6 has given to the internet
 # NAT64, where the IPv4 address is the last 32 bits. (RFC 8215's network has it in other places.)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
@@ -75,43 +73,6 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast and not found.is_reserved
 
 
-class _Checked(httpcore.AsyncNetworkBackend):
-    """Connects to public addresses only."""
-
-    def __init__(self, resolve: Resolve, allow: Callable[[str], bool]) -> None:
-        self._resolve, self._allow = resolve, allow
-        self._inner = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        addresses = await self._resolve(host, port)
-        if not addresses or not all(map(self._allow, addresses)):
-            raise _Refused(f"'{host}' is no public address")
-        return await self._inner.connect_tcp(
-            addresses[0], port, timeout, local_address, socket_options
-        )
-
-
-class _Refused(Exception):
-    """Why a picture is not fetched."""
-
-    def __init__(self, why: str, reason: Reason = reasons.FAILED_TO_DOWNLOAD_IMAGE) -> None:
-        super().__init__(why)
-        self.reason = reason
-
-
-_FAULTS = (
-    _Refused, asyncio.TimeoutError, OSError, ValueError, httpcore.NetworkError,
-    httpcore.ProtocolError, httpcore.TimeoutException,
-)  # fmt: skip
-
-
 class RemotePictures:
     """Fetches the pictures of requests. `hosts`: from which; `*` is any. `resolve` and `allow` are
     for tests: how names become addresses, and which of these are allowed."""
@@ -126,7 +87,7 @@ class RemotePictures:
     ) -> None:
         self._hosts = frozenset(map(_host, hosts))
         self._limits = limits or RemoteLimits()
-        self._backend = _Checked(resolve, allow)
+        self._resolve, self._allow = resolve, allow
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def fetch(self, body: Body, seconds: float | None = None) -> None:
@@ -151,29 +112,19 @@ class RemotePictures:
                 param=places[0][0],
             ) from None
         try:
-            pictures = await self._fetch_all(places, deadline, limit)
+            client = self._client()
+            pictures = await client.fetch_all(places, deadline, limit)
         finally:
             self._turns.release()
         async with body.parsing():
             body.replace(await asyncio.to_thread(_with_pictures, body.data, pictures))
 
-    async def _fetch_all(
-        self, places: list[_Place], deadline: float, limit: float
-    ) -> dict[str, bytes]:
-        """By the places that errors name."""
-        left, found = self._limits.max_bytes, {}
-        async with httpcore.AsyncConnectionPool(network_backend=self._backend) as pool:
-            for param, url in places:
-                try:
-                    seconds = max(0.0, deadline - self._now())
-                    picture = await asyncio.wait_for(self._get(pool, url, left), seconds)
-                except _FAULTS as error:
-                    raise _error(error, url, param, limit) from None
-                left -= len(picture)
-                found[param] = picture
-        return found
+    def _client(self) -> PictureClient:
+        from mlc_llm.serve.picture_client import PictureClient
 
-    def _check_count(self, places: list[_Place]) -> None:
+        return PictureClient(self._hosts, self._limits, self._resolve, self._allow)
+
+    def _check_count(self, places: list[Place]) -> None:
         most = self._limits.max_pictures
         if not self._hosts:
             raise error_of(
@@ -190,47 +141,9 @@ class RemotePictures:
                 param=places[most][0],
             )
 
-    async def _get(self, pool: httpcore.AsyncConnectionPool, url: str, most: int) -> bytes:
-        for _ in range(self._limits.max_redirects + 1):
-            place = self._checked(url)
-            async with pool.stream("GET", _request_url(place), headers=_headers(place)) as answer:
-                if answer.status not in _REDIRECTS:
-                    return await _content(answer, most)
-                url = urljoin(url, _header(answer, b"location"))
-        raise _Refused(f"there are more than {self._limits.max_redirects} redirects")
-
-    def _checked(self, url: str) -> SplitResult:
-        try:
-            place = urlsplit(url)
-            _ = place.port  # which may be none
-        except ValueError:
-            raise _Refused("it is no valid address") from None
-        host = (place.hostname or "").lower()
-        if place.scheme not in ("http", "https") or not host:
-            raise _Refused("only addresses of http and https are fetched")
-        if not url.isascii():
-            raise _Refused("an address consists of ASCII characters; encode the others")
-        if place.username is not None or place.password is not None:
-            raise _Refused("an address with a user's name is not fetched")
-        if ANY not in self._hosts and host not in self._hosts:
-            raise _Refused(f"'{host[:100]}' is none of the hosts of --allow-picture-hosts")
-        return place
-
     @staticmethod
     def _now() -> float:
         return asyncio.get_running_loop().time()
-
-
-def _error(error: Exception, url: str, param: str, seconds: float) -> MLCError:
-    reason = reasons.FAILED_TO_DOWNLOAD_IMAGE
-    why = "it does not answer as a web server does"
-    if isinstance(error, _Refused):
-        reason, why = error.reason, str(error)
-    elif isinstance(error, asyncio.TimeoutError | httpcore.TimeoutException):
-        why = f"it took longer than {seconds:g} s"
-    elif isinstance(error, OSError | httpcore.ConnectError):
-        why = "it cannot be reached"
-    return error_of(reason, f"the picture {url[:200]} was not fetched: {why}", param=param)
 
 
 def _host(name: str) -> str:
@@ -250,7 +163,7 @@ def _host(name: str) -> str:
     return host
 
 
-def _places(body: bytes) -> list[_Place]:
+def _places(body: bytes) -> list[Place]:
     return [(param, url) for param, _, url in _remote_parts(parse_object(body))]
 
 
@@ -267,35 +180,3 @@ def _remote_parts(request: Any) -> Iterator[tuple[str, dict[str, Any], str]]:
     for param, part, url in parts_with_urls(request):
         if url[:6].lower().startswith(_SCHEMES):
             yield param, part, url
-
-
-def _request_url(place: SplitResult) -> httpcore.URL:
-    target = (place.path or "/") + (f"?{place.query}" if place.query else "")
-    host = place.hostname or ""
-    return httpcore.URL(scheme=place.scheme, host=host, port=place.port, target=target)
-
-
-def _headers(place: SplitResult) -> dict[bytes | str, bytes | str]:
-    return {"Host": place.netloc, "User-Agent": "mlc_llm", "Accept": "image/*",
-            "Accept-Encoding": "identity", "Connection": "close"}  # fmt: skip
-
-
-async def _content(answer: httpcore.Response, most: int) -> bytes:
-    if answer.status != 200:
-        raise _Refused(f"it answers with status {answer.status}")
-    found = bytearray()
-    async for piece in answer.aiter_stream():
-        found += piece
-        if len(found) > most:
-            raise _Refused(
-                f"there are more than {most} bytes left for it in this request",
-                reasons.IMAGE_FILE_TOO_LARGE,
-            )
-    return bytes(found)
-
-
-def _header(answer: httpcore.Response, name: bytes) -> str:
-    values = [value for key, value in answer.headers if key.lower() == name]
-    if not values:
-        raise _Refused("it redirects to nowhere")
-    return values[0].decode("ascii")
