@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "bindings" / "python" / "mlc_llm
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "prepare": {"errors", "compiler"},
+    "sdk": {"errors", "prepare", "protocol"},
     "serve": {"errors", "prepare", "sdk"},
     "bench": {"errors"},
 }

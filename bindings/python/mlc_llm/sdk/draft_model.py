@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.prepare.model_source import ResolvedModel, StepListener, resolve_model
-from mlc_llm.serve.config import EngineConfig
+from mlc_llm.sdk.engine_config import EngineConfig
 
 if TYPE_CHECKING:  # slow to import
     from pydantic import BaseModel

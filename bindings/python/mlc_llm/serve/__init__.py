@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mlc_llm.sdk.async_engine import AsyncMLCEngine
     from mlc_llm.sdk.engine import MLCEngine
-    from mlc_llm.serve.config import EngineConfig
+    from mlc_llm.sdk.engine_config import EngineConfig
 
 __all__ = ["AsyncMLCEngine", "EngineConfig", "MLCEngine"]
 
@@ -19,7 +19,7 @@ __all__ = ["AsyncMLCEngine", "EngineConfig", "MLCEngine"]
 def __getattr__(name: str) -> object:
     """Loads a name when it is first used, because the server needs none of them."""
     if name == "EngineConfig":
-        from mlc_llm.serve.config import EngineConfig
+        from mlc_llm.sdk.engine_config import EngineConfig
 
         return EngineConfig
     if name in __all__:
