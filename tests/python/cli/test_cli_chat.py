@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mlc_llm import cli
+from mlc_llm.cli.chat import _sort_words
 from mlc_llm.prepare.model_source import ResolvedModel
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -73,6 +75,15 @@ def test_devices_are_said_as_mlc_llm_says_them(mlc_llm: Run, default_model: Reso
     assert lines[0] in ("Not found device: cuda:0", "Found device: cuda:0")
     assert "Found device: cpu:0" in lines or "Found device: cuda:0" in lines
     assert sum(line.startswith("Using device: ") for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["m hi", "m --device cpu hi", "--device cpu m hi", "-m m hi", "-m m --device cpu hi"]
+)
+def test_options_may_stand_between_the_model_and_the_prompt(line: str) -> None:
+    args = cli._parse(["chat", *line.split()])
+    _sort_words(args)
+    assert (args.model, args.prompt) == ("m", "hi")
 
 
 def test_a_prompt_is_answered_on_standard_output_alone(chat: Run) -> None:

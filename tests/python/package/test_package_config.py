@@ -99,6 +99,7 @@ def test_every_key(tmp_path: Path) -> None:
         (one(bundle_weights=True), "model_list[0].bundle_weights", "unknown key"),
         (one(model=""), "model_list[0].model", "must be a text"),
         (one(model_id="../x"), "model_list[0].model_id", "letters, digits"),
+        (one(model_id="Adapters"), "model_list[0].model_id", "folder of adapters"),
         (one(model_id=7), "model_list[0].model_id", "must be a text"),
         (one(estimated_vram_bytes="3 GB"), "model_list[0].estimated_vram_bytes", "whole number"),
         (one(estimated_vram_bytes=-1), "model_list[0].estimated_vram_bytes", "at least 0"),

@@ -33,7 +33,8 @@ pytestmark = pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize(
     "written",
     ["HF://org/repo", "hf://org/repo", "Hf://org/repo", f"{HUB}/org/repo", f"{HUB}/org/repo/"]
-    + [f"{HUB}/org/repo/tree/main", f"{HUB}/org/repo?library=x"],
+    + [f"{HUB}/org/repo/tree/main", f"{HUB}/org/repo?library=x"]
+    + ["huggingface.co/org/repo", "www.huggingface.co/org/repo/tree/main", "hf.co/org/repo"],
 )
 def test_how_a_repository_is_written(written: str) -> None:
     assert plain_model(written) == "HF://org/repo"
@@ -41,6 +42,7 @@ def test_how_a_repository_is_written(written: str) -> None:
 
 def test_the_addresses_of_a_mirror_and_of_a_revision(monkeypatch: pytest.MonkeyPatch) -> None:
     assert plain_model(f"{HUB}/org/repo/tree/v2") == "HF://org/repo:v2"
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "https://mirror.test")
     monkeypatch.setenv("HF_ENDPOINT", "https://mirror.test")
     assert plain_model("https://mirror.test/org/repo") == "HF://org/repo"
     assert plain_model(f"{HUB}/org/repo") == "HF://org/repo"

@@ -111,10 +111,15 @@ def _describe(error: OSError) -> str:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    """argparse alone finds a command's `rest` only where no option stands before the `--`."""
+    """argparse alone finds a command's `rest` only where no option stands before the `--`, and
+    `words` only side by side."""
     parser = parser_of(arguments[0])
     at = arguments.index("--") if arguments[0] == "launch" and "--" in arguments else None
-    args = parser.parse_args(arguments[:at])
+    args, left = parser.parse_known_args(arguments[:at])
+    if "words" in args and not any(word.startswith("-") for word in left):
+        args.words = [*args.words, *left]
+    elif left:
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
     if at is not None:
         args.rest += arguments[at + 1 :]
     return args

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
-from mlc_llm.package.config import ADDRESSES
+from mlc_llm.package.config import ADAPTERS, ADDRESSES
 from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.libraries import PreparedModel
 from mlc_llm.prepare.adapter import SUFFIX, run_time_adapter
@@ -18,7 +18,6 @@ from mlc_llm.prepare.hub_download import PREFIX
 from mlc_llm.prepare.progress import Steps
 
 APP_CONFIG = "mlc-app-config.json"
-ADAPTERS = "adapters"  # the folder in `bundle`
 HUB = "https://huggingface.co/"
 _KEPT = (
     "mlc-chat-config.json", "tensor-cache.json", "ndarray-cache.json", "tokenizer.json",

@@ -22,6 +22,7 @@ from mlc_llm.types_gen import KVCacheDType
 
 # How a model begins that has an address.
 ADDRESSES = ("HF:", "https:", "http:")
+ADAPTERS = "adapters"  # the folder in `bundle`
 _TOP = ("device", "model_list", "model_lib_path_for_prepare_libs")
 _ENTRY = (
     *("model", "model_id", "estimated_vram_bytes", "bundle_weight", "overrides", "model_lib"),
@@ -130,6 +131,9 @@ class _Reader:
         model_id = _text(_needed(entry, "model_id", place), f"{place}.model_id")
         if not _MODEL_ID.fullmatch(model_id):
             raise _wrong(f"{place}.model_id", "must consist of letters, digits and ._-", model_id)
+        if model_id.lower() == ADAPTERS:
+            words = "is the name of the bundle's folder of adapters; choose another one"
+            raise _wrong(f"{place}.model_id", words, model_id)
         vram = _integer(
             _needed(entry, "estimated_vram_bytes", place), f"{place}.estimated_vram_bytes", least=0
         )

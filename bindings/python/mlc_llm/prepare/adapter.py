@@ -23,7 +23,7 @@ def run_time_adapter(adapter: Path, model: Path, *, progress: StepListener = Non
     """`model`: the -MLC folder. A file that ends in ".mlc-adapter" is one already. The others are
     made once, by a child process; the name of the file depends on the content of both."""
     adapter = adapter.expanduser().absolute()
-    if adapter.suffix == SUFFIX:
+    if adapter.suffix == SUFFIX and not adapter.is_dir():
         return adapter
     if not adapter.exists():
         raise NotFoundError(f"{adapter}: no such folder or file of an adapter", param="path")

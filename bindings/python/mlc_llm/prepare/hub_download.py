@@ -53,18 +53,22 @@ ORDINARY_FILES = [
 ]
 
 
+_HOSTS = ("huggingface.co/", "hf.co/")  # also where downloads come from a mirror
+
+
 def repository(text: str) -> str | None:
     """`HF://org/repo` for the forms in which people write a repository: `hf://org/repo`, and its
-    web address with or without `/tree/REVISION`. None for anything else."""
+    web address with or without `https://` and `/tree/REVISION`. None for anything else."""
     if text[: len(PREFIX)].upper() == PREFIX:
         return PREFIX + text[len(PREFIX) :]
-    if not re.match("https?:", text):
+    path = text.partition("?")[0].rpartition("://")[2].removeprefix("www.")
+    is_address = re.match("https?:", text) or (path.startswith(_HOSTS) and not Path(text).exists())
+    if not is_address:
         return None
     from huggingface_hub.constants import ENDPOINT
 
-    for host in (os.environ.get("HF_ENDPOINT") or ENDPOINT, ENDPOINT):
-        path = text.partition("?")[0].partition("://")[2].removeprefix("www.")
-        host = host.partition("://")[2].strip("/") + "/"
+    mirrors = (os.environ.get("HF_ENDPOINT") or ENDPOINT, ENDPOINT)
+    for host in (*(mirror.partition("://")[2].strip("/") + "/" for mirror in mirrors), *_HOSTS):
         if path.startswith(host):
             return _of_address(text, path.removeprefix(host).strip("/").split("/"))
     raise InvalidRequestError(
