@@ -34,12 +34,18 @@ CHUNK = {
 class Recorder(completions_gen.ChatCompletions):
     """Keeps the last request."""
 
+    def __init__(self) -> None:
+        pass
+
     def _create(self, request: dict[str, Any], stream: bool) -> Any:
         self.request, self.stream = request, stream
         return "answer"
 
 
 class AsyncRecorder(completions_gen.AsyncChatCompletions):
+    def __init__(self) -> None:
+        pass
+
     async def _create(self, request: dict[str, Any], stream: bool) -> Any:
         self.request, self.stream = request, stream
         return "answer"

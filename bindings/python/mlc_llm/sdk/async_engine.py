@@ -15,21 +15,17 @@ from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
 from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, AsyncRerank
-from mlc_llm.sdk.core_engine import CoreEngine, ends_stream, raise_if_error
-from mlc_llm.sdk.engine_base import EngineBase
+from mlc_llm.sdk.core_engine import CoreEngine, absolute, ends_stream, raise_if_error
+from mlc_llm.sdk.engine_base import EngineBase, conversation
 from mlc_llm.sdk.loop_events import LoopEvents
 from mlc_llm.types_gen import (
     AdapterList,
-    ChatCompletion,
-    ChatCompletionChunk,
     ChatCompletionMessageParam,
     ChatCompletionToolParam,
-    Completion,
-    CreateEmbeddingResponse,
+    InputTokensResponse,
     KVLoadResponse,
     KVSaveResponse,
     PrewarmResponse,
-    RerankResponse,
     ThermalLimits,
     ThermalState,
     TrimLevel,
@@ -37,26 +33,10 @@ from mlc_llm.types_gen import (
 )
 
 Event = tuple[int, str]
-_Chunk = TypeVar("_Chunk", bound=BaseModel)
+_Answer = TypeVar("_Answer", bound=BaseModel)
 
 
-async def _submit(
-    core: CoreEngine, route: str, request: Mapping[str, Any], name: str | None
-) -> tuple[int, asyncio.Queue[Event]]:
-    """The request's id, and its events as they come."""
-    events: asyncio.Queue[Event] = asyncio.Queue()
-
-    def receive(kind: int, text: str) -> None:
-        events.put_nowait((kind, text))
-
-    body, buffers = core.encode(request)
-    loop_events = LoopEvents.of_running_loop()
-    request_id = await loop_events.submit(core, route, body, receive, buffers)
-    core.remember(name, request_id)
-    return request_id, events
-
-
-class AsyncChunkStream(Generic[_Chunk]):
+class AsyncChunkStream(Generic[_Answer]):
     """The chunks in order. The request ends when the stream is closed, when its `async with` block
     is left, when the task that reads it is cancelled, or when nothing refers to it any more. A
     `break` alone does not end it: a later loop goes on."""
@@ -64,7 +44,7 @@ class AsyncChunkStream(Generic[_Chunk]):
     def __init__(
         self,
         core: CoreEngine,
-        chunk: type[_Chunk],
+        chunk: type[_Answer],
         request_id: int,
         events: asyncio.Queue[Event],
         name: str | None = None,
@@ -76,10 +56,10 @@ class AsyncChunkStream(Generic[_Chunk]):
         self._events = events
         self._open = True
 
-    def __aiter__(self) -> AsyncChunkStream[_Chunk]:
+    def __aiter__(self) -> AsyncChunkStream[_Answer]:
         return self
 
-    async def __anext__(self) -> _Chunk:
+    async def __anext__(self) -> _Answer:
         if not self._open:
             raise StopAsyncIteration
         try:
@@ -107,7 +87,7 @@ class AsyncChunkStream(Generic[_Chunk]):
             self._end()
             self._core.abort(self._id)
 
-    async def __aenter__(self) -> AsyncChunkStream[_Chunk]:
+    async def __aenter__(self) -> AsyncChunkStream[_Answer]:
         return self
 
     async def __aexit__(
@@ -123,75 +103,46 @@ class AsyncChunkStream(Generic[_Chunk]):
         self._abort()
 
 
-async def _open(
-    core: CoreEngine,
-    route: str,
-    chunk: type[_Chunk],
-    request: Mapping[str, Any],
-    name: str | None = None,
-) -> AsyncChunkStream[_Chunk]:
-    request_id, events = await _submit(core, route, request, name)
-    return AsyncChunkStream(core, chunk, request_id, events, name)
+class AsyncSender:
+    """Sends an engine's requests. Gives their answers as objects."""
 
-
-async def _call(
-    core: CoreEngine, route: str, request: Mapping[str, Any], name: str | None = None
-) -> str:
-    """The answer of a request that is not streamed."""
-    request_id, events = await _submit(core, route, request, name)
-    try:
-        kind, text = await events.get()
-    except asyncio.CancelledError:
-        core.abort(request_id)
-        raise
-    finally:
-        core.forget(name, request_id)
-    raise_if_error(kind, text)
-    return text
-
-
-class _AsyncChatCompletions(AsyncHelpedChatCompletions):
     def __init__(self, core: CoreEngine) -> None:
         self._core = core
 
-    async def _create(
-        self, request: dict[str, Any], stream: bool, request_id: str | None = None
-    ) -> ChatCompletion | AsyncChunkStream[ChatCompletionChunk]:
-        route = "chat.completions"
-        if stream:
-            return await _open(self._core, route, ChatCompletionChunk, request, request_id)
-        answer = await _call(self._core, route, request, request_id)
-        return as_mlc_llm(ChatCompletion.model_validate_json(answer), request_id)
+    async def call(
+        self, route: str, answer: type[_Answer], request: Mapping[str, Any], name: str | None = None
+    ) -> _Answer:
+        request_id, events = await self._submit(route, request, name)
+        try:
+            kind, text = await events.get()
+        except asyncio.CancelledError:
+            self._core.abort(request_id)
+            raise
+        finally:
+            self._core.forget(name, request_id)
+        raise_if_error(kind, text)
+        return as_mlc_llm(answer.model_validate_json(text), name)
 
+    async def stream(
+        self, route: str, chunk: type[_Answer], request: Mapping[str, Any], name: str | None
+    ) -> AsyncChunkStream[_Answer]:
+        request_id, events = await self._submit(route, request, name)
+        return AsyncChunkStream(self._core, chunk, request_id, events, name)
 
-class _AsyncCompletions(AsyncCompletions):
-    def __init__(self, core: CoreEngine) -> None:
-        self._core = core
+    async def _submit(
+        self, route: str, request: Mapping[str, Any], name: str | None
+    ) -> tuple[int, asyncio.Queue[Event]]:
+        """The request's id, and its events as they come."""
+        events: asyncio.Queue[Event] = asyncio.Queue()
 
-    async def _create(
-        self, request: dict[str, Any], stream: bool, request_id: str | None = None
-    ) -> Completion | AsyncChunkStream[Completion]:
-        if stream:
-            return await _open(self._core, "completions", Completion, request, request_id)
-        answer = await _call(self._core, "completions", request, request_id)
-        return as_mlc_llm(Completion.model_validate_json(answer), request_id)
+        def receive(kind: int, text: str) -> None:
+            events.put_nowait((kind, text))
 
-
-class _AsyncEmbeddings(AsyncEmbeddings):
-    def __init__(self, core: CoreEngine) -> None:
-        self._core = core
-
-    async def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
-        answer = await _call(self._core, "embeddings", request)
-        return CreateEmbeddingResponse.model_validate_json(answer)
-
-
-class _AsyncRerank(AsyncRerank):
-    def __init__(self, core: CoreEngine) -> None:
-        self._core = core
-
-    async def _create(self, request: dict[str, Any]) -> RerankResponse:
-        return RerankResponse.model_validate_json(await _call(self._core, "rerank", request))
+        body, buffers = self._core.encode(request)
+        loop_events = LoopEvents.of_running_loop()
+        request_id = await loop_events.submit(self._core, route, body, receive, buffers)
+        self._core.remember(name, request_id)
+        return request_id, events
 
 
 class AsyncChat:
@@ -205,24 +156,28 @@ class AsyncMLCEngine(EngineBase):
     """The asynchronous `MLCEngine`: the same arguments, awaited calls."""
 
     @cached_property
+    def _sender(self) -> AsyncSender:
+        return AsyncSender(self._core)
+
+    @cached_property
     def chat(self) -> AsyncChat:
         """`chat.completions` answers a conversation."""
-        return AsyncChat(_AsyncChatCompletions(self._core))
+        return AsyncChat(AsyncHelpedChatCompletions(self._sender))
 
     @cached_property
     def completions(self) -> AsyncCompletions:
         """Continues a text without a chat template."""
-        return _AsyncCompletions(self._core)
+        return AsyncCompletions(self._sender)
 
     @cached_property
     def rerank(self) -> AsyncRerank:
         """Says how well each of some documents answers a query."""
-        return _AsyncRerank(self._core)
+        return AsyncRerank(self._sender)
 
     @cached_property
     def embeddings(self) -> AsyncEmbeddings:
         """Gives a vector for each text."""
-        return _AsyncEmbeddings(self._core)
+        return AsyncEmbeddings(self._sender)
 
     async def metrics(self) -> dict[str, Any]:
         """Counters under MLC-LLM's names, and the timings of the last request."""
@@ -245,9 +200,8 @@ class AsyncMLCEngine(EngineBase):
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> int:
         """The length of a conversation's prompt in tokens; see `MLCEngine.input_tokens`."""
-        return await asyncio.to_thread(
-            self._core.input_tokens, messages, tools, chat_template_kwargs
-        )
+        request = conversation(messages, tools=tools, chat_template_kwargs=chat_template_kwargs)
+        return (await self._sender.call("input_tokens", InputTokensResponse, request)).input_tokens
 
     async def save_kv(
         self,
@@ -257,11 +211,12 @@ class AsyncMLCEngine(EngineBase):
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> KVSaveResponse:
         """Saves the state of a conversation to a file; see `MLCEngine.save_kv`."""
-        return await asyncio.to_thread(self._core.save_kv, messages, path, chat_template_kwargs)
+        request = conversation(messages, path=path, chat_template_kwargs=chat_template_kwargs)
+        return await self._sender.call("kv.save", KVSaveResponse, request)
 
     async def load_kv(self, path: str | Path) -> KVLoadResponse:
         """Puts a saved state into the prefix cache; see `MLCEngine.load_kv`."""
-        return await asyncio.to_thread(self._core.load_kv, path)
+        return await self._sender.call("kv.load", KVLoadResponse, {"path": absolute(path)})
 
     async def load_adapter(self, name: str, path: str | Path) -> AdapterList:
         """Lets requests choose a LoRA adapter by name; see `MLCEngine.load_adapter`."""
@@ -279,17 +234,17 @@ class AsyncMLCEngine(EngineBase):
         """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory
         of KV pages that no running answer uses. `all`: also the pages of running answers, which are
         computed again and stay the same, and weights that can be read from their files again."""
-        return await asyncio.to_thread(self._core.trim_memory, level)
+        return await self._sender.call("memory.trim", TrimResponse, {"level": level})
 
     async def prewarm(self) -> PrewarmResponse:
         """Reads the weights into memory and computes one step, so that the first request does not
         wait for them."""
-        return await asyncio.to_thread(self._core.prewarm)
+        return await self._sender.call("prewarm", PrewarmResponse, {})
 
     async def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
         """Lowers the threads and the requests at a time on a hot device, or sets them back
         (`nominal`). Answers stay the same. Returns the limits that hold now."""
-        return await asyncio.to_thread(self._core.set_thermal_state, state)
+        return await self._sender.call("thermal.set", ThermalLimits, {"state": state})
 
     async def close(self) -> None:
         """Ends every request and frees the model."""

@@ -1,6 +1,6 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
 # Schema hash: b1b62c363e85f09c
-"""The typed `create` of each route; an engine supplies `_create` and the streams.
+"""The typed `create` of each route; an engine supplies the sender and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine
 takes as not given.
@@ -9,10 +9,9 @@ takes as not given.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Self, Unpack
 
@@ -28,6 +27,10 @@ from mlc_llm.types_gen import (
     RerankCreateParams,
     RerankResponse,
 )
+
+if TYPE_CHECKING:
+    from mlc_llm.sdk.async_engine import AsyncSender
+    from mlc_llm.sdk.engine import Sender
 
 _Item = TypeVar("_Item", covariant=True)
 _MOST_SECONDS = 1e9
@@ -93,7 +96,7 @@ def _milliseconds(seconds: float) -> int:
     return math.ceil(seconds * 1000)
 
 
-class ChatCompletions(ABC):
+class ChatCompletions:
     """`chat.completions`: see `ChatCompletionCreateParams` for the parameters.
 
     `stream`: Whether the answer comes in chunks while it is generated.
@@ -101,6 +104,9 @@ class ChatCompletions(ABC):
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
 
     @overload
     def create(
@@ -246,14 +252,16 @@ class ChatCompletions(ABC):
         named = {} if request_id is None else {"request_id": request_id}
         return self._create(request, bool(stream), **named)
 
-    @abstractmethod
     def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> ChatCompletion | Stream[ChatCompletionChunk]:
-        """A `ChatCompletion`, or when `stream` holds a stream of `ChatCompletionChunk`."""
+        send = self._sender
+        if stream:
+            return send.stream("chat.completions", ChatCompletionChunk, request, request_id)
+        return send.call("chat.completions", ChatCompletion, request, request_id)
 
 
-class AsyncChatCompletions(ABC):
+class AsyncChatCompletions:
     """`chat.completions`: see `ChatCompletionCreateParams` for the parameters.
 
     `stream`: Whether the answer comes in chunks while it is generated.
@@ -261,6 +269,9 @@ class AsyncChatCompletions(ABC):
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
+
+    def __init__(self, sender: AsyncSender) -> None:
+        self._sender = sender
 
     @overload
     async def create(
@@ -406,14 +417,16 @@ class AsyncChatCompletions(ABC):
         named = {} if request_id is None else {"request_id": request_id}
         return await self._create(request, bool(stream), **named)
 
-    @abstractmethod
     async def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> ChatCompletion | AsyncStream[ChatCompletionChunk]:
-        """A `ChatCompletion`, or when `stream` holds a stream of `ChatCompletionChunk`."""
+        send = self._sender
+        if stream:
+            return await send.stream("chat.completions", ChatCompletionChunk, request, request_id)
+        return await send.call("chat.completions", ChatCompletion, request, request_id)
 
 
-class Completions(ABC):
+class Completions:
     """`completions`: see `CompletionCreateParams` for the parameters.
 
     `stream`: Whether the answer comes in chunks while it is generated.
@@ -421,6 +434,9 @@ class Completions(ABC):
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
 
     @overload
     def create(
@@ -543,14 +559,16 @@ class Completions(ABC):
         named = {} if request_id is None else {"request_id": request_id}
         return self._create(request, bool(stream), **named)
 
-    @abstractmethod
     def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> Completion | Stream[Completion]:
-        """A `Completion`, or when `stream` holds a stream of `Completion`."""
+        send = self._sender
+        if stream:
+            return send.stream("completions", Completion, request, request_id)
+        return send.call("completions", Completion, request, request_id)
 
 
-class AsyncCompletions(ABC):
+class AsyncCompletions:
     """`completions`: see `CompletionCreateParams` for the parameters.
 
     `stream`: Whether the answer comes in chunks while it is generated.
@@ -558,6 +576,9 @@ class AsyncCompletions(ABC):
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
     """
+
+    def __init__(self, sender: AsyncSender) -> None:
+        self._sender = sender
 
     @overload
     async def create(
@@ -680,19 +701,24 @@ class AsyncCompletions(ABC):
         named = {} if request_id is None else {"request_id": request_id}
         return await self._create(request, bool(stream), **named)
 
-    @abstractmethod
     async def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
     ) -> Completion | AsyncStream[Completion]:
-        """A `Completion`, or when `stream` holds a stream of `Completion`."""
+        send = self._sender
+        if stream:
+            return await send.stream("completions", Completion, request, request_id)
+        return await send.call("completions", Completion, request, request_id)
 
 
-class Embeddings(ABC):
+class Embeddings:
     """`embeddings`: see `EmbeddingCreateParams` for the parameters.
 
     `extra_body`: further members of the request, which win over the parameters.
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     """
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
 
     def create(
         self,
@@ -717,19 +743,18 @@ class Embeddings(ABC):
         """
         known, required = EmbeddingCreateParams.__annotations__, {"input"}
         request = _request(known, required, params, extra_body, timeout)
-        return self._create(request)
-
-    @abstractmethod
-    def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
-        """The answer to a request."""
+        return self._sender.call("embeddings", CreateEmbeddingResponse, request)
 
 
-class AsyncEmbeddings(ABC):
+class AsyncEmbeddings:
     """`embeddings`: see `EmbeddingCreateParams` for the parameters.
 
     `extra_body`: further members of the request, which win over the parameters.
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     """
+
+    def __init__(self, sender: AsyncSender) -> None:
+        self._sender = sender
 
     async def create(
         self,
@@ -754,19 +779,18 @@ class AsyncEmbeddings(ABC):
         """
         known, required = EmbeddingCreateParams.__annotations__, {"input"}
         request = _request(known, required, params, extra_body, timeout)
-        return await self._create(request)
-
-    @abstractmethod
-    async def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
-        """The answer to a request."""
+        return await self._sender.call("embeddings", CreateEmbeddingResponse, request)
 
 
-class Rerank(ABC):
+class Rerank:
     """`rerank`: see `RerankCreateParams` for the parameters.
 
     `extra_body`: further members of the request, which win over the parameters.
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     """
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
 
     def create(
         self,
@@ -798,19 +822,18 @@ class Rerank(ABC):
         """
         known, required = RerankCreateParams.__annotations__, {"query", "documents"}
         request = _request(known, required, params, extra_body, timeout)
-        return self._create(request)
-
-    @abstractmethod
-    def _create(self, request: dict[str, Any]) -> RerankResponse:
-        """The answer to a request."""
+        return self._sender.call("rerank", RerankResponse, request)
 
 
-class AsyncRerank(ABC):
+class AsyncRerank:
     """`rerank`: see `RerankCreateParams` for the parameters.
 
     `extra_body`: further members of the request, which win over the parameters.
     `timeout`: `timeout_ms` in seconds, as OpenAI's.
     """
+
+    def __init__(self, sender: AsyncSender) -> None:
+        self._sender = sender
 
     async def create(
         self,
@@ -842,8 +865,4 @@ class AsyncRerank(ABC):
         """
         known, required = RerankCreateParams.__annotations__, {"query", "documents"}
         request = _request(known, required, params, extra_body, timeout)
-        return await self._create(request)
-
-    @abstractmethod
-    async def _create(self, request: dict[str, Any]) -> RerankResponse:
-        """The answer to a request."""
+        return await self._sender.call("rerank", RerankResponse, request)

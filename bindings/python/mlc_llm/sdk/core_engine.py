@@ -7,11 +7,11 @@ import contextlib
 import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlc_llm import _core
 from mlc_llm.errors import (
@@ -27,19 +27,6 @@ from mlc_llm.prepare.model_source import FAKE_DEVICE, ResolvedModel, StepListene
 from mlc_llm.prepare.progress import steps_of
 from mlc_llm.sdk.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.sdk.model_names import same_model
-
-if TYPE_CHECKING:  # `mlc_llm chat` does not need it, and starts faster without it
-    from mlc_llm.types_gen import (
-        ChatCompletionMessageParam,
-        ChatCompletionToolParam,
-        KVLoadResponse,
-        KVSaveResponse,
-        PrewarmResponse,
-        ThermalLimits,
-        ThermalState,
-        TrimLevel,
-        TrimResponse,
-    )
 
 Log = Callable[[str], None]
 Progress = Callable[[float, str], bool | None]
@@ -79,9 +66,9 @@ def set_directories(
     made; one that cannot be written is an error.
     """
     given: dict[str, Any] = {
-        "cache": None if cache is None else _absolute(cache),
-        "temporary": None if temporary is None else _absolute(temporary),
-        "libraries": None if libraries is None else [_absolute(path) for path in libraries],
+        "cache": None if cache is None else absolute(cache),
+        "temporary": None if temporary is None else absolute(temporary),
+        "libraries": None if libraries is None else [absolute(path) for path in libraries],
     }
     known = {name: value for name, value in given.items() if value is not None}
     call_core(_core.set_directories, json.dumps(known))
@@ -285,57 +272,10 @@ class CoreEngine:
         raise_if_error(kind, text)
         return text
 
-    def save_kv(
-        self,
-        messages: Iterable[ChatCompletionMessageParam],
-        path: str | Path,
-        chat_template_kwargs: Mapping[str, Any] | None,
-    ) -> KVSaveResponse:
-        request: dict[str, Any] = {"messages": list(messages), "path": _absolute(path)}
-        if chat_template_kwargs is not None:
-            request["chat_template_kwargs"] = dict(chat_template_kwargs)
-        from mlc_llm.types_gen import KVSaveResponse
-
-        return KVSaveResponse.model_validate_json(self.call("kv.save", request))
-
-    def load_kv(self, path: str | Path) -> KVLoadResponse:
-        from mlc_llm.types_gen import KVLoadResponse
-
-        answer = self.call("kv.load", {"path": _absolute(path)})
-        return KVLoadResponse.model_validate_json(answer)
-
-    def input_tokens(
-        self,
-        messages: Iterable[ChatCompletionMessageParam],
-        tools: Iterable[ChatCompletionToolParam] | None,
-        chat_template_kwargs: Mapping[str, Any] | None,
-    ) -> int:
-        request: dict[str, Any] = {"messages": list(messages)}
-        if tools is not None:
-            request["tools"] = list(tools)
-        if chat_template_kwargs is not None:
-            request["chat_template_kwargs"] = dict(chat_template_kwargs)
-        return int(json.loads(self.call("input_tokens", request))["input_tokens"])
-
     def plan(self) -> dict[str, Any]:
         """What the engine allocates for its model, and its limits: the protocol's `Plan`."""
         plan: dict[str, Any] = json.loads(call_core(self._handle.plan, self._paths))
         return plan
-
-    def trim_memory(self, level: TrimLevel) -> TrimResponse:
-        from mlc_llm.types_gen import TrimResponse
-
-        return TrimResponse.model_validate_json(self.call("memory.trim", {"level": level}))
-
-    def prewarm(self) -> PrewarmResponse:
-        from mlc_llm.types_gen import PrewarmResponse
-
-        return PrewarmResponse.model_validate_json(self.call("prewarm", {}))
-
-    def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
-        from mlc_llm.types_gen import ThermalLimits
-
-        return ThermalLimits.model_validate_json(self.call("thermal.set", {"state": state}))
 
     def set_paused(self, paused: bool) -> None:
         call_core(self._handle.pause if paused else self._handle.resume)
@@ -350,7 +290,8 @@ class CoreEngine:
         _open_engines.discard(self)
 
 
-def _absolute(path: str | Path) -> str:
+def absolute(path: str | Path) -> str:
+    """As the core takes it: it does not read `~`."""
     return str(Path(path).expanduser().absolute())
 
 

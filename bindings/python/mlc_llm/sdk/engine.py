@@ -15,20 +15,16 @@ from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
 from mlc_llm.sdk.completions_gen import Completions, Embeddings, Rerank
-from mlc_llm.sdk.core_engine import CoreEngine, raise_if_error
-from mlc_llm.sdk.engine_base import EngineBase
+from mlc_llm.sdk.core_engine import CoreEngine, absolute, raise_if_error
+from mlc_llm.sdk.engine_base import EngineBase, conversation
 from mlc_llm.types_gen import (
     AdapterList,
-    ChatCompletion,
-    ChatCompletionChunk,
     ChatCompletionMessageParam,
     ChatCompletionToolParam,
-    Completion,
-    CreateEmbeddingResponse,
+    InputTokensResponse,
     KVLoadResponse,
     KVSaveResponse,
     PrewarmResponse,
-    RerankResponse,
     ThermalLimits,
     ThermalState,
     TrimLevel,
@@ -36,10 +32,10 @@ from mlc_llm.types_gen import (
 )
 
 _CHUNK = _core.EVENT_CHUNK  # looked up once, because a stream uses it for each chunk
-_Chunk = TypeVar("_Chunk", bound=BaseModel)
+_Answer = TypeVar("_Answer", bound=BaseModel)
 
 
-class ChunkStream(Generic[_Chunk]):
+class ChunkStream(Generic[_Answer]):
     """The chunks in order. The request ends when the stream is closed, when its `with` block is
     left, or when nothing refers to it any more. A `break` alone does not end it: a later loop goes
     on."""
@@ -48,7 +44,7 @@ class ChunkStream(Generic[_Chunk]):
         self,
         core: CoreEngine,
         route: str,
-        chunk: type[_Chunk],
+        chunk: type[_Answer],
         request: Mapping[str, Any],
         name: str | None = None,
     ) -> None:
@@ -58,10 +54,10 @@ class ChunkStream(Generic[_Chunk]):
         self._id, self._events = core.stream(route, request, name)
         self._open = True
 
-    def __iter__(self) -> ChunkStream[_Chunk]:
+    def __iter__(self) -> ChunkStream[_Answer]:
         return self
 
-    def __next__(self) -> _Chunk:
+    def __next__(self) -> _Answer:
         if not self._open:
             raise StopIteration
         kind, text = self._events.next()
@@ -81,7 +77,7 @@ class ChunkStream(Generic[_Chunk]):
         self._open = False
         self._core.forget(self._name, self._id)
 
-    def __enter__(self) -> ChunkStream[_Chunk]:
+    def __enter__(self) -> ChunkStream[_Answer]:
         return self
 
     def __exit__(
@@ -98,48 +94,22 @@ class ChunkStream(Generic[_Chunk]):
             self.close()
 
 
-class _ChatCompletions(HelpedChatCompletions):
+class Sender:
+    """Sends an engine's requests. Gives their answers as objects."""
+
     def __init__(self, core: CoreEngine) -> None:
         self._core = core
 
-    def _create(
-        self, request: dict[str, Any], stream: bool, request_id: str | None = None
-    ) -> ChatCompletion | ChunkStream[ChatCompletionChunk]:
-        route = "chat.completions"
-        if stream:
-            return ChunkStream(self._core, route, ChatCompletionChunk, request, request_id)
-        answer = self._core.call(route, request, request_id)
-        return as_mlc_llm(ChatCompletion.model_validate_json(answer), request_id)
+    def call(
+        self, route: str, answer: type[_Answer], request: Mapping[str, Any], name: str | None = None
+    ) -> _Answer:
+        text = self._core.call(route, request, name)
+        return as_mlc_llm(answer.model_validate_json(text), name)
 
-
-class _Completions(Completions):
-    def __init__(self, core: CoreEngine) -> None:
-        self._core = core
-
-    def _create(
-        self, request: dict[str, Any], stream: bool, request_id: str | None = None
-    ) -> Completion | ChunkStream[Completion]:
-        if stream:
-            return ChunkStream(self._core, "completions", Completion, request, request_id)
-        answer = self._core.call("completions", request, request_id)
-        return as_mlc_llm(Completion.model_validate_json(answer), request_id)
-
-
-class _Embeddings(Embeddings):
-    def __init__(self, core: CoreEngine) -> None:
-        self._core = core
-
-    def _create(self, request: dict[str, Any]) -> CreateEmbeddingResponse:
-        answer = self._core.call("embeddings", request)
-        return CreateEmbeddingResponse.model_validate_json(answer)
-
-
-class _Rerank(Rerank):
-    def __init__(self, core: CoreEngine) -> None:
-        self._core = core
-
-    def _create(self, request: dict[str, Any]) -> RerankResponse:
-        return RerankResponse.model_validate_json(self._core.call("rerank", request))
+    def stream(
+        self, route: str, chunk: type[_Answer], request: Mapping[str, Any], name: str | None
+    ) -> ChunkStream[_Answer]:
+        return ChunkStream(self._core, route, chunk, request, name)
 
 
 class Chat:
@@ -160,24 +130,28 @@ class MLCEngine(EngineBase):
     """
 
     @cached_property
+    def _sender(self) -> Sender:
+        return Sender(self._core)
+
+    @cached_property
     def chat(self) -> Chat:
         """`chat.completions` answers a conversation."""
-        return Chat(_ChatCompletions(self._core))
+        return Chat(HelpedChatCompletions(self._sender))
 
     @cached_property
     def completions(self) -> Completions:
         """Continues a text without a chat template."""
-        return _Completions(self._core)
+        return Completions(self._sender)
 
     @cached_property
     def rerank(self) -> Rerank:
         """Says how well each of some documents answers a query."""
-        return _Rerank(self._core)
+        return Rerank(self._sender)
 
     @cached_property
     def embeddings(self) -> Embeddings:
         """Gives a vector for each text."""
-        return _Embeddings(self._core)
+        return Embeddings(self._sender)
 
     def metrics(self) -> dict[str, Any]:
         """Counters under MLC-LLM's names, and the timings of the last request."""
@@ -200,7 +174,8 @@ class MLCEngine(EngineBase):
         chat_template_kwargs: Mapping[str, Any] | None = None,
     ) -> int:
         """The length of a conversation's prompt in tokens, as the model would read it."""
-        return self._core.input_tokens(messages, tools, chat_template_kwargs)
+        request = conversation(messages, tools=tools, chat_template_kwargs=chat_template_kwargs)
+        return self._sender.call("input_tokens", InputTokensResponse, request).input_tokens
 
     def save_kv(
         self,
@@ -214,7 +189,8 @@ class MLCEngine(EngineBase):
         The part that the prefix cache does not hold is computed first. The file belongs to this
         model and this compiled library. `chat_template_kwargs`: as in `chat.completions.create`.
         """
-        return self._core.save_kv(messages, path, chat_template_kwargs)
+        request = conversation(messages, path=path, chat_template_kwargs=chat_template_kwargs)
+        return self._sender.call("kv.save", KVSaveResponse, request)
 
     def load_kv(self, path: str | Path) -> KVLoadResponse:
         """Puts a saved state into the prefix cache. Requests that begin alike find it there.
@@ -222,7 +198,7 @@ class MLCEngine(EngineBase):
         Raises an error for a file of another model or library, a damaged file, or a state that does
         not fit.
         """
-        return self._core.load_kv(path)
+        return self._sender.call("kv.load", KVLoadResponse, {"path": absolute(path)})
 
     def load_adapter(self, name: str, path: str | Path) -> AdapterList:
         """Lets requests choose a LoRA adapter by `lora=name`: a folder of PEFT or mlx-lm, a GGUF
@@ -242,17 +218,17 @@ class MLCEngine(EngineBase):
         """Gives memory back. `caches`: what only the prefix cache holds. `pages`: also the memory
         of KV pages that no running answer uses. `all`: also the pages of running answers, which are
         computed again and stay the same, and weights that can be read from their files again."""
-        return self._core.trim_memory(level)
+        return self._sender.call("memory.trim", TrimResponse, {"level": level})
 
     def prewarm(self) -> PrewarmResponse:
         """Reads the weights into memory and computes one step, so that the first request does not
         wait for them."""
-        return self._core.prewarm()
+        return self._sender.call("prewarm", PrewarmResponse, {})
 
     def set_thermal_state(self, state: ThermalState) -> ThermalLimits:
         """Lowers the threads and the requests at a time on a hot device, or sets them back
         (`nominal`). Answers stay the same. Returns the limits that hold now."""
-        return self._core.set_thermal_state(state)
+        return self._sender.call("thermal.set", ThermalLimits, {"state": state})
 
     def close(self) -> None:
         """The same as `terminate()`."""

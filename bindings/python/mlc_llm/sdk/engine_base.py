@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from mlc_llm.prepare.model_source import StepListener
-from mlc_llm.sdk.core_engine import CoreEngine, LogitProcessor
+from mlc_llm.sdk.core_engine import CoreEngine, LogitProcessor, absolute
 from mlc_llm.sdk.draft_model import EngineSettings
+from mlc_llm.types_gen import ChatCompletionMessageParam, ChatCompletionToolParam
+
+
+def conversation(
+    messages: Iterable[ChatCompletionMessageParam],
+    *,
+    tools: Iterable[ChatCompletionToolParam] | None = None,
+    chat_template_kwargs: Mapping[str, Any] | None = None,
+    path: str | Path | None = None,
+) -> dict[str, Any]:
+    """The request of a route that reads a conversation but does not answer it."""
+    request: dict[str, Any] = {
+        "messages": list(messages),
+        "tools": None if tools is None else list(tools),
+        "chat_template_kwargs": chat_template_kwargs and dict(chat_template_kwargs),
+        "path": None if path is None else absolute(path),
+    }
+    return {name: value for name, value in request.items() if value is not None}
 
 
 class EngineBase:

@@ -173,7 +173,7 @@ class IdleWatch:
 def _sleep(slot: Slot, served: ServedModel) -> None:
     """Gives back the memory of pages and of weights that can be read from their files again."""
     try:
-        served.engine.trim_memory("all")
+        served.engine.call("memory.trim", {"level": "all"})
         _log.info("%s sleeps", slot.name)
     except MLCError as error:  # it was unloaded meanwhile
         _log.debug("%s does not sleep: %s", slot.name, error)
