@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, is_dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from codegen.ir_step import StepInput
+from codegen.rows import Number, PlainRoute, Record, StepInput, Text
 
 
 @dataclass(frozen=True)
@@ -201,35 +201,11 @@ class Call:
 
 
 @dataclass(frozen=True)
-class PlainRoute:
-    """A route that reads nothing of its request's JSON."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
 class SamplingNumber:
     """A number of sampling; `neutral` is what it is when neither request nor model says."""
 
     field: Field
     neutral: float
-
-
-@dataclass(frozen=True)
-class Word:
-    """A 32-bit word of a record: an int or a float, as its default is."""
-
-    name: str
-    default: int | float
-    description: str
-
-
-@dataclass(frozen=True)
-class Record:
-    name: str
-    description: str
-    words: tuple[Word, ...]
 
 
 @dataclass(frozen=True)
@@ -309,23 +285,6 @@ class Event:
     name: str
     field: str
     type: Type
-    description: str
-
-
-@dataclass(frozen=True)
-class Number:
-    name: str
-    value: int
-    description: str
-
-
-@dataclass(frozen=True)
-class Text:
-    """`text` has `{names}` in it, which are `parameters`."""
-
-    name: str
-    text: str
-    parameters: tuple[str, ...]
     description: str
 
 

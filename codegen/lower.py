@@ -6,7 +6,6 @@ Anything that a language could not express is refused with the place where it st
 from __future__ import annotations
 
 import inspect
-import re
 import typing
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -33,12 +32,12 @@ from codegen.schema.base import (
     ProtocolRoots,
     RouteModel,
     SamplingModel,
-    StepInputModel,
 )
 
 
 def lower(roots: ProtocolRoots) -> ir.Protocol:
     """The whole protocol; each declaration stands after those it uses."""
+    _check_step_inputs(roots.step_inputs)
     lowering = _Lowering()
     for model in (*roots.requests, *roots.responses):
         lowering.declare(model, model.__name__)
@@ -59,11 +58,11 @@ def lower(roots: ProtocolRoots) -> ir.Protocol:
         server=server,
         helpers=helpers,
         compatible=tuple(_compatible(roots.compatible)),
-        plain_routes=tuple(ir.PlainRoute(r.name, r.description) for r in roots.plain_routes),
+        plain_routes=roots.plain_routes,
         bases=tuple(base for name, base in lowering.bases.items() if name in used),
         sampling=_sampling(lowering, roots.sampling) if roots.sampling else None,
         errors=lower_errors.lower(roots.errors) if roots.errors else None,
-        step_inputs=tuple(_step_inputs(roots.step_inputs)),
+        step_inputs=roots.step_inputs,
     )
 
 
@@ -79,18 +78,10 @@ def _sampling(lowering: _Lowering, model: SamplingModel) -> ir.Sampling:
     for record in model.records:
         for word in record.words:
             check_sentence(word.description, f"{record.name}.{word.name}")
-    records = tuple(
-        ir.Record(
-            r.name,
-            r.description,
-            tuple(ir.Word(w.name, w.default, w.description) for w in r.words),
-        )
-        for r in model.records
-    )
-    return ir.Sampling(fields, numbers, records, model.meaning)
+    return ir.Sampling(fields, numbers, model.records, model.meaning)
 
 
-def _step_inputs(rows: Iterable[StepInputModel]) -> Iterator[ir.StepInput]:
+def _check_step_inputs(rows: Iterable[ir.StepInput]) -> None:
     names: list[str] = []
     for row in rows:
         check_sentence(row.description, row.name)
@@ -99,7 +90,6 @@ def _step_inputs(rows: Iterable[StepInputModel]) -> Iterator[ir.StepInput]:
         if row.name in names or (isinstance(row.unset, str) and row.unset not in names):
             raise SchemaError(f"{row.name}: is there twice, or is copied from a later input")
         names.append(row.name)
-        yield ir.StepInput(row.name, row.shape, row.description, row.when, row.unset)
 
 
 def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
@@ -117,11 +107,8 @@ def _helper(lowering: _Lowering, helper: HelperModel) -> ir.Helper:
             ir.Event(e.name, e.field, lowering.type_of(e.type, (), e.name), e.description)
             for e in helper.events
         ),
-        numbers=tuple(ir.Number(n.name, n.value, n.description) for n in helper.numbers),
-        texts=tuple(
-            ir.Text(t.name, t.text, tuple(re.findall(r"{(\w+)}", t.text)), t.description)
-            for t in helper.texts
-        ),
+        numbers=helper.numbers,
+        texts=helper.texts,
     )
 
 

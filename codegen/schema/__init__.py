@@ -6,6 +6,7 @@ everything that they reach is generated.
 
 from __future__ import annotations
 
+from codegen.rows import PlainRoute
 from codegen.schema.adapters import (
     AdapterList,
     AdapterListRequest,
@@ -22,7 +23,7 @@ from codegen.schema.anthropic_answer import (
     AnthropicMessage,
     AnthropicStreamEvent,
 )
-from codegen.schema.base import CallModel, PlainRoute, ProtocolRoots, RouteModel
+from codegen.schema.base import CallModel, ProtocolRoots, RouteModel
 from codegen.schema.chat_request import ChatCompletionRequest
 from codegen.schema.chat_response import ChatCompletion, ChatCompletionChunk
 from codegen.schema.completions import Completion, CompletionRequest

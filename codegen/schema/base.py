@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from codegen.rows import Number, PlainRoute, Record, StepInput, Text
+
 
 class Model(BaseModel):
     """A JSON object.
@@ -135,32 +137,6 @@ class CallModel:
 
 
 @dataclass(frozen=True)
-class PlainRoute:
-    """A route of the engine's that reads nothing of its request's JSON."""
-
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
-class WordModel:
-    """A 32-bit word of a record; `default` tells its type: an int or a float."""
-
-    name: str
-    default: int | float
-    description: str
-
-
-@dataclass(frozen=True)
-class RecordModel:
-    """What the core hands to the kernels that sample on a GPU: words side by side."""
-
-    name: str
-    description: str
-    words: tuple[WordModel, ...]
-
-
-@dataclass(frozen=True)
 class SamplingModel:
     """How tokens are chosen: the fields of requests, and the records of the kernels.
 
@@ -168,7 +144,7 @@ class SamplingModel:
     """
 
     fields: type[Model]
-    records: tuple[RecordModel, ...]
+    records: tuple[Record, ...]
     meaning: int
 
 
@@ -236,24 +212,6 @@ class EventModel:
 
 
 @dataclass(frozen=True)
-class NumberModel:
-    """A number that helpers of all languages share."""
-
-    name: str
-    value: int
-    description: str
-
-
-@dataclass(frozen=True)
-class TextModel:
-    """A text that helpers of all languages write, with `{names}` of what is put in."""
-
-    name: str
-    text: str
-    description: str
-
-
-@dataclass(frozen=True)
 class HelperModel:
     """What a helper that is written by hand in every language has in common in all."""
 
@@ -262,8 +220,8 @@ class HelperModel:
     event_name: str
     event_description: str
     events: tuple[EventModel, ...]
-    numbers: tuple[NumberModel, ...]
-    texts: tuple[TextModel, ...]
+    numbers: tuple[Number, ...]
+    texts: tuple[Text, ...]
 
 
 @dataclass(frozen=True)
@@ -276,23 +234,6 @@ class CompatibleModel:
     model: type[Model] | type[OneOf] | type[ClosedEnum]
     stands_for: type[Model] | type[OneOf] | type[ClosedEnum]
     others: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class StepInputModel:
-    """An int32 input of a step (`schema/step.py`).
-
-    `shape`: a string is a run-time size: n rows, b sequences, p pages. `when`: what a library has
-    that takes it. `unset`: what each row gets if a step leaves it out: a number, or the value of
-    another input, once for each column; None: a step cannot leave it out, or it may have no
-    entries.
-    """
-
-    name: str
-    shape: tuple[str | int, ...]
-    description: str
-    when: str = "always"
-    unset: int | str | None = None
 
 
 @dataclass(frozen=True)
@@ -311,7 +252,7 @@ class ProtocolRoots:
     plain_routes: tuple[PlainRoute, ...] = ()
     sampling: SamplingModel | None = None
     errors: ErrorsModel | None = None
-    step_inputs: tuple[StepInputModel, ...] = ()
+    step_inputs: tuple[StepInput, ...] = ()
     server_requests: tuple[type[Model], ...] = ()
     server_responses: tuple[type[Model] | type[OneOf], ...] = ()
     helpers: tuple[HelperModel, ...] = ()

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from codegen.schema.base import Model, RecordModel, SamplingModel, WordModel, field
+from codegen.rows import Record, Word
+from codegen.schema.base import Model, SamplingModel, field
 
 
 class SamplingFields(Model):
@@ -158,32 +159,32 @@ def logit_processor() -> Any:
     )
 
 
-TASK = RecordModel(
+TASK = Record(
     "TaskWords",
     "One token to be chosen. The mask and the changes lie in a list of words beside the tasks.",
     (
-        WordModel("row", 0, "Of the step's logits."),
-        WordModel("limit", 0, "Tokens that may be chosen: the first ones."),
-        WordModel("mask_start", -1, "Where the mask begins; -1: all tokens may be chosen."),
-        WordModel("changes_start", 0, "Where the changes begin."),
-        WordModel("num_changes", 0, "How many there are."),
-        WordModel("top_k", 0, "0: all tokens; 1: the likeliest token, whatever follows."),
-        WordModel("scale", 1.0, "1 / temperature, 1e6 at most."),
-        WordModel("top_p", 1.0, "As in requests."),
-        WordModel("min_p", 0.0, "As in requests."),
-        WordModel("top_n_sigma", 0.0, "As in requests; 0: all tokens."),
-        WordModel("xtc_threshold", 2.0, "As in requests; over 1: none is excluded."),
-        WordModel("uniform", 0.0, "A random number in [0, 1)."),
+        Word("row", 0, "Of the step's logits."),
+        Word("limit", 0, "Tokens that may be chosen: the first ones."),
+        Word("mask_start", -1, "Where the mask begins; -1: all tokens may be chosen."),
+        Word("changes_start", 0, "Where the changes begin."),
+        Word("num_changes", 0, "How many there are."),
+        Word("top_k", 0, "0: all tokens; 1: the likeliest token, whatever follows."),
+        Word("scale", 1.0, "1 / temperature, 1e6 at most."),
+        Word("top_p", 1.0, "As in requests."),
+        Word("min_p", 0.0, "As in requests."),
+        Word("top_n_sigma", 0.0, "As in requests; 0: all tokens."),
+        Word("xtc_threshold", 2.0, "As in requests; over 1: none is excluded."),
+        Word("uniform", 0.0, "A random number in [0, 1)."),
     ),
 )
-CHANGE = RecordModel(
+CHANGE = Record(
     "LogitChange",
     "What happens to a finite logit before the mask.",
     (
-        WordModel("token", 0, "Whose logit it is."),
-        WordModel("bias", 0.0, "Is added first."),
-        WordModel("repetition", 1.0, "Then divides a positive logit, multiplies another one."),
-        WordModel("penalty", 0.0, "Is subtracted last."),
+        Word("token", 0, "Whose logit it is."),
+        Word("bias", 0.0, "Is added first."),
+        Word("repetition", 1.0, "Then divides a positive logit, multiplies another one."),
+        Word("penalty", 0.0, "Is subtracted last."),
     ),
 )
 SAMPLING = SamplingModel(SamplingFields, (TASK, CHANGE), meaning=1)

@@ -8,7 +8,7 @@ name. So a new input is a row here and the code that uses it: a layer that asks 
 
 from __future__ import annotations
 
-from codegen.schema.base import StepInputModel as Row
+from codegen.rows import StepInput as Row
 
 STEP_INPUTS = (
     Row("tokens", ("n",), "The token of each row.", when="tokens"),

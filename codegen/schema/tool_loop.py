@@ -6,15 +6,8 @@ waits and how functions are described belongs to each language; what it says and
 
 from __future__ import annotations
 
-from codegen.schema.base import (
-    ClosedEnum,
-    EventModel,
-    HelperModel,
-    Model,
-    NumberModel,
-    TextModel,
-    field,
-)
+from codegen.rows import Number, Text
+from codegen.schema.base import ClosedEnum, EventModel, HelperModel, Model, field
 from codegen.schema.chat_response import ChatCompletion, ChatCompletionChunk
 from codegen.schema.messages import ChatCompletionMessage
 from codegen.schema.tools import ChatCompletionMessageToolCall
@@ -79,37 +72,37 @@ TOOLS = HelperModel(
         EventModel("end", "run", ToolRun, "The last event: how it ended."),
     ),
     numbers=(
-        NumberModel(
+        Number(
             "max_tool_calls",
             16,
             "How many calls a loop makes unless it is told; then the model must answer without.",
         ),
     ),
     texts=(
-        TextModel("denied", "error: the call was denied", INSTEAD),
-        TextModel(
+        Text("denied", "error: the call was denied", INSTEAD),
+        Text(
             "limit",
             "error: the call was not made: the limit of calls is reached; answer without it",
             INSTEAD,
         ),
-        TextModel(
+        Text(
             "no_such",
             "error: there is no tool {name}; there are: {names}",
             INSTEAD,
         ),
-        TextModel(
+        Text(
             "unfit",
             "error: the arguments do not fit: {why}",
             INSTEAD,
         ),
-        TextModel("failed", "error: {why}", INSTEAD),
-        TextModel(
+        Text("failed", "error: {why}", INSTEAD),
+        Text(
             "names",
             "at least one tool is needed, each of another name",
             WRONG_USE,
         ),
-        TextModel("too_few", "max_calls must be at least 1", WRONG_USE),
-        TextModel(
+        Text("too_few", "max_calls must be at least 1", WRONG_USE),
+        Text(
             "one_answer",
             "a loop of tool calls follows one answer: leave n out",
             WRONG_USE,

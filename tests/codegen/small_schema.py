@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from codegen.rows import Number, PlainRoute, Record, StepInput, Text, Word
 from codegen.schema.base import (
     AnyJson,
     AnyObject,
@@ -16,19 +17,13 @@ from codegen.schema.base import (
     HelperModel,
     KindModel,
     Model,
-    NumberModel,
     OneOf,
     OpenEnum,
-    PlainRoute,
     ProtocolRoots,
     ReasonModel,
-    RecordModel,
     RouteModel,
     SamplingModel,
     StatusModel,
-    StepInputModel,
-    TextModel,
-    WordModel,
     field,
 )
 from pydantic import Field
@@ -252,10 +247,10 @@ HELPER = HelperModel(
         EventModel("step", "far", int, "A number."),
         EventModel("end", "walk", Walk, "An object."),
     ),
-    numbers=(NumberModel("most_steps", 9, "A number."),),
+    numbers=(Number("most_steps", 9, "A number."),),
     texts=(
-        TextModel("hello", 'a "text" with $ and \\', "A text that is whole."),
-        TextModel("lost_way", "{who_ever} lost the way to {place}", "A text with gaps."),
+        Text("hello", 'a "text" with $ and \\', "A text that is whole."),
+        Text("lost_way", "{who_ever} lost the way to {place}", "A text with gaps."),
     ),
 )
 
@@ -364,18 +359,18 @@ PROTOCOL = ProtocolRoots(
     sampling=SamplingModel(
         Tastes,
         (
-            RecordModel(
+            Record(
                 "TaskWords",
                 "A record.",
-                (WordModel("row", -1, "An int."), WordModel("scale", 1.5, "A float.")),
+                (Word("row", -1, "An int."), Word("scale", 1.5, "A float.")),
             ),
         ),
         meaning=1,
     ),
     step_inputs=(
-        StepInputModel("rows", ("n",), "One number of each row."),
-        StepInputModel("places", ("n", 3), "Three of each row.", when="axes", unset="rows"),
-        StepInputModel("kinds", ("n",), "Of each row; -1: none.", when="kinds", unset=-1),
+        StepInput("rows", ("n",), "One number of each row."),
+        StepInput("places", ("n", 3), "Three of each row.", when="axes", unset="rows"),
+        StepInput("kinds", ("n",), "Of each row; -1: none.", when="kinds", unset=-1),
     ),
     server_requests=(Errand,),
     server_responses=(Outcome,),

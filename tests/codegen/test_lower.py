@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 import small_schema
-from codegen import ir
+from codegen import ir, rows
 from codegen.languages import common
 from codegen.lower import SchemaError, lower
 from codegen.schema import PROTOCOL
@@ -219,7 +219,7 @@ def test_the_version_of_the_sampler_changes_with_its_words() -> None:
     sampling = lower(PROTOCOL).sampling
     assert sampling is not None
     task, *rest = sampling.records
-    added = replace(task, words=(*task.words, ir.Word("mood", 0.0, "A word.")))
+    added = replace(task, words=(*task.words, rows.Word("mood", 0.0, "A word.")))
     turned = replace(task, words=tuple(reversed(task.words)))
     others = [replace(sampling, records=(record, *rest)) for record in (added, turned)]
     others.append(replace(sampling, meaning=sampling.meaning + 1))
