@@ -226,16 +226,6 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class ErrorStatus:
-    """`number` crosses the C interface; `kind` is that of an error of no known reason."""
-
-    word: str
-    number: int
-    kind: str
-    description: str
-
-
-@dataclass(frozen=True)
 class ErrorKind:
     """A class of exceptions; `reason` is that of an error without a more precise one."""
 
@@ -247,18 +237,32 @@ class ErrorKind:
 
 
 @dataclass(frozen=True)
+class ErrorStatus:
+    """`number` crosses the C interface; `kind` is that of an error of no known reason."""
+
+    word: str
+    number: int
+    kind: ErrorKind
+    description: str
+
+
+@dataclass(frozen=True)
 class Reason:
     """`source`: who makes it. `openai`: the `code` that the HTTP server sends, None for none."""
 
     name: str
     source: str
     status: ErrorStatus
-    kind: str
+    kind: ErrorKind
     http: int
     type: str
     openai: str | None
     description: str
     advice: str
+
+    @property
+    def doc(self) -> str:
+        return f"{self.description} {self.advice}"
 
 
 @dataclass(frozen=True)
@@ -272,10 +276,14 @@ class Errors:
     def find(self, name: str) -> Reason:
         return next(reason for reason in self.reasons if reason.name == name)
 
-    def kind_of_type(self) -> dict[str, str]:
+    @property
+    def last_kind(self) -> ErrorKind:
+        return self.kinds[-1]
+
+    def kind_of_type(self) -> dict[str, ErrorKind]:
         """The first kind of each type; of a server's error, the last, which is ours."""
-        kinds = {kind.type: kind.names.name for kind in reversed(self.kinds)}
-        return {**kinds, self.kinds[-1].type: self.kinds[-1].names.name}
+        kinds = {kind.type: kind for kind in reversed(self.kinds)}
+        return {**kinds, self.last_kind.type: self.last_kind}
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ def check_sentence(description: str, where: str) -> None:
 def lower(errors: ErrorsModel) -> ir.Errors:
     """All errors; every name that a row uses exists, and no name is used twice."""
     statuses = {model.word: model for model in errors.statuses}
-    kinds = {model.name: model for model in errors.kinds}
+    kinds = {model.name: _kind(model) for model in errors.kinds}
     lowered = {
-        word: ir.ErrorStatus(word.value, number, model.kind, word.description)
+        word: ir.ErrorStatus(word.value, number, kinds[model.kind], word.description)
         for number, (word, model) in enumerate(statuses.items(), start=1)
     }
     reasons = tuple(
@@ -36,9 +36,7 @@ def lower(errors: ErrorsModel) -> ir.Errors:
         check_sentence(kind.description, kind.name)
         if kind.reason not in names:
             raise SchemaError(f"{kind.name}: there is no reason {kind.reason}")
-    return ir.Errors(
-        statuses=tuple(lowered.values()), kinds=tuple(map(_kind, errors.kinds)), reasons=reasons
-    )
+    return ir.Errors(statuses=tuple(lowered.values()), kinds=tuple(kinds.values()), reasons=reasons)
 
 
 def _kind(model: KindModel) -> ir.ErrorKind:
@@ -51,7 +49,7 @@ def _reason(
     source: str,
     status: ir.ErrorStatus,
     defaults: StatusModel,
-    kinds: dict[str, KindModel],
+    kinds: dict[str, ir.ErrorKind],
 ) -> ir.Reason:
     check_sentence(row.description, row.name)
     check_sentence(row.advice, row.name)
@@ -62,7 +60,7 @@ def _reason(
         name=row.name,
         source=source,
         status=status,
-        kind=kind,
+        kind=kinds[kind],
         http=row.http or defaults.http,
         type=row.type or kinds[kind].type,
         openai=row.name if row.openai == "" else row.openai,

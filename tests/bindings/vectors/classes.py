@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from codegen import ir
 from codegen.languages import errors
 from codegen.lower import lower_errors
 from codegen.schema.errors import ERRORS
@@ -12,10 +13,9 @@ LANGUAGES = ("python", "swift", "kotlin", "typescript")
 TABLE = lower_errors.lower(ERRORS)
 
 
-def class_of(kind: str) -> dict[str, str]:
+def class_of(kind: ir.ErrorKind) -> dict[str, str]:
     """A kind's class in each language; in Swift its case."""
-    view = next(errors.kind_view(k) for k in TABLE.kinds if k.names.name == kind)
-    return {language: getattr(view, language) for language in LANGUAGES}
+    return {language: errors.class_of(kind, language) for language in LANGUAGES}
 
 
 def expected(name: str, message: str | None = None, param: str | None = None) -> dict[str, Any]:

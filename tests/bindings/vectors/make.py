@@ -115,10 +115,11 @@ def all_errors() -> Iterator[Case]:
         expected = classes.expected(reason.name)
         case = {"name": f"error: {reason.name}", "kind": "error"}
         yield {**case, "json": {"error": expected["error"]}, **expected}
+    kinds = {kind.names.name: kind for kind in classes.TABLE.kinds}
     for name, given, kind in by_hand.ERRORS:
         error = {"message": "", "param": None, "code": None, **given}
         case = {"name": f"error: {name}", "kind": "error", "json": {"error": error}}
-        yield {**case, "error": {"status": None, **error}, "class": classes.class_of(kind)}
+        yield {**case, "error": {"status": None, **error}, "class": classes.class_of(kinds[kind])}
 
 
 def build_case(protocol: ir.Protocol, name: str, type_name: str, value: Any) -> Case:
