@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,12 @@ def render(template: str, **values: object) -> str:
 def pascal_case(word: str) -> str:
     """`tool_calls` and `chat.completions` as `ToolCalls` and `ChatCompletions`."""
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^0-9A-Za-z]+", word))
+
+
+def camel_case(word: str) -> str:
+    """`kv.save` and `who_ever` as `kvSave` and `whoEver`."""
+    name = pascal_case(word)
+    return name[:1].lower() + name[1:]
 
 
 def escape(name: str, reserved: frozenset[str]) -> str:
@@ -137,6 +143,15 @@ def _show(default: bool | int | float | str) -> str:
     return f"`{default}`" if isinstance(default, str) else number(default)
 
 
+def types_in(type_: ir.Type) -> set[str]:
+    """The names of the declared types in a type."""
+    if isinstance(type_, ir.Ref):
+        return {type_.name}
+    if isinstance(type_, ir.ListOf):
+        return types_in(type_.item)
+    return types_in(type_.value) if isinstance(type_, ir.MapOf) else set()
+
+
 def by_name(protocol: ir.Protocol) -> Mapping[str, ir.Declaration]:
     return {d.names.name: d for d in protocol.declarations}
 
@@ -144,6 +159,27 @@ def by_name(protocol: ir.Protocol) -> Mapping[str, ir.Declaration]:
 def all_routes(protocol: ir.Protocol) -> list[ir.Route | ir.Call | ir.PlainRoute]:
     """Everything that a request can be submitted to."""
     return [*protocol.routes, *protocol.calls, *protocol.plain_routes]
+
+
+@dataclass(frozen=True)
+class CallView:
+    """A route that gives one answer, as a function of the engine's. `route` is a literal."""
+
+    route: str
+    name: str
+    request: str
+    response: str
+
+
+def call_views(
+    protocol: ir.Protocol, function: Callable[[str], str], type_: Callable[[str], str]
+) -> list[CallView]:
+    """`function` and `type_`: how the language calls what has this name."""
+    check_distinct("functions", [function(call.name) for call in protocol.calls])
+    return [
+        CallView(f'"{c.name}"', function(c.name), type_(c.request), type_(c.response))
+        for c in protocol.calls
+    ]
 
 
 def kind(declaration: Any) -> str:

@@ -31,7 +31,9 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         kotlin_compatible.with_request(language.route(route), compatible)
         for route in protocol.routes
     ]
-    calls = [language.call(call) for call in protocol.calls]
+    calls = common.call_views(
+        protocol, common.camel_case, lambda name: name_of(language.declarations[name])
+    )
     names = [name for view in views for name in _declared(view)]
     names += [*(r.class_name for r in routes), *(f"{r.request}Builder" for r in routes)]
     common.check_distinct("Kotlin types", [*TAKEN_TYPES, "OpenAIProtocol", *names])

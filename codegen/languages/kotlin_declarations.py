@@ -13,7 +13,6 @@ from codegen.languages import common
 from codegen.languages.helpers import Style
 from codegen.languages.kotlin_views import (
     AccessorView,
-    CallView,
     EnumValueView,
     EnumView,
     FieldView,
@@ -57,7 +56,7 @@ class Kotlin:
         own = {d.names.name: d for d in helper.declarations}
         return Style(
             constant=str.upper,
-            member=_camel_case,
+            member=common.camel_case,
             case=common.pascal_case,
             type_of=replace(self, declarations={**self.declarations, **own}).type_of,
             optional=lambda type_: f"{type_}?",
@@ -191,7 +190,7 @@ class Kotlin:
                 f"{name}?.let({name_of(enum)}::of)" if question else f"{name_of(enum)}.of({name})"
             )
             yield AccessorView(
-                f"{_camel_case(field.name)}Enum",
+                f"{common.camel_case(field.name)}Enum",
                 name_of(enum) + question,
                 call,
                 _doc(f"`{field.name}` as a value that tells known words from unknown ones.", 4),
@@ -242,12 +241,6 @@ class Kotlin:
             ),
             required=tuple(f for f in fields if not f.initializer),
             optional=tuple(f for f in fields if f.initializer),
-        )
-
-    def call(self, call: ir.Call) -> CallView:
-        request, response = (self.declarations[name] for name in (call.request, call.response))
-        return CallView(
-            _camel_case(call.name), _quote(call.name), name_of(request), name_of(response)
         )
 
     def _enum_of(self, type_: ir.Type) -> ir.Enum | None:
@@ -308,11 +301,6 @@ def member_name(wire_name: str) -> str:
 def _identifier(name: str) -> str:
     identifier = common.escape(name, GETTERS)
     return f"`{identifier}`" if identifier in KEYWORDS else identifier
-
-
-def _camel_case(word: str) -> str:
-    words = common.pascal_case(word)
-    return words[:1].lower() + words[1:]
 
 
 def _quote(value: bool | int | float | str | None) -> str:

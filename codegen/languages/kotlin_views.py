@@ -111,12 +111,4 @@ class RouteView:
     compatible: tuple[FieldView, ...] = ()
 
 
-@dataclass(frozen=True)
-class CallView:
-    name: str
-    route: str
-    request: str
-    response: str
-
-
 View = StructView | EnumView | UnionView

@@ -85,7 +85,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     """The files by their path in the repository."""
     pages = _pages(protocol)
     home = {name: group.file for group, names in pages for name in names}
-    by_name = {d.names.name: d for d in protocol.declarations}
+    by_name = common.by_name(protocol)
     files = {
         "docs/api.md": common.render(
             "markdown/api.md.j2",
@@ -111,7 +111,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
 
 def _pages(protocol: ir.Protocol) -> list[tuple[Group, list[str]]]:
     """Each page with the names of its types, in the schema's order."""
-    by_name = {d.names.name: d for d in protocol.declarations}
+    by_name = common.by_name(protocol)
     free = dict.fromkeys(by_name)
     pages = []
     for group in GROUPS:
@@ -145,15 +145,7 @@ def _named(declaration: ir.Declaration) -> list[str]:
         return []
     struct = isinstance(declaration, ir.Struct)
     parts = declaration.fields if struct else declaration.variants
-    return [name for part in parts if (name := _ref(part.type))]
-
-
-def _ref(type_: ir.Type) -> str | None:
-    if isinstance(type_, ir.ListOf):
-        return _ref(type_.item)
-    if isinstance(type_, ir.MapOf):
-        return _ref(type_.value)
-    return type_.name if isinstance(type_, ir.Ref) else None
+    return [name for part in parts for name in common.types_in(part.type)]
 
 
 @dataclass(frozen=True)

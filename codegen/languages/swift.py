@@ -13,7 +13,6 @@ from codegen.languages import common
 from codegen.languages.helpers import Style, helper_view
 from codegen.languages.swift_views import (
     AliasView,
-    CallView,
     CaseView,
     EnumView,
     LiteralView,
@@ -72,8 +71,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
     language = _Swift(protocol, common.by_name(protocol))
     views = [language.view(d) for d in protocol.declarations]
     routes = [language.route(route) for route in protocol.routes]
-    calls = [language.call(call) for call in protocol.calls]
-    common.check_distinct("Swift functions", [call.name for call in calls])
+    calls = common.call_views(protocol, case_name, language.type_name)
     names = [*(view.name for view in views), *(route.class_name for route in routes)]
     common.check_distinct("Swift types", [*TAKEN_TYPES, *names])
     stamp = common.stamp(protocol)
@@ -130,20 +128,12 @@ class _Swift:
             route=_literal(route.name),
             class_name=common.pascal_case(route.name),
             request=self._name(request),
-            response=self._name(self.declarations[route.response]),
-            chunk=self._name(self.declarations[route.chunk]) if route.chunk else "",
+            response=self.type_name(route.response),
+            chunk=self.type_name(route.chunk) if route.chunk else "",
             stream_field=_member(route.stream_field) if route.stream_field else "",
             stream_doc=docs[route.stream_field] if route.stream_field else "",
             create=tuple(_streaming(p) if p.name == route.stream_field else p for p in create),
             parameters=tuple(p for p in create if p.name != route.stream_field),
-        )
-
-    def call(self, call: ir.Call) -> CallView:
-        return CallView(
-            route=_literal(call.name),
-            name=case_name(call.name),
-            request=self._name(self.declarations[call.request]),
-            response=self._name(self.declarations[call.response]),
         )
 
     def aliases(self) -> list[AliasView]:
@@ -152,7 +142,7 @@ class _Swift:
         views: list[AliasView] = []
         for item in self.protocol.compatible:
             name = item.declaration.names.name
-            type_ = self._name(self.declarations[item.stands_for])
+            type_ = self.type_name(item.stands_for)
             if item.stands_for in chunks:
                 type_ = f"StreamElement<{type_}>"
             if name != type_ and name not in OWN_COMPATIBLE:
@@ -162,6 +152,10 @@ class _Swift:
     def _name(self, declaration: ir.Declaration) -> str:
         name = declaration.names.in_language("swift")
         return APART.get(name, name)
+
+    def type_name(self, name: str) -> str:
+        """Of the type that the schema calls so."""
+        return self._name(self.declarations[name])
 
     def _struct(self, struct: ir.Struct) -> StructView:
         names = [_member(field.name) for field in struct.fields]
@@ -308,7 +302,7 @@ class _Swift:
             return f"[{key}: {self.type_of(type_.value)}]"
         if isinstance(type_, ir.Raw):
             return "JSONObject" if type_.object_only else "JSONValue"
-        return self._name(self.declarations[type_.name])
+        return self.type_name(type_.name)
 
 
 def _streaming(parameter: ParameterView) -> ParameterView:

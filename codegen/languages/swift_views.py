@@ -110,13 +110,3 @@ class RouteView:
     stream_doc: str
     create: tuple[ParameterView, ...]
     parameters: tuple[ParameterView, ...]
-
-
-@dataclass(frozen=True)
-class CallView:
-    """A route that gives one answer, as a function of the engine's."""
-
-    route: str
-    name: str
-    request: str
-    response: str

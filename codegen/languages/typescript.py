@@ -54,21 +54,12 @@ class RouteView:
     stream_field: str
 
 
-@dataclass(frozen=True)
-class CallView:
-    route: str
-    name: str
-    request: str
-    response: str
-
-
 def generate(protocol: ir.Protocol) -> dict[str, str]:
     """The files by their path in the repository."""
     language = _TypeScript(protocol, common.by_name(protocol))
     views = [language.view(d) for d in protocol.declarations]
     routes = [language.route(route) for route in protocol.routes]
-    calls = [language.call(call) for call in protocol.calls]
-    common.check_distinct("TypeScript functions", [call.name for call in calls])
+    calls = common.call_views(protocol, common.camel_case, language.type_name)
     names = [*(v.name for v in views), *(r.class_name for r in routes)]
     names += [f"{r.request}Streaming" for r in routes if r.chunk]
     common.check_distinct("TypeScript types", [*TAKEN_TYPES, *names])
@@ -106,7 +97,7 @@ class _TypeScript:
         own = {d.names.name: d for d in helper.declarations}
         return Style(
             constant=str.upper,
-            member=_camel_case,
+            member=common.camel_case,
             case=str,
             type_of=_TypeScript(self.protocol, {**self.declarations, **own}).type_of,
             optional=lambda type_: f"{type_} | null",
@@ -119,8 +110,10 @@ class _TypeScript:
         """The protocol's types that a helper names."""
         own = {d.names.name for d in helper.declarations}
         types = [f.type for d in helper.declarations if isinstance(d, ir.Struct) for f in d.fields]
-        found = {name for t in (*types, *(e.type for e in helper.events)) for name in _refs(t)}
-        return sorted(self._name(self.declarations[name]) for name in found - own)
+        found = {
+            name for t in (*types, *(e.type for e in helper.events)) for name in common.types_in(t)
+        }
+        return sorted(self.type_name(name) for name in found - own)
 
     def view(self, declaration: ir.Declaration) -> TypeView:
         if isinstance(declaration, ir.Struct):
@@ -139,22 +132,18 @@ class _TypeScript:
         return RouteView(
             route=_quote(route.name),
             class_name=common.pascal_case(route.name),
-            request=self._name(self.declarations[route.request]),
-            response=self._name(self.declarations[route.response]),
-            chunk=self._name(self.declarations[route.chunk]) if route.chunk else "",
+            request=self.type_name(route.request),
+            response=self.type_name(route.response),
+            chunk=self.type_name(route.chunk) if route.chunk else "",
             stream_field=route.stream_field or "",
-        )
-
-    def call(self, call: ir.Call) -> CallView:
-        return CallView(
-            route=_quote(call.name),
-            name=_camel_case(call.name),
-            request=self._name(self.declarations[call.request]),
-            response=self._name(self.declarations[call.response]),
         )
 
     def _name(self, declaration: ir.Declaration) -> str:
         return declaration.names.in_language("typescript")
+
+    def type_name(self, name: str) -> str:
+        """Of the type that the schema calls so."""
+        return self._name(self.declarations[name])
 
     def _struct(self, struct: ir.Struct) -> TypeView:
         return TypeView(
@@ -219,7 +208,7 @@ class _TypeScript:
             return f"Record<{key}, {self.type_of(type_.value)}>"
         if isinstance(type_, ir.Raw):
             return "JSONObject" if type_.object_only else "unknown"
-        return self._name(self.declarations[type_.name])
+        return self.type_name(type_.name)
 
     def _codec(self, type_: ir.Type) -> str:
         if isinstance(type_, ir.Scalar):
@@ -232,22 +221,7 @@ class _TypeScript:
             return f"{'numbered' if type_.key == 'int' else 'named'}({self._codec(type_.value)})"
         if isinstance(type_, ir.Raw):
             return "object" if type_.object_only else "anything"
-        return self._name(self.declarations[type_.name])
-
-
-def _refs(type_: ir.Type) -> set[str]:
-    """The declared types in a type."""
-    if isinstance(type_, ir.Ref):
-        return {type_.name}
-    if isinstance(type_, ir.ListOf):
-        return _refs(type_.item)
-    return _refs(type_.value) if isinstance(type_, ir.MapOf) else set()
-
-
-def _camel_case(word: str) -> str:
-    """`kv.save` and `who_ever` as `kvSave` and `whoEver`."""
-    name = common.pascal_case(word)
-    return name[:1].lower() + name[1:]
+        return self.type_name(type_.name)
 
 
 def _quote(text: str) -> str:
