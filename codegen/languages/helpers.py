@@ -1,4 +1,4 @@
-"""Helpers as views: what the languages' templates lay out, in the names and words of each."""
+"""Helpers: what their templates are given, and how each language writes names and texts."""
 
 from __future__ import annotations
 
@@ -27,110 +27,37 @@ class Style:
     literal: Callable[[str], str]
     pattern: Callable[[str], str]
 
+    def field_type(self, field: ir.Field) -> str:
+        type_ = self.type_of(field.type)
+        return self.optional(type_) if field.optional else type_
 
-@dataclass(frozen=True)
-class MemberView:
-    """A property, a word (`value` is its literal), an event or a number.
+    def parameters(self, text: ir.Text) -> list[str]:
+        return [self.member(name) for name in text.parameters]
 
-    An event is a `case`, or a class of its own where a language has no such.
-    """
+    def text_name(self, text: ir.Text) -> str:
+        return self.member(text.name) if text.parameters else self.constant(text.name)
 
-    name: str
-    doc: str
-    type: str = ""
-    value: str = ""
-    case: str = ""
-    class_name: str = ""
-
-
-@dataclass(frozen=True)
-class TypeView:
-    kind: str
-    name: str
-    doc: str
-    members: tuple[MemberView, ...]
+    def text_value(self, text: ir.Text) -> str:
+        renamed = re.sub(r"{(\w+)}", lambda m: "{" + self.member(m[1]) + "}", text.text)
+        return self.pattern(renamed) if text.parameters else self.literal(text.text)
 
 
-@dataclass(frozen=True)
-class TextView:
-    name: str
-    parameters: tuple[str, ...]
-    value: str
-    doc: str
-
-
-@dataclass(frozen=True)
-class HelperView:
-    file: str
-    types: tuple[TypeView, ...]
-    event: TypeView
-    numbers: tuple[MemberView, ...]
-    texts_name: str
-    texts: tuple[TextView, ...]
-
-
-def helper_view(helper: ir.Helper, style: Style) -> HelperView:
-    return HelperView(
-        file=common.pascal_case(helper.name),
-        types=tuple(_type(d, style) for d in helper.declarations),
-        event=_event(helper, style),
-        numbers=tuple(
-            MemberView(
-                style.constant(n.name),
-                style.doc(n.description, 0),
-                style.type_of(ir.Scalar("int")),
-                str(n.value),
-            )
-            for n in helper.numbers
-        ),
+def render(
+    template: str, protocol: ir.Protocol, helper: ir.Helper, style: Style, **values: object
+) -> str:
+    return common.render(
+        template,
+        stamp=common.stamp(protocol),
+        helper=helper,
+        style=style,
+        kind=common.kind,
         texts_name=common.pascal_case(helper.name) + "Texts",
-        texts=tuple(_text(text, style) for text in helper.texts),
+        number_type=style.type_of(ir.Scalar("int")),
+        event_class=lambda event: _event_class(helper, event),
+        **values,
     )
 
 
-def _type(declaration: ir.Struct | ir.Enum, style: Style) -> TypeView:
-    members = (
-        tuple(
-            MemberView(
-                style.constant(v.wire), style.doc(v.description, 4), value=style.literal(v.wire)
-            )
-            for v in declaration.values
-        )
-        if isinstance(declaration, ir.Enum)
-        else tuple(
-            MemberView(style.member(f.name), style.doc(f.description, 4), _field_type(f, style))
-            for f in declaration.fields
-        )
-    )
-    doc = style.doc(declaration.description, 4)
-    return TypeView(common.kind(declaration), declaration.names.name, doc, members)
-
-
-def _field_type(field: ir.Field, style: Style) -> str:
-    type_ = style.type_of(field.type)
-    return style.optional(type_) if field.optional else type_
-
-
-def _event(helper: ir.Helper, style: Style) -> TypeView:
-    """Its class is named by the union's name: `RunEvent` has `RunText`."""
-    stem = helper.event_name.removesuffix("Event")
-    members = tuple(
-        MemberView(
-            style.member(event.field),
-            style.doc(event.description, 4),
-            style.type_of(event.type),
-            style.literal(event.name),
-            style.case(event.name),
-            stem + common.pascal_case(event.name),
-        )
-        for event in helper.events
-    )
-    return TypeView("event", helper.event_name, style.doc(helper.event_description, 0), members)
-
-
-def _text(text: ir.Text, style: Style) -> TextView:
-    parameters = tuple(style.member(name) for name in text.parameters)
-    renamed = re.sub(r"{(\w+)}", lambda m: "{" + style.member(m[1]) + "}", text.text)
-    value = style.pattern(renamed) if parameters else style.literal(text.text)
-    name = style.member(text.name) if parameters else style.constant(text.name)
-    return TextView(name, parameters, value, style.doc(text.description, 4))
+def _event_class(helper: ir.Helper, event: ir.Event) -> str:
+    """By the union's name: `RunEvent` has `RunText`."""
+    return helper.event_name.removesuffix("Event") + common.pascal_case(event.name)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from codegen import ir
-from codegen.languages import common, kotlin_compatible
-from codegen.languages.helpers import helper_view
+from codegen.languages import common, helpers, kotlin_compatible
 from codegen.languages.kotlin_declarations import Kotlin, member_name, name_of
 from codegen.languages.kotlin_views import UnionView, View
 
@@ -47,10 +46,10 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
             "kotlin/routes.kt.j2", stamp=stamp, routes=routes, calls=calls
         ),
         **{
-            f"{FOLDER}/{view.file}.gen.kt": common.render(
-                "kotlin/helper.kt.j2", stamp=stamp, helper=view
+            f"{FOLDER}/{common.pascal_case(helper.name)}.gen.kt": helpers.render(
+                "kotlin/helper.kt.j2", protocol, helper, language.style(helper)
             )
-            for view in (helper_view(h, language.style(h)) for h in protocol.helpers)
+            for helper in protocol.helpers
         },
     }
 

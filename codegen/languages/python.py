@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from codegen import ir
-from codegen.languages import common
-from codegen.languages.helpers import Style, helper_view
+from codegen.languages import common, helpers
+from codegen.languages.helpers import Style
 
 KEYWORDS = frozenset(keyword.kwlist)
 # A pydantic field must not hide what a model is made of, such as `schema` or `copy`.
@@ -104,10 +104,11 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
             "python/completions.py.j2", stamp=stamp, routes=routes, imports=imports
         ),
         **{
-            f"{FOLDER}/sdk/{helper.name}_gen.py": common.render(
+            f"{FOLDER}/sdk/{helper.name}_gen.py": helpers.render(
                 "python/helper.py.j2",
-                stamp=stamp,
-                helper=helper_view(helper, language.style(helper)),
+                protocol,
+                helper,
+                language.style(helper),
                 imports=language.received(),
             )
             for helper in protocol.helpers

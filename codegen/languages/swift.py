@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from codegen import ir
-from codegen.languages import common
-from codegen.languages.helpers import Style, helper_view
+from codegen.languages import common, helpers
+from codegen.languages.helpers import Style
 from codegen.languages.swift_views import (
     AliasView,
     CaseView,
@@ -86,10 +86,10 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
             "swift/completions.swift.j2", stamp=stamp, routes=routes, calls=calls
         ),
         **{
-            f"{FOLDER}/{view.file}.gen.swift": common.render(
-                "swift/helper.swift.j2", stamp=stamp, helper=view
+            f"{FOLDER}/{common.pascal_case(helper.name)}.gen.swift": helpers.render(
+                "swift/helper.swift.j2", protocol, helper, language.style(helper)
             )
-            for view in (helper_view(h, language.style(h)) for h in protocol.helpers)
+            for helper in protocol.helpers
         },
     }
 

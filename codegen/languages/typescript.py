@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen import ir
-from codegen.languages import common
-from codegen.languages.helpers import Style, helper_view
+from codegen.languages import common, helpers
+from codegen.languages.helpers import Style
 
 FOLDER = "bindings/web/src/protocol"
 WIDTH = 100
@@ -73,9 +73,11 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/codecs.gen.ts": file("codecs", declarations=views),
         f"{FOLDER}/routes.gen.ts": file("routes", routes=routes, calls=calls),
         **{
-            f"{FOLDER}/{helper.name}.gen.ts": file(
-                "helper",
-                helper=helper_view(helper, language.style(helper)),
+            f"{FOLDER}/{helper.name}.gen.ts": helpers.render(
+                "typescript/helper.ts.j2",
+                protocol,
+                helper,
+                language.style(helper),
                 imports=language.imports(helper),
             )
             for helper in protocol.helpers
