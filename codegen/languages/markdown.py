@@ -49,36 +49,14 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
-class FieldView:
-    name: str
-    type: str
-    presence: str
-    doc: str
-
-
-@dataclass(frozen=True)
-class ValueView:
-    word: str
-    doc: str
-
-
-@dataclass(frozen=True)
 class TypeView:
-    """`rows` are a struct's fields, an enum's words or a union's members."""
+    """`rows` are a struct's fields, an enum's words or a union's members, each as cells."""
 
-    kind: str
     name: str
     doc: str
     note: str
-    rows: tuple[FieldView | ValueView, ...]
-
-
-@dataclass(frozen=True)
-class ParityView:
-    """A field's names, one for each of COLUMNS."""
-
-    field: str
-    names: tuple[str, ...]
+    head: str
+    rows: tuple[tuple[str, ...], ...]
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
@@ -161,19 +139,19 @@ class _Links:
 
 
 def _type(declaration: ir.Declaration, links: _Links) -> TypeView:
-    rows: tuple[FieldView | ValueView, ...]
     if isinstance(declaration, ir.Struct):
-        rows = tuple(_field(item, links) for item in declaration.fields)
+        head, rows = "| field | type | | |", [_field(f, links) for f in declaration.fields]
     elif isinstance(declaration, ir.Enum):
-        rows = tuple(ValueView(f"`{v.wire}`", _cell(v.description)) for v in declaration.values)
+        head, rows = "| word | |", [(v.wire, _cell(v.description)) for v in declaration.values]
     else:
-        rows = tuple(_variant(variant, links) for variant in declaration.variants)
+        members = [(v.name, _type_of(v.type, links)) for v in declaration.variants]
+        head, rows = "| one of | |", members
     return TypeView(
-        kind=common.kind(declaration),
         name=declaration.names.name,
         doc=declaration.description,
         note=_note(declaration),
-        rows=rows,
+        head=head,
+        rows=tuple((f"`{name}`", *cells) for name, *cells in rows),
     )
 
 
@@ -193,19 +171,13 @@ def _note(declaration: ir.Declaration) -> str:
     return " ".join(parts)
 
 
-def _field(item: ir.Field, links: _Links) -> FieldView:
+def _field(item: ir.Field, links: _Links) -> tuple[str, ...]:
     presence = "required"
     if item.default is not None:
         presence = "default"
     elif not item.required:
         presence = "or null" if item.always else "optional"
-    return FieldView(
-        f"`{item.name}`", _type_of(item.type, links), presence, _cell(common.field_doc(item))
-    )
-
-
-def _variant(variant: ir.Variant, links: _Links) -> ValueView:
-    return ValueView(f"`{variant.name}`", _type_of(variant.type, links))
+    return item.name, _type_of(item.type, links), presence, _cell(common.field_doc(item))
 
 
 def _type_of(type_: ir.Type, links: _Links) -> str:
@@ -222,12 +194,13 @@ def _type_of(type_: ir.Type, links: _Links) -> str:
     return links.to(type_.name)
 
 
-def _parity(declarations: Sequence[ir.Declaration]) -> Iterator[ParityView]:
+def _parity(declarations: Sequence[ir.Declaration]) -> Iterator[list[str]]:
+    """Rows: a field, then its name in each of COLUMNS."""
     for declaration in declarations:
         if isinstance(declaration, ir.Struct):
             for item in declaration.fields:
-                names = tuple(f"`{m.member_name(item.name)}`" for m in COLUMNS.values())
-                yield ParityView(f"{declaration.names.name}.{item.name}", names)
+                names = [m.member_name(item.name) for m in COLUMNS.values()]
+                yield [f"`{name}`" for name in (f"{declaration.names.name}.{item.name}", *names)]
 
 
 def _cell(text: str) -> str:
