@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "python" / "convert")]
 
 import programs  # noqa: E402
 
@@ -38,6 +39,31 @@ def real(default_model: ResolvedModel) -> tuple[str, ...]:
     """The options with which a program loads the default model."""
     folder, library = str(default_model.folder), str(default_model.model_lib)
     return ("--model", folder, "--lib", library, "--device", "cpu:0")
+
+
+@pytest.fixture(scope="session")
+def adapted(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """The options of a tiny model that takes adapters, and an adapter's file."""
+    import tiny_models
+    from tiny_adapters import random_adapter, write_peft
+
+    from mlc_llm.compiler.compile import compile_model, read_chat_config
+    from mlc_llm.compiler.convert import convert_model, open_source
+    from mlc_llm.compiler.convert.adapters import open_adapter, write_run_time
+
+    folder = tmp_path_factory.mktemp("adapted")
+    source = tiny_models.write_hf_folder(folder / "hf", tiny_models.random_weights())
+    convert_model(open_source(source), folder / "mlc", quantization="q0f32")
+    config, library, file = (
+        read_chat_config(folder / "mlc"),
+        folder / "cpu.so",
+        folder / "style.mlc-adapter",
+    )
+    compile_model(config, output=library, device="cpu", adapters=True)
+    adapter = open_adapter(write_peft(folder / "peft", random_adapter(1)))
+    write_run_time(adapter, config, file)
+    model = ("--model", str(folder / "mlc"), "--lib", str(library), "--device", "cpu:0")
+    return (*model, "--adapter", str(file))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

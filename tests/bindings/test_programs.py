@@ -127,6 +127,18 @@ def test_the_same_vectors(program: Program, models: list[tuple[str, ...]]) -> No
         assert len(found["vectors"]) == 2 and len(found["vectors"][0]) in (16, 576)
 
 
+def test_an_adapter_is_loaded_chosen_and_unloaded(
+    program: Program, adapted: tuple[str, ...]
+) -> None:
+    if program.language == "c":
+        pytest.skip("C has no types of its own")
+    found = program.call("adapter", *QUESTION, *adapted)
+    assert found == typed_reference("adapter", *QUESTION, *adapted)
+    assert found["named"] != found["plain"] == found["scaled"]
+    assert found["listed"] == [["style", 4]] and found["free"] == [8, 16]
+    assert found["error"]["code"] == "adapter_not_found" and found["error"]["param"] == "lora"
+
+
 def test_the_same_order_of_documents(program: Program, reranker: Path) -> None:
     if program.language == "c":
         pytest.skip("C has no types of its own")

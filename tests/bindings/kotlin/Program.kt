@@ -60,13 +60,14 @@ class Model(options: Options) {
     private val lib = options.text("lib")
     private val device = options.text("device") ?: "auto"
 
-    suspend fun engine(capacity: Long? = null): MLCEngine {
+    suspend fun engine(capacity: Long? = null, ranks: Long? = null): MLCEngine {
         val engine = MLCEngine(
             EngineConfig(
                 mode = EngineMode.local,
                 max_num_sequence = 16,
                 max_total_seq_length = capacity,
                 prefix_cache_mode = PrefixCacheMode.disable,
+                lora_ranks = ranks,
             ),
         )
         try {
@@ -78,8 +79,11 @@ class Model(options: Options) {
         return engine
     }
 
-    suspend fun <T> use(capacity: Long? = null, act: suspend (MLCEngine) -> T): T =
-        engine(capacity).use { act(it) }
+    suspend fun <T> use(
+        capacity: Long? = null,
+        ranks: Long? = null,
+        act: suspend (MLCEngine) -> T,
+    ): T = engine(capacity, ranks).use { act(it) }
 }
 
 fun result(vararg members: Pair<String, Any?>): JsonObject = JsonObject(
@@ -300,22 +304,6 @@ suspend fun tools(model: Model, options: Options): JsonObject {
     }
 }
 
-suspend fun loadError(model: Model, options: Options): JsonObject {
-    options.end()
-    return try {
-        model.engine().close()
-        result("type" to null)
-    } catch (error: MLCException) {
-        result(
-            "type" to error.type,
-            "code" to error.code,
-            "param" to error.param,
-            "status" to error.status?.word,
-            "message" to error.message,
-        )
-    }
-}
-
 suspend fun order(model: Model, options: Options): JsonObject {
     val request = request("order", 1, options.long("tokens") ?: 10_000, ignoreEos = true)
     options.end()
@@ -381,6 +369,7 @@ suspend fun command(name: String, arguments: List<String>): JsonObject {
         "parallel" -> parallel(model, options)
         "tools" -> tools(model, options)
         "run-tools" -> runTools(model, options)
+        "adapter" -> adapter(model, options)
         "load-error" -> loadError(model, options)
         "order" -> order(model, options)
         "bench" -> bench(model, options)

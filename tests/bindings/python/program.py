@@ -227,9 +227,31 @@ def run_tools(options: argparse.Namespace) -> dict[str, Any]:
     return {"calls": calls, "results": results, "text": text, **ends, "light": light.model_dump()}
 
 
+def adapter(options: argparse.Namespace) -> dict[str, Any]:
+    with make_engine(options, lora_ranks=16) as engine:
+
+        def say(lora: Any = None) -> str | None:
+            request = ask(options.prompt, max_tokens=8, temperature=0, lora=lora, **LONG)
+            return engine.chat.completions.create(**request).choices[0].message.content
+
+        plain = say()
+        full = engine.load_adapter("style", options.adapter)
+        named, scaled = say("style"), say([{"name": "style", "scale": 0}])
+        listed = [[one.name, one.rank] for one in engine.adapters().adapters]
+        free = [full.free_ranks, engine.unload_adapter("style").free_ranks]
+        error = failure(lambda: say("style"))
+    answers = {"plain": plain, "named": named, "scaled": scaled}
+    return {**answers, "listed": listed, "free": free, "error": error}
+
+
 def load_error(options: argparse.Namespace) -> dict[str, Any]:
+    return failure(lambda: make_engine(options).terminate())
+
+
+def failure(work: Callable[[], Any]) -> dict[str, Any]:
+    """The typed error with which it fails, or its lack."""
     try:
-        make_engine(options).terminate()
+        work()
     except MLCError as error:
         fields = {"type": error.type, "code": error.code, "param": error.param}
         return {**fields, "status": error.status, "message": error.message}
@@ -290,6 +312,7 @@ COMMANDS = {
     "parallel": parallel,
     "tools": tools,
     "run-tools": run_tools,
+    "adapter": adapter,
     "load-error": load_error,
     "order": order,
     "bench": bench,
@@ -307,6 +330,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         ("device", str),
         ("prompt", str),
         ("request", str),
+        ("adapter", str),
     ):
         parser.add_argument(f"--{name}", type=type_)
     for name in ("seed", "max-tokens", "ignore-eos", "tokens"):

@@ -6,6 +6,7 @@ const NAMES = [
   "device",
   "prompt",
   "request",
+  "adapter",
   "seed",
   "max-tokens",
   "ignore-eos",

@@ -228,15 +228,38 @@ function runTools(options: Options) {
   });
 }
 
-async function loadError(options: Options) {
+function adapter(options: Options) {
+  const prompt = options.text("prompt"), path = options.text("adapter");
+  const say = async (engine: EngineRoutes, lora?: ChatCompletionRequest["lora"]) => {
+    const answer = await whole(engine, ask(prompt, { max_tokens: 8, temperature: 0, lora, ...LONG }));
+    return answer.choices[0]?.message.content;
+  };
+  return using(options, async (engine) => {
+    const plain = await say(engine);
+    const full = await engine.loadAdapter("style", path);
+    const named = await say(engine, "style");
+    const scaled = await say(engine, [{ name: "style", scale: 0 }]);
+    const listed = (await engine.adapters()).adapters.map(({ name, rank }) => [name, rank]);
+    const empty = await engine.unloadAdapter("style");
+    const free = [full.free_ranks, empty.free_ranks];
+    return { plain, named, scaled, listed, free, error: await failure(() => say(engine, "style")) };
+  }, { lora_ranks: 16 });
+}
+
+/** The typed error with which it fails, or its lack. */
+async function failure(work: () => Promise<unknown>) {
   try {
-    await using(options, () => Promise.resolve());
+    await work();
   } catch (error) {
     if (!(error instanceof MLCError)) throw error;
     const { type, code, param, status, message } = error;
     return { type, code, param, status, message };
   }
   return { type: null };
+}
+
+function loadError(options: Options) {
+  return failure(() => using(options, () => Promise.resolve()));
 }
 
 function order(options: Options) {
@@ -283,6 +306,7 @@ const COMMANDS: Record<string, (options: Options) => Promise<object>> = {
   parallel,
   tools,
   "run-tools": runTools,
+  adapter,
   "load-error": loadError,
   order,
   bench,

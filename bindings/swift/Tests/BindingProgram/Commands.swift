@@ -200,9 +200,37 @@ private struct Calls {
     ]
 }
 
+@Sendable func adapter(_ options: Options) async throws -> JSONObject {
+    let engine = try await options.loadedEngine(ranks: 16)
+    let prompt = user(try options.text("prompt"))
+    @Sendable func say(_ lora: Lora? = nil) async throws -> String {
+        let request = ChatCompletionRequest(
+            messages: prompt, max_tokens: 8, temperature: 0, lora: lora,
+            debug_config: DebugConfig(ignore_eos: true))
+        return try await whole(engine, request).text
+    }
+    let plain = try await say()
+    let full = try await engine.loadAdapter("style", path: try options.text("adapter"))
+    let named = try await say(.name("style"))
+    let scaled = try await say(.uses([LoraUse(name: "style", scale: 0)]))
+    let listed = try await engine.adapters().adapters
+    let empty = try await engine.unloadAdapter("style")
+    return [
+        "plain": .string(plain), "named": .string(named), "scaled": .string(scaled),
+        "listed": .array(listed.map { .array([.string($0.name), .int($0.rank)]) }),
+        "free": .array([.int(full.free_ranks), .int(empty.free_ranks)]),
+        "error": .object(try await failure { _ = try await say(.name("style")) }),
+    ]
+}
+
 @Sendable func loadError(_ options: Options) async throws -> JSONObject {
+    try await failure { _ = try await options.loadedEngine() }
+}
+
+/// The typed error with which it fails, or its lack.
+private func failure(_ work: () async throws -> Void) async throws -> JSONObject {
     do {
-        _ = try await options.loadedEngine()
+        try await work()
         return ["type": nil]
     } catch let error as MLCError {
         return try JSONObject(jsonValue: error.response.error.jsonValue)

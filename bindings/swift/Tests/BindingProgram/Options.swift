@@ -9,7 +9,7 @@ struct UsageError: Error, CustomStringConvertible {
 struct Options: Sendable {
     private static let known: Set<String> = [
         "model", "lib", "device", "prompt", "seed", "max-tokens", "temperature", "ignore-eos",
-        "tokens", "streams", "repeats", "request",
+        "tokens", "streams", "repeats", "request", "adapter",
     ]
     private var values: [String: String] = [:]
     private(set) var folder = ""
@@ -51,11 +51,11 @@ struct Options: Sendable {
     }
 
     /// An engine with the model of `--model`, `--lib` and `--device`.
-    func loadedEngine(tokens: Int? = nil) async throws -> MLCEngine {
+    func loadedEngine(tokens: Int? = nil, ranks: Int? = nil) async throws -> MLCEngine {
         let engine = try MLCEngine(
             config: EngineConfig(
                 mode: .local, max_num_sequence: 16, max_total_seq_length: tokens,
-                prefix_cache_mode: .disable))
+                prefix_cache_mode: .disable, lora_ranks: ranks))
         try await engine.load(
             model: try self.text("model"), modelLib: try self.optional("lib") { $0 },
             device: try self.text("device", "cpu:0"))

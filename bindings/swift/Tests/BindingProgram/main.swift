@@ -7,6 +7,7 @@ let commands: [String: @Sendable (Options) async throws -> JSONObject] = [
     "complete": complete,
     "embed": embed, "rerank": rerank, "continue": continueText, "cancel": cancel,
     "parallel": parallel,
+    "adapter": adapter,
     "load-error": loadError,
     "order": order,
     "tools": tools,
