@@ -63,7 +63,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--lora",
         action="store_true",
-        help="let requests choose LoRA adapters (CPUs; the engine's setting is lora_ranks)",
+        help="let requests choose LoRA adapters (the engine's setting is lora_ranks)",
     )
     parser.add_argument(
         "--passes", type=Path, metavar="FILE.py", help="a Python file that changes the passes"

@@ -140,15 +140,10 @@ def _check_types(nn: Builder) -> None:
 
 
 def _check_adapters(spec: LibrarySpec, decoder: DecoderSpec) -> None:
-    if not spec.adapters:
-        return
-    if isinstance(spec.device, GPU):
-        problem = f"the device {spec.device.name} runs no adapters that requests choose; use a CPU"
-    elif decoder.is_encoder:
-        problem = "an encoder takes no adapters"
-    else:
-        return
-    raise UnsupportedError(f"{problem}, or merge the adapter (--lora-adapter)", param="lora_ranks")
+    if spec.adapters and decoder.is_encoder:
+        raise UnsupportedError(
+            "an encoder takes no adapters; merge the adapter (--lora-adapter)", param="lora_ranks"
+        )
 
 
 def _check_hidden_layers(spec: LibrarySpec, decoder: DecoderSpec) -> None:
@@ -342,7 +337,7 @@ def _build_draft(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[s
 
 def _build_decode(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
     """Builds `embed` and the logits of a step as one function."""
-    inputs = nn.step_inputs(also={"tokens"}, without={"token_trees", "hidden_states"})
+    inputs = nn.step_inputs(also={"tokens"}, without={"token_trees", "hidden_states", "adapters"})
     bounds = {"n": spec.max_batch_size, "m": spec.max_batch_size}
     with nn.function(_DECODE, inputs, bounds=bounds) as f:
         memory = Memory(f.items("kv_pages"), f.items("states"))

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler.kernels.cpu import low_rank
+from mlc_llm.compiler.kernels.gpu import low_rank as gpu_low_rank
 from mlc_llm.compiler.nn.tensors import num_rows, tensor
 from mlc_llm.compiler.spec.adapters import RANKS, VECTOR, Widths
 
@@ -45,6 +46,7 @@ class Adapters:
         self.nn, self.dtype = nn, dtype
         self._widths = widths
         self.places: list[Place] = []
+        self.kernels = nn.of(low_rank, gpu_low_rank)
         self._table: tuple[Function, Any] | None = None
 
     def beside(self, linear: Any, name: str, ins: int) -> Any:
@@ -57,9 +59,10 @@ class Adapters:
     def table(self, function: Function) -> Any:
         """Of the units of each row (`low_rank.table`), made once in a function."""
         if self._table is None or self._table[0] is not function:
-            batch, kernel = function.batch, self.nn.kernel("lora_table", (), low_rank.table)
-            out = self.nn.rows(batch.positions, 3, dtype="int32")
-            made = self.nn.call(kernel, [batch.positions, batch.adapter_rows], out)
+            batch, kernel = function.batch, self.nn.kernel("lora_table", (), self.kernels.table)
+            out = self.nn.rows(batch.positions, low_rank.FIELDS, dtype="int32")
+            units = [batch.adapter_rows, batch.adapter_groups]
+            made = self.nn.call(kernel, [batch.positions, *units], out)
             self._table = function, made
         return self._table[1]
 
@@ -86,18 +89,23 @@ class _Adapted:
         function: Function | None = nn.adapting
         if function is None:
             return self.linear(x, residual)
+        kernels, x = self.adapters.kernels, nn.deferred(x)
         a, b = function.items(WEIGHTS)[2 * self.index : 2 * self.index + 2]
-        batch, added = function.batch, low_rank.Added(place.widths, self.adapters.dtype)
-        units = [batch.adapter_rows, batch.adapter_groups]
-        key = (place.ins, len(place.widths), self.adapters.dtype)
+        batch, table = function.batch, self.adapters.table(function)
+        units = [batch.adapter_groups, batch.adapter_scales]
+        form, rows = self.linear.form_of(x)
+        key = (place.ins, len(place.widths), self.adapters.dtype, form)
         t = nn.call(
-            nn.kernel("lora_shrink", key, partial(low_rank.shrink, *key, **nn.dot_tile())),
-            [self.linear.floats_of(x, units[0]), a, *units, batch.adapter_scales],
-            tensor(num_rows(units[0]), len(place.widths) * RANKS),
+            nn.kernel("lora_shrink", key, partial(kernels.shrink, *key, **nn.dot_tile())),
+            [rows, a, *nn.of([*units, table], [batch.adapter_rows, *units])],
+            tensor(num_rows(batch.adapter_rows), len(place.widths) * RANKS),
         )
-        args = [t, b, batch.adapter_groups, self.adapters.table(function)]
+        added = low_rank.Added(place.widths, self.adapters.dtype)
+        args = [t, b, batch.adapter_groups, table]
         if self.linear.adds:
             return self.linear(x, residual, (added, args))
         y = self.linear(x, residual)
-        kernel = nn.kernel("lora_expand", added, partial(low_rank.expand, added))
+        dtypes = nn.typed(y_dtype=y)
+        make = partial(kernels.expand, added, **dtypes)
+        kernel = nn.kernel("lora_expand", (added, *dtypes.values()), make)
         return nn.call_in_place(kernel, [*args, y], [4], [y.ty])

@@ -247,7 +247,7 @@ class Builder:
         kept = {"kv_pages": page_inputs(self.pages)}
         if self.states:
             kept["states"] = [state.input() for state in self.states]
-        if self.adapters:
+        if self.adapters and "adapters" not in without:
             kept[adapters.WEIGHTS] = self.adapters.inputs()
         return {**rows, **kept}
 
@@ -282,9 +282,9 @@ class Builder:
         """The floats of rows that may be computed later."""
         return tensors.plain(x)
 
-    def deferred(self, x: relax.Expr) -> Any:
+    def deferred(self, x: Any) -> Any:
         """Floats of which a linear layer may want another form."""
-        return tensors.Deferred.of(self, x)
+        return x if isinstance(x, tensors.Deferred) else tensors.Deferred.of(self, x)
 
     def item(self, made: relax.Var, index: int) -> relax.Expr:
         """A tensor of a call that returns several."""

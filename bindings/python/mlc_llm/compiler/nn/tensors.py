@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tvm import relax, tirx
@@ -43,7 +42,6 @@ class Deferred:
         """`each`: a row has that many rows of codes side by side."""
         self.ty, self._nn, self._forms, self._each = kind, nn, forms, each
         self._made: dict[Any, Any] = {}
-        self._floats: dict[activations.Codes, Any] = {}  # made with codes
 
     @classmethod
     def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
@@ -59,41 +57,26 @@ class Deferred:
     def plain(self) -> relax.Var:
         """The floats."""
         if None not in self._made:
-            self._made[None] = self._call(None, [], self.ty)
+            self._made[None] = self._call(None, self.ty)
         return self._made[None]
-
-    def with_floats(self, codes: activations.Codes, units: relax.Expr) -> relax.Var:
-        """The floats, which are only there in a step that has units; the codes are made with
-        them."""
-        if None in self._made:
-            return self._made[None]
-        if codes in self._made and codes not in self._floats:
-            return self.plain()
-        if codes not in self._floats:
-            made = self._call(codes, [units], [self._codes_type(codes), self.ty])
-            self._made[codes], self._floats[codes] = self._nn.members_of(made, 2)
-        return self._floats[codes]
 
     def quantized(self, codes: activations.Codes) -> relax.Expr:
         """The codes."""
         if codes not in self._made:
-            self._made[codes] = self._call(codes, [], self._codes_type(codes))
+            arg = codes.arg_of(self._each)
+            self._made[codes] = self._call(
+                codes, tensor(num_rows(self), arg.shape[1], dtype=arg.dtype)
+            )
         return self._made[codes]
 
-    def _codes_type(self, codes: activations.Codes) -> relax.TensorType:
-        arg = codes.arg_of(self._each)
-        return relax.TensorType([num_rows(self), arg.shape[1]], arg.dtype)
-
-    def _call(self, codes: activations.Codes | None, units: list, out: Any) -> relax.Var:
+    def _call(self, codes: activations.Codes | None, out: relax.TensorType) -> relax.Var:
         name, key, args, make = self._forms(codes)
-        if units:
-            name, make = f"{name}_with_floats", partial(make, floats=True)
-        return self._nn.call(self._nn.kernel(name, key, make), [*args, *units], out)
+        return self._nn.call(self._nn.kernel(name, key, make), args, out)
 
 
 # The kernel of a form (codes, or None: floats): its name, its key, its arguments, and a function to
-# make it; with `floats` a kernel of codes also takes units, and makes the floats if there are any.
-Forms = Callable[["activations.Codes | None"], tuple[str, Any, list, Callable[..., tirx.PrimFunc]]]
+# make it.
+Forms = Callable[["activations.Codes | None"], tuple[str, Any, list, Callable[[], tirx.PrimFunc]]]
 
 
 def plain(x: relax.Expr | Deferred) -> relax.Expr:

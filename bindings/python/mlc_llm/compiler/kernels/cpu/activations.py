@@ -9,16 +9,12 @@ offset: the sum of the group's codes (or two sums, of its halves), times minus t
 point; then, for each part (high, low), eight quads of four bytes, in the order of the weights in
 the scheme's words. `wide` codes are not cut into bytes: a part is then the even or the odd inputs
 of the quads, two codes of 16 bits in a word.
-
-A kernel with `floats` also takes units (`low_rank.py`), behind its other inputs. If there are any,
-it also writes the activations themselves, [n, size], as its last argument.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
@@ -115,22 +111,19 @@ def quantize(codes: Codes) -> tirx.PrimFunc:
     """f(x [n, size], codes)."""
 
     def body(x, out) -> None:
-        _emit_rows(codes, _Results(out), lambda row: lambda base: x[row, at(base)])
+        _emit_rows(codes, out, lambda row: lambda base: x[row, at(base)])
 
     return kernel([Arg("x", ("rows", codes.size)), codes.arg], body)
 
 
-def norm_and_quantize(
-    codes: Codes, eps: float, dtype: str, *, gather: bool, floats: bool = False
-) -> tirx.PrimFunc:
+def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> tirx.PrimFunc:
     """f(x [n, size], weight [size], codes): quantizes x / rms(x) * weight.
 
     With `gather`: f(x [n, size], rows i32 [m], weight, codes); it reads only those rows of x.
     """
 
     def body(x, *rest) -> None:
-        rest, out = _results(rest, floats)
-        picked, weight = (rest[0] if gather else None), rest[-1]
+        picked, weight, out = (rest[0] if gather else None), *rest[-2:]
 
         def reader(row) -> Callable:
             source = emit_value(picked[row]) if gather else row
@@ -145,18 +138,15 @@ def norm_and_quantize(
 
     rows = [Arg("picked", ("rows",), "int32")] if gather else []
     x = Arg("x", ("n" if gather else "rows", codes.size))
-    inputs = [x, *rows, Arg("weight", (codes.size,), dtype)]
-    return kernel([*inputs, *_result_args(codes, 1, floats)], body)
+    return kernel([x, *rows, Arg("weight", (codes.size,), dtype), codes.arg], body)
 
 
-def gate_and_quantize(
-    codes: Codes, activation: str = "silu", each: int = 1, *, floats: bool = False
-) -> tirx.PrimFunc:
+def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:
     """f(x [n, each * 2 size], codes [n, each * words]): quantizes activation(gate) * up. x has
     gate, then up, `each` times."""
 
-    def body(x, *rest) -> None:
-        x, (_, out) = split_rows(x, each), _results(rest, floats, each)
+    def body(x, out) -> None:
+        x, out = split_rows(x, each), split_rows(out, each)
 
         def reader(row) -> Callable:
             def read(base):
@@ -168,45 +158,19 @@ def gate_and_quantize(
         _emit_rows(codes, out, reader)
 
     x = Arg("x", ("rows", each * 2 * codes.size))
-    return kernel([x, *_result_args(codes, each, floats)], body)
+    return kernel([x, codes.arg_of(each)], body)
 
 
-@dataclass(frozen=True)
-class _Results:
-    codes: Any
-    floats: Any = None  # written if there are units
-    units: Any = None
-
-
-def _result_args(codes: Codes, each: int, floats: bool) -> list[Arg]:
-    made = [codes.arg_of(each)]
-    if not floats:
-        return made
-    return [Arg("units", ("units",), "int32"), *made, Arg("floats", ("rows", each * codes.size))]
-
-
-def _results(args: Sequence[Any], floats: bool, each: int = 1) -> tuple[Sequence[Any], _Results]:
-    """The other arguments, and these."""
-    if not floats:
-        return args[:-1], _Results(split_rows(args[-1], each))
-    *rest, units, made, values = args
-    return rest, _Results(split_rows(made, each), split_rows(values, each), units)
-
-
-def _emit_rows(codes: Codes, out: _Results, reader: Callable) -> None:
+def _emit_rows(codes: Codes, out, reader: Callable) -> None:
     """Stores every row. `reader(row)` returns a function that reads 16 of its values."""
 
     def row(r) -> None:
         read = reader(r)
         with T.serial(codes.groups) as group:
             values = [emit_value(read(group * GROUP + i)) for i in (0, LANES)]
-            emit_group(codes, out.codes, r, group, values)
-            if out.floats is not None:
-                with T.If(out.units.shape[0] > 0), T.Then():
-                    for i, value in enumerate(values):
-                        T.buffer_store(out.floats, value, [r, at(group * GROUP + i * LANES)])
+            emit_group(codes, out, r, group, values)
 
-    emit_rows(out.codes.shape[0], row)
+    emit_rows(out.shape[0], row)
 
 
 def emit_group(codes: Codes, out, row, group, values: list) -> None:
@@ -227,6 +191,31 @@ def emit_group(codes: Codes, out, row, group, values: list) -> None:
             picked = inputs[part::2] if codes.wide else inputs
             lanes = T.reinterpret("int32x4", shuffle(halves, picked))
             T.buffer_store(out, lanes, [row, at(codes.place_of_quad(group, part, first), 4)])
+
+
+def emit_values(codes: Codes, x, row, group) -> list:
+    """The values of a group of a row of codes, as two vectors of neighbours: what products with
+    the codes multiply."""
+    scale, found = splat(emit_value(codes.scale(x, row, group))), []
+    dtype = f"int{16 if codes.wide else 8}x{8 if codes.wide else 16}"
+    places = {i: n for n, i in enumerate(i for _, inputs in codes.places for i in inputs)}
+    parts = [
+        [
+            emit_value(T.reinterpret(dtype, x[row, at(codes.place_of_quad(group, part, first), 4)]))
+            for first, _ in codes.places
+        ]
+        for part in range(codes.parts)
+    ]
+    for half in (0, LANES):
+        order = [places[half + lane] for lane in range(LANES)]
+        if codes.wide:  # the even places, then the odd ones
+            both = [*parts[0], *parts[1]]
+            whole = shuffle(both, [place // 2 + GROUP // 2 * (place % 2) for place in order])
+        else:
+            wide = [T.Cast(f"int32x{LANES}", shuffle(part, order)) for part in parts]
+            whole = wide[0] if len(wide) == 1 else wide[0] * splat(T.int32(256)) + wide[1]
+        found.append(emit_value(to_float(whole) * scale))
+    return found
 
 
 def _emit_rounded(value):

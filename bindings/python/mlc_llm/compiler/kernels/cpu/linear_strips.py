@@ -91,8 +91,8 @@ def linear_strips(
                     added.emit_ahead(of_adapters, index)
                 strip = BlockStrip(codes, weights.on(unit), unit, x, buffers, index)
                 if added is not None:
-                    add = partial(added.emit_rows, of_adapters, y, block=index)
-                    strip = replace(strip, after=add)
+                    add = partial(added.emit_rows, of_adapters, block=index)
+                    strip = replace(strip, add=add)
                 emit(strip, store)
 
         few = partial(each_strip, lambda strip, store: strip.emit_few(0, rows, tile, store))
@@ -264,8 +264,8 @@ class BlockStrip:
     x: Any
     buffers: Any
     index: Any
-    # Called with the first row and the number of rows when these are stored.
-    after: Callable[[Any, int], None] = lambda row, rows: None
+    # Called with sums, the first row and the number of rows before these are stored.
+    add: Callable[[Any, Any, int], None] = lambda sums, row, rows: None
 
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
@@ -299,9 +299,9 @@ class BlockStrip:
             self._emit_by_quads(steps, groups, row, rows, sums)
         else:
             self._emit_by_groups(groups, row, rows, sums)
+        self.add(sums, row, rows)
         for m in range(rows):
             store(row + m, emit_value(sums[at(m * LANES)]))
-        self.after(row, rows)
 
     def _steps(self) -> Steps | None:
         if self.codes.parts > 1 or self.weights.kind.has_neighbours:

@@ -9,7 +9,7 @@ A of its own. Units of a row are in a fixed order and so are the sums over k and
 same bits in any company. Neighbouring units of one group read its weights together.
 
 `Added` is `expand` inside of another kernel: a task that has made 16 outputs of some rows changes
-them while they are in its cache, and no second loop waits for its threads.
+them in its registers. Nothing is read again, and no second loop waits for its threads.
 
 Both weights are [groups, blocks, 8, 16], so that a thread reads them from end to end: A has a block
 for each 16 inputs of a part, B one for each 16 outputs.
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import DataType, tirx
@@ -26,6 +27,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.activations import Codes, emit_values
 from mlc_llm.compiler.kernels.cpu.linear import Tile
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -40,6 +42,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 RANKS = 8  # of a group
 _TOGETHER = 16  # units whose groups are prefetched
 _ROWS = 4  # of a task
+_FEW = 16  # rows whose groups are the work of several threads
 _VECTORS = 8  # of outputs in a task
 # The products for which waking other threads pays.
 _MANY = 1 << 15
@@ -47,78 +50,139 @@ _AHEAD = 16  # blocks of A that are prefetched where few units share them
 _LINE = 64
 
 UNITS = [Arg(name, ("units",), "int32") for name in ("rows", "groups")]
+FIELDS = 4  # of a row of `table`
+FIRST, COUNT, DISTANCE, RUN = range(FIELDS)
+TABLE = Arg("table", ("rows", FIELDS), "int32")
 
 
-def shrink(ins: int, parts: int, dtype: str, *, tile: Tile) -> tirx.PrimFunc:
-    """f(x [n, ins], a, rows [units], groups [units], scales [units], t [units, parts * 8]). The
-    scales are the bits of float32."""
-    blocks, sums_at_once = ins // LANES, tile.x_rows * tile.w_rows
+def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile) -> tirx.PrimFunc:
+    """f(x, a, groups [units], scales [units], table, t [units, parts * 8]). x has rows of floats,
+    or of `codes`, which a task turns into floats once for all parts and groups. The scales are the
+    bits of float32."""
+    blocks, rows_at_once = ins // LANES, tile.x_rows
 
-    def body(x, a, rows, groups, scales, t) -> None:
-        def emit(first, count: int, part) -> None:
-            group, each = emit_value(groups[first]), min(RANKS, sums_at_once // count)
-            for begin in range(0, RANKS, each):
-                ranks = range(begin, begin + each)
-                sums = emit_floats(count * each)
-                emit_zero(sums, count * each)
-                with T.serial(blocks) as block:
-                    if count < tile.x_rows:
-                        ahead = T.min(part * blocks + block + _AHEAD, parts * blocks - 1)
-                        _emit_prefetch(a, group, ahead, ranks)
-                    ws = [_weight(a, group, part * blocks + block, j) for j in ranks]
-                    for m in range(count):
-                        value = emit_value(x[rows[first + m], at(block * LANES)])
-                        for i, w in enumerate(ws):
-                            place = [at((m * each + i) * LANES)]
-                            T.buffer_store(sums, fma(value, w, sums[place[0]]), place)
+    def body(x, a, groups, scales, table, t) -> None:
+        rows = T.Cast("int32", table.shape[0])
+        # Few rows are the work of several threads each.
+        slices = emit_value(T.if_then_else(rows > _FEW, 1, 2 * parts))
+
+        def emit(row, count: int, slice, floats) -> None:
+            read = _emit_reader(x, codes, row, count, floats)
+            products = emit_value(table[row, COUNT] * parts)
+            with T.serial(T.Div(products - slice + (slices - 1), slices)) as turn:
+                index = emit_value(slice + turn * slices)
+                part = emit_value(T.floormod(index, parts))
+                unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
+                group, each = emit_value(groups[unit]), min(RANKS, tile.w_rows)
+                for begin in range(0, RANKS, each):
+                    emit_ranks(read, count, unit, group, part, range(begin, begin + each))
+
+        def emit_ranks(read, count: int, unit, group, part, ranks: range) -> None:
+            """Some ranks of a group, for units of neighbouring rows."""
+            each = len(ranks)
+            sums = emit_floats(count * each)
+            emit_zero(sums, count * each)
+            with T.serial(blocks) as block:
+                if count < rows_at_once:
+                    ahead = T.min(part * blocks + block + _AHEAD, parts * blocks - 1)
+                    _emit_prefetch(a, group, ahead, ranks)
+                ws = [_weight(a, group, part * blocks + block, j) for j in ranks]
                 for m in range(count):
-                    scale = emit_value(T.reinterpret("float32", scales[first + m]))
-                    whole = emit_sums([sums[at((m * each + i) * LANES)] for i in range(each)])
-                    T.buffer_store(
-                        t, whole * splat(scale, each), [first + m, at(part * RANKS + begin, each)]
-                    )
-
-        units = T.Cast("int32", t.shape[0])
-        # Few units are the work of one thread each.
-        each = emit_value(T.if_then_else(units > tile.x_rows, tile.x_rows, 1))
+                    value = emit_value(read(m, block))
+                    for i, w in enumerate(ws):
+                        place = [at((m * each + i) * LANES)]
+                        T.buffer_store(sums, fma(value, w, sums[place[0]]), place)
+            for m in range(count):
+                scale = emit_value(T.reinterpret("float32", scales[unit + m]))
+                whole = emit_sums([sums[at((m * each + i) * LANES)] for i in range(each)])
+                place = [unit + m, at(part * RANKS + ranks.start, each)]
+                T.buffer_store(t, whole * splat(scale, each), place)
 
         def task(index) -> None:
-            part = emit_value(index % parts)
-            first = emit_value(index // parts * each)
-            end = T.min(first + each, units)
-            _emit_units(groups, first, end, tile.x_rows, lambda u, n: emit(u, n, part))
+            row, slice = (emit_value(f(index, slices)) for f in (T.Div, T.truncmod))
+            first = emit_value(row * rows_at_once)
+            floats = T.sblock_alloc_buffer((rows_at_once * ins,), "float32") if codes else None
+            _emit_alike(table, first, rows_at_once, lambda r, n: emit(r, n, slice, floats))
 
-        tasks = emit_value((units + (each - 1)) // each * parts)
-        _emit_tasks(tasks, units, parts * RANKS * ins, task)
+        tasks = emit_value((rows + (rows_at_once - 1)) // rows_at_once * slices)
+        _emit_tasks(tasks, T.Cast("int32", t.shape[0]), parts * RANKS * ins, task)
 
+    x = Arg("x", ("rows", ins)) if codes is None else codes.arg
     weights = Arg("a", ("pool", parts * blocks, RANKS, LANES), dtype)
     scales = Arg("scales", ("units",), "int32")
     out = Arg("t", ("units", parts * RANKS))
-    return kernel([Arg("x", ("n", ins)), weights, *UNITS, scales, out], body)
+    return kernel([x, weights, UNITS[1], scales, TABLE, out], body)
+
+
+def _emit_reader(x, codes: Codes | None, row, rows: int, floats) -> Callable:
+    """A function that reads 16 inputs of one of the rows. `floats`: memory for those of codes."""
+    if codes is None:
+        return lambda m, block: x[row + m, at(block * LANES)]
+    with T.serial(codes.groups) as group:
+        for m in range(rows):
+            for i, value in enumerate(emit_values(codes, x, row + m, group)):
+                T.buffer_store(floats, value, [at(m * codes.size + (2 * group + i) * LANES)])
+    return lambda m, block: floats[at(m * codes.size + block * LANES)]
 
 
 def table() -> tirx.PrimFunc:
-    """f(positions [n], rows [units], table [n, 3]): for each row its first unit, how many it has,
-    and how far they are from one another."""
+    """f(positions [n], rows [units], groups [units], table [n, 4]): for each row its first unit,
+    how many it has, how far they are from one another, and how many rows from this one on have
+    neighbouring units of the same groups, or none. It is not written if there are no units."""
 
-    def body(positions, rows, table) -> None:
+    def body(positions, rows, groups, table) -> None:
+        count, units = (T.Cast("int32", size.shape[0]) for size in (positions, rows))
         with T.sblock("table"):
             T.reads()
             T.writes()
-            with T.serial(T.Cast("int32", positions.shape[0])) as row:
-                for field in range(3):
-                    T.buffer_store(table, T.int32(0), [row, field])
-            with T.serial(T.Cast("int32", rows.shape[0])) as unit:
-                row = emit_value(rows[unit])
-                count = emit_value(table[row, 1])
-                with T.If(count == 0), T.Then():
-                    T.buffer_store(table, unit, [row, 0])
-                with T.If(count == 1), T.Then():
-                    T.buffer_store(table, unit - table[row, 0], [row, 2])
-                T.buffer_store(table, count + 1, [row, 1])
+            with T.If(units > 0), T.Then():
+                with T.serial(count) as row:
+                    for name in (FIRST, COUNT, DISTANCE):
+                        T.buffer_store(table, T.int32(0), [row, name])
+                with T.serial(units) as unit:
+                    _emit_entry(table, emit_value(rows[unit]), unit)
+                with T.serial(count) as turn:
+                    row = emit_value(count - 1 - turn)
+                    after = emit_value(T.min(row + 1, count - 1))
+                    alike = T.And(turn > 0, _alike(table, groups, row, after))
+                    run = T.if_then_else(alike, table[after, RUN] + 1, 1)
+                    T.buffer_store(table, run, [row, RUN])
 
-    given = [Arg("positions", ("n",), "int32"), UNITS[0]]
-    return kernel([*given, Arg("table", ("n", 3), "int32")], body)
+    positions = Arg("positions", ("rows",), "int32")
+    return kernel([positions, *UNITS, TABLE], body)
+
+
+def _emit_entry(table, row, unit) -> None:
+    count = emit_value(table[row, COUNT])
+    with T.If(count == 0), T.Then():
+        T.buffer_store(table, unit, [row, FIRST])
+    with T.If(count == 1), T.Then():
+        T.buffer_store(table, unit - table[row, FIRST], [row, DISTANCE])
+    T.buffer_store(table, count + 1, [row, COUNT])
+
+
+def _alike(table, groups, row, after):
+    """Whether the units of the row behind `row` are the neighbours of its own."""
+    same = table[row, COUNT] == table[after, COUNT]
+    same = T.And(same, table[row, DISTANCE] == table[after, DISTANCE])
+    beside = table[after, FIRST] == table[row, FIRST] + 1
+    beside = T.And(beside, groups[table[row, FIRST]] == groups[table[after, FIRST]])
+    return T.And(same, T.Or(table[row, COUNT] == 0, beside))
+
+
+def _emit_alike(table, first, rows: int, emit: Callable) -> None:
+    """Calls `emit(row, count)` for the rows [first, first + rows) of the table that have units: for
+    all at once if they are alike, or for each."""
+
+    def found(row, count: int) -> None:
+        with T.If(table[row, COUNT] > 0), T.Then():
+            emit(row, count)
+
+    with T.If(table[first, RUN] >= rows):
+        with T.Then():
+            found(first, rows)
+        with T.Else(), T.serial(T.min(T.Cast("int32", table.shape[0]) - first, rows)) as m:
+            found(emit_value(first + m), 1)
 
 
 @dataclass(frozen=True)
@@ -135,10 +199,10 @@ class Added:
 
     @property
     def args(self) -> list[Arg]:
-        """t [units, parts * 8], b, groups [units], table [n, 3] of `table`."""
+        """t [units, parts * 8], b, groups [units], `table`."""
         weights = Arg("b", ("pool", self.blocks, RANKS, LANES), self.dtype)
         t = Arg("t", ("units", len(self.widths) * RANKS))
-        return [t, weights, UNITS[1], Arg("table", ("rows", 3), "int32")]
+        return [t, weights, UNITS[1], TABLE]
 
     def emit_ahead(self, args: Sequence[Any], block) -> None:
         """Prefetches what `emit_rows` reads first."""
@@ -148,71 +212,69 @@ class Added:
             with T.If(T.Or(unit == 0, groups[T.max(unit - 1, 0)] != group)), T.Then():
                 _emit_prefetch(b, group, block, range(RANKS))
 
-    def emit_rows(self, args: Sequence[Any], y, first, rows: int, block) -> None:
-        """Changes the outputs [16 * block, + 16) of the rows [first, first + rows)."""
-        t, _, groups, table = args
-        units = T.Cast("int32", t.shape[0])
-
-        def each(row, rows: int) -> None:
-            with T.serial(table[row, 1]) as turn:
-                unit = emit_value(table[row, 0] + turn * table[row, 2])
-                self._emit_unit(args, y, row, rows, unit, block)
-
-        with T.If(units > 0), T.Then():
+    def emit_rows(self, args: Sequence[Any], sums, first, rows: int, block) -> None:
+        """Adds to the outputs [16 * block, + 16) of the rows [first, first + rows) in `sums`."""
+        emit = partial(self._emit_units, args, first=first, block=block)
+        with T.If(T.Cast("int32", args[0].shape[0]) > 0), T.Then():
             if rows == 1:
-                return each(first, 1)
-            unit = emit_value(table[first, 0])
-            alike = table[first, 1] > 0
-            for m in range(1, rows):
-                # one behind the last unit is not read
-                alike = T.And(alike, table[first + m, 0] == unit + m)
-                alike = T.And(alike, groups[T.min(unit + m, units - 1)] == groups[unit])
-                for field in (1, 2):
-                    alike = T.And(alike, table[first + m, field] == table[first, field])
-            with T.If(alike):
+                return emit(sums, 0, 1)
+            with T.If(args[3][first, RUN] >= rows):
                 with T.Then():
-                    each(first, rows)
-                with T.Else(), T.serial(2) as half:
-                    begin = emit_value(first + half * (rows // 2))
-                    self.emit_rows(args, y, begin, rows // 2, block)
+                    emit(sums, 0, rows)
+                with T.Else():  # row by row, which registers cannot be
+                    kept = emit_floats(rows)
+                    _emit_copy(kept, sums, rows)
+                    with T.serial(rows) as m:
+                        emit(kept, m, 1)
+                    _emit_copy(sums, kept, rows)
 
-    def _emit_unit(self, args: Sequence[Any], y, row, rows: int, unit, block) -> None:
-        """The units of neighbouring rows are neighbours. All loads stand before the stores: rows
-        may lie apart by multiples of 4 KB, and then a CPU takes the next load for one of what was
-        just stored."""
-        t, b, groups, _ = args
+    def _emit_units(self, args: Sequence[Any], sums, begin, rows: int, *, first, block) -> None:
+        """Of the rows first + [begin, begin + rows), whose units are neighbours."""
+        t, b, groups, table = args
         ends = [sum(self.widths[: i + 1]) // LANES for i in range(len(self.widths) - 1)]
         part = sum((T.Cast("int32", block >= end) for end in ends), T.int32(0))
-        place, group = emit_value(part * RANKS), emit_value(groups[unit])
-        sums = emit_floats(rows)
-        for m in range(rows):
-            T.buffer_store(sums, y[row + m, at(block * LANES)], [at(m * LANES)])
-        for j in range(RANKS):
-            w = _weight(b, group, block, j)
-            for m in range(rows):
-                value = fma(splat(t[unit + m, place + j]), w, sums[at(m * LANES)])
-                T.buffer_store(sums, value, [at(m * LANES)])
-        for m in range(rows):
-            T.buffer_store(y, sums[at(m * LANES)], [row + m, at(block * LANES)])
+        place, row = emit_value(part * RANKS), emit_value(first + begin)
+        with T.serial(table[row, COUNT]) as turn:
+            unit = emit_value(table[row, FIRST] + turn * table[row, DISTANCE])
+            group = emit_value(groups[unit])
+            with T.serial(RANKS) as j:
+                w = _weight(b, group, block, j)
+                for m in range(rows):
+                    lanes = at((begin + m) * LANES)
+                    value = fma(splat(t[unit + m, place + j]), w, sums[lanes])
+                    T.buffer_store(sums, value, [lanes])
 
 
 def expand(added: Added) -> tirx.PrimFunc:
-    """f(t [units, parts * 8], b, groups [units], table [n, 3], y [n, outputs]): adds to y."""
+    """f(t [units, parts * 8], b, groups [units], table, y [n, outputs]): adds to y."""
 
     def body(*args) -> None:
         *args, y = args
         rows, panels = T.Cast("int32", y.shape[0]), -(-added.blocks // _VECTORS)
 
+        def emit_block(row, block) -> None:
+            with T.If(row + _ROWS <= rows):
+                with T.Then():
+                    emit_rows(row, _ROWS, block)
+                with T.Else(), T.serial(rows - row) as m:
+                    emit_rows(emit_value(row + m), 1, block)
+
+        def emit_rows(row, count: int, block) -> None:
+            """All loads stand before the stores: rows may lie apart by multiples of 4 KB, and then
+            a CPU takes the next load for one of what was just stored."""
+            sums = emit_floats(count)
+            places = [[row + m, at(block * LANES)] for m in range(count)]
+            for m, place in enumerate(places):
+                T.buffer_store(sums, y[tuple(place)], [at(m * LANES)])
+            added.emit_rows(args, sums, row, count, block)
+            for m, place in enumerate(places):
+                T.buffer_store(y, sums[at(m * LANES)], place)
+
         def task(index) -> None:
             row = emit_value(index // panels * _ROWS)
             first = emit_value(index % panels * _VECTORS)
             with T.serial(T.min(T.int32(added.blocks) - first, _VECTORS)) as vector:
-                block = emit_value(first + vector)
-                with T.If(row + _ROWS <= rows):
-                    with T.Then():
-                        added.emit_rows(args, y, row, _ROWS, block)
-                    with T.Else(), T.serial(rows - row) as m:
-                        added.emit_rows(args, y, emit_value(row + m), 1, block)
+                emit_block(row, emit_value(first + vector))
 
         units = T.Cast("int32", args[0].shape[0])
         tasks = emit_value((rows + (_ROWS - 1)) // _ROWS * panels)
@@ -235,7 +297,12 @@ def emit_sums(vectors: Sequence[Any]):
     return found[0]
 
 
-def _weight(weights, group, block, rank: int):
+def _emit_copy(to, source, vectors: int) -> None:
+    for i in range(vectors):
+        T.buffer_store(to, source[at(i * LANES)], [at(i * LANES)])
+
+
+def _weight(weights, group, block, rank):
     return emit_value(to_float(weights[group, block, rank, at(0)]))
 
 
@@ -243,25 +310,6 @@ def _emit_prefetch(weights, group, block, ranks: Iterable[int]) -> None:
     each = _LINE // (LANES * DataType(str(weights.dtype)).itemsize)
     for rank in list(ranks)[:: max(1, each)]:
         emit_prefetch(weights, group, block, rank, 0)
-
-
-def _emit_units(groups, first, end, most: int, emit: Callable) -> None:
-    """Calls `emit(unit, count)`: for `most` units at once if they are of one group, or for halves
-    of them."""
-    if most == 1:
-        with T.If(first < end), T.Then():
-            emit(first, 1)
-        return
-    alike = end - first == most
-    for m in range(1, most):
-        # a unit behind the last one is not read
-        alike = T.And(alike, groups[T.min(first + m, end - 1)] == groups[first])
-    with T.If(alike):
-        with T.Then():
-            emit(first, most)
-        with T.Else(), T.serial(2) as half:
-            begin = emit_value(first + half * (most // 2))
-            _emit_units(groups, begin, T.min(begin + most // 2, end), most // 2, emit)
 
 
 def _emit_tasks(tasks, units, products: int, body: Callable) -> None:

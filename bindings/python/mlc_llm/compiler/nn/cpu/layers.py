@@ -64,12 +64,10 @@ class Linear:
         codes = [self.nn.codes_of(matrix) for matrix in self.matrices]
         return len(codes) == 1 and codes[0] is not None
 
-    def floats_of(self, x: Any, units: relax.Expr) -> relax.Expr:
-        """What it multiplies, for adapters: floats, in a step with units."""
+    def form_of(self, x: Any) -> tuple[activations.Codes | None, relax.Expr]:
+        """The form in which it multiplies x: codes or floats; and x in it."""
         codes = self.nn.codes_of(self.matrices[0])
-        if codes is None or not isinstance(x, Deferred):
-            return plain(x)
-        return x.with_floats(codes, units)
+        return codes, plain(x) if codes is None else quantized(self.nn, x, codes)
 
 
 Adding = tuple[Added, list[relax.Expr]]  # with its arguments

@@ -22,7 +22,7 @@ from mlc_llm.compiler.kernels.gpu.paged_attention import SPLITS, split_scratch
 from mlc_llm.compiler.nn.cpu import layers
 from mlc_llm.compiler.nn.gpu.experts import Experts
 from mlc_llm.compiler.nn.interface import DeviceLayers
-from mlc_llm.compiler.nn.tensors import num_rows, tensor, types_of
+from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor, types_of
 from mlc_llm.compiler.quantization import Matrix
 
 if TYPE_CHECKING:
@@ -93,6 +93,12 @@ class Linear:
 
     def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
         return self.matrix.multiply(x, bias=self.bias, residual=residual)
+
+    adds = False  # what adapters add
+
+    def form_of(self, x: Any) -> tuple[str, relax.Expr]:
+        """The form in which it multiplies x: their type; and x in it."""
+        return str(x.ty.dtype), plain(x)
 
 
 class Embedding:
