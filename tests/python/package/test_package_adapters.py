@@ -58,8 +58,8 @@ def test_an_app_loads_a_bundled_adapter(
         assert any(str(path) in problem for problem in check_package(dist).problems), damaged[:9]
 
 
-def test_of_libraries_with_one_name_those_for_cpus_have_the_layers(tmp_path: Path) -> None:
-    """As on Android: the library for the GPU, which takes no adapters, is read last."""
+def test_libraries_with_one_name_have_layers_together(tmp_path: Path) -> None:
+    """One without adapters may be read last."""
     report = Report()
     one = np.zeros(1, np.float32)
     save_file({"one.a": one, "one.b": one, "two.a": one}, tmp_path / "style")
@@ -88,7 +88,6 @@ def test_wrong_adapters_of_a_config_are_named(packager: Any, entry: Entry, tmp_p
         ({"json": "none"}, "linux", NotFoundError, "model_list[0].adapters.json"),
         ({"a b": "style"}, "linux", InvalidRequestError, "model_list[0].adapters.a b"),
         (["style"], "linux", InvalidRequestError, "model_list[0].adapters"),
-        ({"json": "style"}, "iphone", UnsupportedError, "model_list[0].adapters"),
         ({"json": "style"}, "web", UnsupportedError, "model_list[0].adapters"),
     ):
         with pytest.raises(kind) as caught:

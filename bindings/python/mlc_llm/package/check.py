@@ -241,7 +241,7 @@ def _metadata(path: Path, name: str, data: bytes, report: Report) -> None:
                 f"engine runs {_LIBRARY_SCHEMA}; package it again",
             )
     report.libraries[name] = found[0]
-    # of several libraries with one name, those for a GPU have no adapters
+    # there may be several libraries with one name, for several devices
     layers = [one.get("adapters", {}).get("layers", ()) for one in found]
     named = {layer["name"] for every in layers for layer in every}
     report.adapted_layers.setdefault(name, set()).update(named)

@@ -293,8 +293,9 @@ def _require_adapters_run(models: Sequence[ModelEntry], devices: Sequence[AppDev
             at = f"{model.place}.adapters"
             offered = ", ".join(name for name, one in DEVICES.items() if one.takes_adapters)
             raise UnsupportedError(
-                f"{at}: {refused[0]} runs no adapters that requests choose; {offered} do. Or merge "
-                "the adapter into the weights (mlc_llm convert_weight --lora-adapter)",
+                f"{at}: apps for {refused[0]} open no files of adapters; those for "
+                f"{offered} do. Or merge the adapter into the weights (mlc_llm convert_weight "
+                "--lora-adapter)",
                 param=at,
             )
 

@@ -39,9 +39,8 @@ class AppDevice:
 
     @property
     def takes_adapters(self) -> bool:
-        """Whether a library of it is for CPUs, on which requests choose LoRA adapters, and the
-        app can open files."""
-        return self.kind != "web" and (is_cpu(self.target) or bool(self.cpus))
+        """Whether its apps can open the files of LoRA adapters."""
+        return self.kind != "web"
 
     @property
     def needs_url(self) -> bool:

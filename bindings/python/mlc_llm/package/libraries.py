@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
 from mlc_llm.package import ar
 from mlc_llm.package.config import ModelEntry, PackageConfig
-from mlc_llm.package.devices import AppDevice, is_cpu
+from mlc_llm.package.devices import AppDevice
 from mlc_llm.package.objects import read_object
 from mlc_llm.prepare.jit_cache import LibraryOptions, MakeRules, library_digest, packaged_library
 
@@ -121,7 +121,6 @@ def variant_name(model_lib: str, cpu: str) -> str:
 def _library(
     model: PreparedModel, name: str, device: AppDevice, target: str, rules: MakeRules
 ) -> Path:
-    options = model.options
     return packaged_library(
         model.folder,
         model.config,
@@ -129,7 +128,7 @@ def _library(
         device=target,
         host=device.host,
         prefix=None if device.is_shared else f"{c_name(name)}_",
-        options=replace(options, adapters=options.adapters and is_cpu(target)),
+        options=model.options,
         rules=rules,
     )
 
