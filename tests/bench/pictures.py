@@ -94,11 +94,11 @@ def main() -> None:
 def _child(args: argparse.Namespace) -> None:
     sys.path.append(str(SUPPORT))
     for name, (work, run) in {**_products(), **_towers(args)}.items():
-        best = min(_seconds(run) for _ in range(args.rounds))
+        best = min(seconds(run) for _ in range(args.rounds))
         print(f"  {name}: {best * 1e3:.0f} ms, {work / best / 1e9:.0f} GFLOP/s", flush=True)
 
 
-def _seconds(run: Any) -> float:
+def seconds(run: Any) -> float:
     begin = time.perf_counter()
     run()
     return time.perf_counter() - begin
@@ -188,7 +188,7 @@ def _products() -> dict[str, tuple[float, Any]]:
     rng = np.random.default_rng(2)
     weight = rng.standard_normal(shape).astype(np.float32)
     x, y = rng.standard_normal((ROWS, 768), np.float32), np.zeros((ROWS, 3072), np.float32)
-    found: dict[str, tuple[float, Any]] = {"registers alone": _peak()}
+    found: dict[str, tuple[float, Any]] = {"registers alone": peak()}
     for name in ("q0f16", "q4f16_1"):
         scheme = quantization.get(name)
         matrix = matrix_of(scheme, shape).on_cpu()
@@ -212,7 +212,7 @@ def _called(entry: Any, *arrays: Any) -> Any:
     return lambda: entry(*tensors)
 
 
-def _peak() -> tuple[float, Any]:
+def peak() -> tuple[float, Any]:
     """Multiply-adds of 24 sums in registers, on every thread."""
     from kernel_tools import entry_of
     from tvm.tirx.script import builder as T
