@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "base/half.h"
@@ -111,9 +112,10 @@ Result<std::vector<char>> InForm(std::string_view bytes, DType dtype) {
 
 Status ReadTensors(const Json& head, std::string_view body, const AdapterSpec& spec,
                    AdapterWeights* out) {
-  size_t num_used = 0;
+  std::set<std::string> known = {"__metadata__"};
   for (const AdapterLayer& layer : spec.layers) {
     std::vector<Shape> shapes = layer.shapes();
+    known.insert({layer.name + ".a", layer.name + ".b"});
     const Json* given[] = {head.Find(layer.name + ".a"), head.Find(layer.name + ".b")};
     if ((given[0] == nullptr) != (given[1] == nullptr)) {
       return BadFile("a layer has one factor without the other");
@@ -121,15 +123,17 @@ Status ReadTensors(const Json& head, std::string_view body, const AdapterSpec& s
     for (size_t i = 0; i < shapes.size(); ++i) {
       out->tensors.emplace_back();
       if (given[i] == nullptr) continue;
-      ++num_used;
       shapes[i].insert(shapes[i].begin(), out->num_groups);
       MLC_ASSIGN_OR_RETURN(std::string_view bytes, BytesOf(*given[i], shapes[i], body));
       MLC_ASSIGN_OR_RETURN(out->tensors.back(), InForm(bytes, spec.dtype));
     }
   }
-  if (num_used + 1 == head.as_object().size()) return Status();
-  return OfAnotherModel("changes " + std::to_string(head.as_object().size() - 1 - num_used) +
-                        " tensors of layers that the model does not have, or that take no adapter");
+  for (const auto& [name, unused] : head.as_object()) {
+    if (known.count(name) != 0) continue;
+    return OfAnotherModel("changes '" + name + "', which the model does not have, or whose layer " +
+                          "takes no adapter");
+  }
+  return Status();
 }
 
 Result<AdapterWeights> Read(std::string_view bytes, const AdapterSpec& spec) {

@@ -125,7 +125,7 @@ TEST(AdapterFile, DamagedAndForeignFilesAreRefused) {
   }
   ExpectRefused(changed([](Written* f) { Replace(f, "rank", "8"); }), kInvalid, "another model");
   ExpectRefused(changed([](Written* f) { f->Add("gate.a", {2, 1, 8, 16}); }), kInvalid,
-                "changes 1 tensors of layers");
+                "changes 'gate.a', which the model does not have");
   ExpectRefused(changed([](Written* f) { f->Add("down.a", {2, 2, 8, 16}); }), kCorrupt,
                 "one factor without the other");
   ExpectRefused(changed([](Written* f) { f->body.pop_back(); }), kCorrupt, "outside");
