@@ -49,7 +49,7 @@ def test_the_folder_is_that_of_the_repository(case: str, tmp_path: Path) -> None
     assert chat["image_token_id"] == expected["image_token_id"]
     assert weights.keys() == theirs.keys()
     towers = [name for name in weights if name.startswith(("vision_tower", "multi_modal"))]
-    assert len(towers) > 25
+    assert len(towers) > 15
     for name in towers:
         # the norm of Gemma 3 is stored plus one, so its last bit is lost
         np.testing.assert_allclose(weights[name], theirs[name], atol=2e-3, rtol=0, err_msg=name)

@@ -29,6 +29,7 @@ import tower_chats  # noqa: E402
 import tower_gguf  # noqa: E402
 import tower_qwen  # noqa: E402
 import tower_shapes  # noqa: E402
+from tower_parts import kind_of  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 SEED = 11
@@ -64,11 +65,15 @@ WORDS = (
     "<|image_end|>",
     "<|img_thumbnail|>",
     *(f"<|img_row_{row}_col_{column}|>" for row in range(1, 3) for column in range(1, 5)),
+    "[IMG]",
+    "[IMG_BREAK]",
+    "[IMG_END]",
 )
 # What the template writes for a picture.
 MARKERS = {
     "gemma3": "<start_of_image>",
     **dict.fromkeys(("internvl", "internvl_chat"), "<IMG_CONTEXT>"),
+    **dict.fromkeys(("pixtral", "mistral3"), "[IMG]"),
     **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
 }
 TOKENS = [*tiny_models.tokens(), *WORDS]
@@ -82,24 +87,25 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
     name = "llm_config" if "llm_config" in found else "text_config"
     text = {**found[name], "vocab_size": len(TOKENS)}
     ends = {"bos_token_id": 1, "eos_token_id": 2}
-    token = {"image_token_id": None if case in OF_TEXTS else TOKENS.index(row_word(case))}
+    key = next((key for key in found if key.startswith("image_token_")), "image_token_id")
+    token = {key: None if case in OF_TEXTS else TOKENS.index(row_word(case))}
     return {**found, name: text, **ends, **token}
 
 
 def row_word(case: str) -> str:
     """The text of the token that stands for a row of a picture."""
-    return MARKERS[case] if case in OF_TEXTS else "<image>"
+    return MARKERS[case] if case in (*OF_TEXTS, "pixtral", "mistral3") else "<image>"
 
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:
-    return draw(tower_shapes.of(c), SEED, tower_cases.NORM_MEANS.get(c["model_type"], 1))
+    return draw(tower_shapes.of(c), SEED, tower_cases.NORM_MEANS.get(kind_of(c), 1))
 
 
 def processor(c: dict[str, Any]) -> dict[str, Any]:
     """The fixture's own, or tiles of the tower's size; up to `GRID` of them along a side. Qwen's:
     any size."""
-    if c["model_type"] in tower_cases.PROCESSORS:
-        return tower_cases.PROCESSORS[c["model_type"]]
+    if kind_of(c) in tower_cases.PROCESSORS:
+        return tower_cases.PROCESSORS[kind_of(c)]
     if tower_qwen.is_qwen(c):
         return {
             "image_mean": tower_chats.MEAN,
@@ -144,7 +150,7 @@ def write_hf_folder(folder: Path, case: str = "smolvlm", **changes: Any) -> Path
 
 
 def _tokens(case: str) -> list[str]:
-    token = ROW_TOKENS.get(case, "<image>")
+    token = ROW_TOKENS.get(case, "<image>") if row_word(case) == "<image>" else "<image>"
     return [token if one == "<image>" else one for one in TOKENS]
 
 

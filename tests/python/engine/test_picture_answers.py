@@ -34,7 +34,8 @@ import tower_numpy  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 SIDE = 48  # of a view: a picture of this size is not resized
-SIDES = {"lfm2_vl": 32, "internvl_chat": 32}  # where it is another one
+# Where it is another one.
+SIDES = dict.fromkeys(("lfm2_vl", "internvl_chat", "pixtral", "mistral3"), 32)
 TEXT = "What is it?"
 # What stands for a picture of one view, with "*" for a row.
 EXPANDED = {
@@ -43,6 +44,8 @@ EXPANDED = {
     "llava": 64 * "*",
     "internvl_chat": f"<img>{16 * '*'}</img>",
     "lfm2_vl": f"<|image_start|>{16 * '*'}<|image_end|>",
+    "pixtral": "[IMG_BREAK]".join(8 * ["********"]) + "[IMG_END]",
+    "mistral3": "[IMG_BREAK]".join(4 * ["****"]) + "[IMG_END]",
 }
 TOP = 5
 

@@ -76,6 +76,12 @@ _LLAMA = {
     "max_position_embeddings": 2048,
     "rms_norm_eps": 1e-6,
 }
+# Pixtral's published config leaves these out. (Facts: transformers' `configuration_mistral.py`.)
+_MISTRAL = {
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "rms_norm_eps": 1e-6,
+}
 # A repository's `model_type`: that of its text if `text_config` names none, and usual fields.
 TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gemma3": ("gemma3_text", _GEMMA_3),
@@ -96,6 +102,7 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "lfm2_vl": ("lfm2", {}),
     "internvl": ("qwen2", {}),
     "internvl_chat": ("qwen2", {}),
+    "pixtral": ("mistral", _MISTRAL),
 }
 # Names of texts whose model is another family's, from which they differ in their positions alone.
 _SAME = {"qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3"}
@@ -131,8 +138,8 @@ def is_unsure_of_the_head(config: Mapping[str, Any]) -> bool:
 def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[str, Any] | None:
     """The config of the text model; None if the repository is no such one. `has_head`: whether the
     files hold a head, for a config that is unsure of it; None if there are no files."""
-    whole = config.get("model_type")
-    if not isinstance(whole, str) or whole not in TEXTS | _MORE:
+    whole = towers.kind_of(config)
+    if whole not in TEXTS | _MORE:
         return None
     text_name = _TEXT_NAMES.get(whole, "text_config")
     text = config.get(text_name)

@@ -114,13 +114,12 @@ class Tower:
 
     def _projected(self, projector: Sequence[ProjectorPart], x: Any, first: Any) -> Any:
         """The rows of the projector; each begins at one of the patches `first`."""
-        is_chosen = False
+        joins = any(isinstance(part, Joined | Averaged) for part in projector)
+        x = x if joins else self._blocks(Joined(), x, first)  # single patches
         for part, width in self.spec.widths(projector):
             if isinstance(part, Joined | Averaged):
-                x, is_chosen = self._blocks(part, x, first), True
+                x = self._blocks(part, x, first)
                 continue
-            if not is_chosen:  # no patches are joined: it takes single ones
-                x, is_chosen = self._blocks(Joined(), x, first), True
             if isinstance(part, Normed):
                 x = plain(self.nn.norm(projector_name(part), width, part.norm)(x))
             else:

@@ -247,6 +247,17 @@ class _Rows:
 
 
 @dataclass(frozen=True)
+class Regrouped(_Rows):
+    """The inputs of each row from (groups, members) to (members, groups)."""
+
+    groups: int
+
+    def apply(self, array: Array) -> Array:
+        rows = array.reshape(len(array), self.groups, -1)
+        return np.ascontiguousarray(rows.swapaxes(1, 2)).reshape(array.shape)
+
+
+@dataclass(frozen=True)
 class PlusOne(_Rows):
     """w + 1, for norms whose files store the weight minus 1."""
 

@@ -9,6 +9,7 @@ gguf-py's tensor_mapping.py.)
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from mlc_llm.compiler.convert.source import Array, TensorInfo
 from mlc_llm.compiler.models import towers
 from mlc_llm.compiler.models.towers.family import TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
+from mlc_llm.compiler.spec.transforms import Unpaired
 from mlc_llm.errors import CorruptFileError
 
 _ENDS = (".weight", ".bias")
@@ -32,11 +34,11 @@ _ENDS = (".weight", ".bias")
 class _Stored:
     """The tensors of the file that are one of the repository. `way`: how they become it. "whole":
     there is one, and it is the same; "linear": it is a convolution here, and a linear layer there;
-    "frames": each holds one of the frames of a convolution over time; "rows": one follows another.
-    """
+    "frames": each holds one of the frames of a convolution over time; "rows": one follows another;
+    "pairs": the rows of each head are in pairs here, and in halves there."""
 
     tensors: tuple[str, ...]
-    way: Literal["whole", "linear", "frames", "rows"] = "whole"
+    way: Literal["whole", "linear", "frames", "rows", "pairs"] = "whole"
 
 
 class Projector:
@@ -73,6 +75,9 @@ class Projector:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         stored = self._names[name]
+        if stored.way == "pairs":
+            turned = Unpaired(self._head_dim).apply(self._file.read(stored.tensors[0]))
+            return turned[start:stop]
         if stored.way == "rows":
             whole = np.concatenate([self._file.read(part) for part in stored.tensors])[start:stop]
         else:
@@ -112,6 +117,7 @@ class Projector:
         """The repository's tensors, and those of the file that hold them. A missing one has no
         entry: the converter then says which."""
         spec = self._spec()
+        self._head_dim = spec.head_dim
         known = get_tensor_name_map(MODEL_ARCH.MMPROJ, spec.layers)
         own = self._known.tensors(Fields(self._file))
         for weight in tower_weights(spec):
@@ -122,6 +128,9 @@ class Projector:
                 stored = f"{stored.removesuffix(end)}{end}"
                 if len(part.source_shape) == 5 and f"{stored}.1" in self._given:
                     yield part.tensor, _Stored((stored, f"{stored}.1"), "frames")
+                elif self._known.paired and re.search(r"\.attn_[qk]\.", stored):
+                    if stored in self._given:
+                        yield part.tensor, _Stored((stored,), "pairs")
                 elif stored in self._given:
                     is_linear = len(part.source_shape) == 2 and len(self._given[stored].shape) == 4
                     one = self._turned_back(stored, part.source_shape)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers import gemma3, idefics3, internvl, lfm2_vl, llava, qwen
+from mlc_llm.compiler.models.towers import gemma3, idefics3, internvl, lfm2_vl, llava, pixtral, qwen
 from mlc_llm.compiler.models.towers.family import TowerFamily, TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
@@ -30,15 +30,26 @@ TOWERS: dict[str, TowerFamily] = {
     "lfm2_vl": lfm2_vl.FAMILY,
     "internvl": internvl.FAMILY,
     "internvl_chat": internvl.CHAT,
+    "pixtral": pixtral.FAMILY,
+    "mistral3": pixtral.FAMILY,
 }
+# Those that are named by the `model_type` of their vision_config, in repositories of another one.
+_BY_TOWER = {("llava", "pixtral"): "pixtral"}
 TOWER_CONFIG = "tower_config"  # the field of `model_config` for it
+
+
+def kind_of(config: Mapping[str, Any]) -> str:
+    """The name of a repository's kind of pictures."""
+    name, vision = config.get("model_type"), config.get("vision_config")
+    tower = vision.get("model_type") if isinstance(vision, Mapping) else None
+    return _BY_TOWER.get((str(name), str(tower)), str(name))
 
 
 def kept_fields(config: Mapping[str, Any]) -> dict[str, Any] | None:
     """What the tower needs of a repository's config; None if it has no tower, or none that is
     known."""
-    name = config.get("model_type")
-    family = TOWERS.get(name) if isinstance(name, str) else None
+    name = kind_of(config)
+    family = TOWERS.get(name)
     vision = config.get("vision_config")
     if family is None or not isinstance(vision, Mapping):
         return None
