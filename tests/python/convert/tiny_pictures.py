@@ -163,7 +163,8 @@ def write_gguf_pair(
     folder.mkdir(parents=True, exist_ok=True)
     c = config(case)
     drawn = weights(c)
-    text = {"model_type": "qwen2_vl_text", **c.get("text_config", c)}
+    own = c.get("text_config") or c.get("llm_config") or c
+    text = {"model_type": "qwen2_vl_text", **own}
     if text["model_type"] in tower_qwen.CASES:
         text["model_type"] = "qwen2_vl_text"
     text["model_type"] = architecture or text["model_type"]
@@ -191,7 +192,7 @@ def write_gguf_pair(
     of_text = {
         re.sub(r"^(model\.)?(text_model|language_model)\.", r"\1", key): value
         for key, value in drawn.items()
-        if not re.search("vision|visual|connector|projector", key)
+        if not re.search("vision|visual|connector|projector|mlp1", key)
     }
     path = folder / f"{said_name}.gguf"
     gguf_file.write(path, text, of_text, add_taps, add_tokenizer)

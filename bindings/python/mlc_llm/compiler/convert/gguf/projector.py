@@ -39,6 +39,7 @@ class _Stored:
 
     tensors: tuple[str, ...]
     way: Literal["whole", "linear", "frames", "rows", "pairs"] = "whole"
+    shape: tuple[int, ...] = ()  # there, if it has axes of length 1 that the file may leave out
 
 
 class Projector:
@@ -75,6 +76,8 @@ class Projector:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         stored = self._names[name]
+        if stored.shape:
+            return self._file.read(stored.tensors[0]).reshape(stored.shape)[start:stop]
         if stored.way == "pairs":
             turned = Unpaired(self._head_dim).apply(self._file.read(stored.tensors[0]))
             return turned[start:stop]
@@ -133,8 +136,10 @@ class Projector:
                         yield part.tensor, _Stored((stored,), "pairs")
                 elif stored in self._given:
                     is_linear = len(part.source_shape) == 2 and len(self._given[stored].shape) == 4
-                    one = self._turned_back(stored, part.source_shape)
-                    yield part.tensor, _Stored((one,), "linear" if is_linear else "whole")
+                    one, shape = self._turned_back(stored, part.source_shape), part.source_shape
+                    shape = shape if _long(self._given[one].shape) == _long(shape) else ()
+                    way: Literal["linear", "whole"] = "linear" if is_linear else "whole"
+                    yield part.tensor, _Stored((one,), way, shape if 1 in shape else ())
                 elif all(one in self._given for one in _thirds(stored)):
                     yield part.tensor, _Stored(_thirds(stored), "rows")
 
@@ -161,7 +166,7 @@ class Projector:
             rest.insert(1, len(infos))
         elif way == "rows":
             rows = sum(i.shape[0] for i in infos)
-        return replace(infos[0], name=name, shape=(rows, *rest))
+        return replace(infos[0], name=name, shape=stored.shape or (rows, *rest))
 
 
 def _name_in(table: TensorNameMap, tensor: str) -> str | None:
@@ -171,6 +176,10 @@ def _name_in(table: TensorNameMap, tensor: str) -> str | None:
 def _split(tensor: str) -> tuple[str, str]:
     end = next((end for end in _ENDS if tensor.endswith(end)), "")
     return tensor.removesuffix(end), end
+
+
+def _long(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(length for length in shape if length != 1)
 
 
 def _thirds(tensor: str) -> tuple[str, ...]:

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.models.towers.family import (
     TowerFamily,
+    TowerInGGUF,
     chosen_layers,
     edge,
     patches,
@@ -201,6 +203,65 @@ def chat_pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader)
     )
 
 
+def _config_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    """`use_gelu` stands for the config's gelu, which is the exact one. All layers in it run. Older
+    files do not say how many tiles there may be."""
+    side = fields.size("vision.image_size")
+    has_bias = fields.has_tensor("v.blk.0.ln1.bias")
+    return {
+        "downsample_ratio": 1 / fields.size("vision.projector.scale_factor"),
+        "ps_version": "v2",
+        "force_image_size": side,
+        "dynamic_image_size": True,
+        "use_thumbnail": True,
+        "min_dynamic_patch": fields.size("vision.preproc_min_tiles", 1),
+        "max_dynamic_patch": fields.size("vision.preproc_max_tiles", 12),
+        "vision_config": {
+            "hidden_act": "silu" if fields.flag("use_silu", False) else "gelu",
+            "norm_type": "layer_norm" if has_bias else "rms_norm",
+            "qkv_bias": fields.has_tensor("v.blk.0.attn_q.bias"),
+            "qk_normalization": fields.has_tensor("v.blk.0.attn_q_norm.weight"),
+        },
+    }
+
+
+_IN_GGUF = {
+    "patch": "v.patch_embd",
+    "class": "v.class_embd",
+    "positions": "v.position_embd.weight",
+    "attention_norm": "ln1",
+    "qkv": "attn_qkv",
+    "q_norm": "attn_q_norm",
+    "k_norm": "attn_k_norm",
+    "output": "attn_out",
+    "attention_scale": "ls1.weight",
+    "mlp_norm": "ln2",
+    "up": "ffn_up",
+    "down": "ffn_down",
+    "mlp_scale": "ls2.weight",
+}
+
+
+def _tensors_in_gguf(fields: GGUFFields) -> dict[str, str]:
+    names = {str(index): f"mm.model.mlp.{index}" for index in (0, 1, 3)}
+    for role, stored in _IN_GGUF.items():
+        own = _CHAT_NAMES[role]
+        if stored.startswith("v."):
+            names[f"vision_model.{own}"] = stored
+            continue
+        for layer in range(fields.layers("vision.block_count")):
+            place = f"vision_model.{_CHAT_NAMES['layer'].format(layer)}"
+            names[f"{place}{own}"] = f"v.blk.{layer}.{stored}"
+    return names
+
+
+GGUF = TowerInGGUF(
+    kind="internvl",
+    texts=("qwen2", "qwen3", "qwen3moe", "llama", "internlm2"),
+    token=_MARKER,
+    config=_config_in_gguf,
+    tensors=_tensors_in_gguf,
+)
 FAMILY = TowerFamily(
     ("internvl_vision",),
     (
@@ -230,4 +291,5 @@ CHAT = TowerFamily(
     ),
     chat_spec,
     chat_pictures,
+    GGUF,
 )
