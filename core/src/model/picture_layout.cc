@@ -201,6 +201,33 @@ Status Multiples(const PictureSettings& settings, PictureSize size, PictureDetai
   return Status();
 }
 
+// Gemma4ImageProcessor: the largest multiples of a block that keep the picture's shape and have at
+// most that many pixels.
+Status Filled(const PictureSettings& settings, PictureSize size, bool is_low, Builder* builder) {
+  int64_t block = settings.block(), most = is_low ? settings.min_pixels : settings.max_pixels;
+  double factor = std::sqrt(static_cast<double>(most) / static_cast<double>(Area(size)));
+  auto fit = [&](int side) {
+    return static_cast<int64_t>(std::floor(factor * side / static_cast<double>(block))) * block;
+  };
+  int64_t height = fit(size.height), width = fit(size.width);
+  int64_t longest = most / (block * block) * block;
+  if (height == 0) {
+    height = block;
+    width = std::min(size.width / size.height * block, longest);
+  } else if (width == 0) {
+    width = block;
+    height = std::min(size.height / size.width * block, longest);
+  }
+  if (width == 0 || height == 0 || height * width > most) {
+    return Unsupported(
+        "'pictures.max_pixels' of the model is too small for a picture of this shape");
+  }
+  builder->Place("begin");
+  builder->View({true, All(size), {static_cast<int>(width), static_cast<int>(height)}});
+  builder->Place("end");
+  return Status();
+}
+
 // PixtralImageProcessor: smaller only, then up to whole blocks. A word ends each row of the grid.
 void Bounded(const PictureSettings& settings, PictureSize size, bool is_low, Builder* builder) {
   constexpr int kLowEdge = 512;
@@ -306,6 +333,9 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
       break;
     case Kind::kBounded:
       Bounded(settings, size, is_low, &builder);
+      break;
+    case Kind::kFilled:
+      MLC_RETURN_IF_ERROR(Filled(settings, size, is_low, &builder));
       break;
     case Kind::kClosestGrid:
       MLC_RETURN_IF_ERROR(Grid(settings, size, settings.split && !is_low, &builder));

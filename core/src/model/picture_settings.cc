@@ -18,6 +18,7 @@ constexpr std::pair<std::string_view, Kind> kKinds[] = {
     {"tiles", Kind::kTiles},     {"stretched", Kind::kStretched},
     {"cropped", Kind::kCropped}, {"multiples", Kind::kMultiples},
     {"bounded", Kind::kBounded}, {"closest_grid", Kind::kClosestGrid},
+    {"filled", Kind::kFilled},
 };
 constexpr std::pair<std::string_view, ResizeFilter> kFilters[] = {
     {"bilinear", ResizeFilter::kBilinear},
@@ -157,7 +158,7 @@ void ReadKind(Reader* reader, PictureSettings* settings) {
     settings->thumbnail = reader->Flag("thumbnail", true);
     if (!reader->Has("max_pixels")) return;
   }
-  if (kind != Kind::kMultiples && kind != Kind::kClosestGrid) return;
+  if (kind != Kind::kMultiples && kind != Kind::kClosestGrid && kind != Kind::kFilled) return;
   settings->min_pixels = reader->Number("min_pixels", 1, kMostPixels);
   settings->max_pixels = reader->Number("max_pixels", settings->min_pixels, kMostPixels);
   settings->longest_ratio = static_cast<int>(reader->NumberOr("longest_ratio", 1, kMostSide, 200));

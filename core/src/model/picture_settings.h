@@ -29,6 +29,7 @@ struct PictureSettings {
     kMultiples,    // "multiples": Qwen
     kBounded,      // "bounded": Pixtral
     kClosestGrid,  // "closest_grid": InternVL, LFM2-VL
+    kFilled,       // "filled": Gemma 4
   };
   Kind kind = Kind::kTiles;
   int tile = 0;                      // side of a square view: tiles, closest_grid
@@ -41,7 +42,7 @@ struct PictureSettings {
   int64_t split_above = 0;           // closest_grid: pixels; up to them there is one view
   bool thumbnail = true;             // closest_grid: behind the tiles
   // multiples; closest_grid: of the only view and of the thumbnail, which are tiles if max_pixels
-  // is 0
+  // is 0; filled: of the only view, the least if the caller wants few rows
   int64_t min_pixels = 0, max_pixels = 0;
   int longest_ratio = 0;  // of the sides, where there are such views
   bool rotary = false;    // rows have the positions of a grid (M-RoPE)

@@ -127,7 +127,8 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
     return Mismatch(is_tiled ? "tile" : is_cropped ? "crop" : "size", patches, spec.max_patches);
   }
   int64_t patch = int64_t{settings.patch_size} * settings.patch_size;
-  bool is_free = settings.kind == PictureSettings::Kind::kClosestGrid;
+  bool is_free = settings.kind == PictureSettings::Kind::kClosestGrid ||
+                 settings.kind == PictureSettings::Kind::kFilled;
   if (is_free && settings.max_pixels / patch > spec.max_patches) {
     return Mismatch("max_pixels", static_cast<int>(settings.max_pixels / patch), spec.max_patches);
   }

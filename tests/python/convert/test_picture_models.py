@@ -72,6 +72,7 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
         ("internvl", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("internvl_chat", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("lfm2_vl", {"layout": "closest_grid", "tile": 32, "split_above": 2048, "columns": 0}),
+        ("gemma4", {"layout": "filled", "merge": 3, "max_pixels": 70 * 144, "mean": [0.5] * 3}),
         ("pixtral", {"layout": "bounded", "longest_edge": 48, "merge": 1, "columns": 0}),
         ("mistral3", {"layout": "bounded", "longest_edge": 48, "merge": 2, "columns": 0}),
     ],
@@ -180,6 +181,7 @@ def test_qwens_three_positions_are_checked(sections: Any, when: str, tmp_path: P
         ("internvl", {"size": 48}, "size"),
         ("lfm2_vl", {"tile_size": 64}, "tile_size"),
         ("mistral3", {"size": {"longest_edge": 80}}, "longest_edge"),
+        ("gemma4", {"max_soft_tokens": 140}, "max_soft_tokens"),
     ],
 )
 def test_tiles_fit_the_tower(case: str, fields: dict, param: str, tmp_path: Path) -> None:

@@ -68,12 +68,16 @@ WORDS = (
     "[IMG]",
     "[IMG_BREAK]",
     "[IMG_END]",
+    "<|image>",
+    "<|image|>",
+    "<image|>",
 )
 # What the template writes for a picture.
 MARKERS = {
     "gemma3": "<start_of_image>",
     **dict.fromkeys(("internvl", "internvl_chat"), "<IMG_CONTEXT>"),
     **dict.fromkeys(("pixtral", "mistral3"), "[IMG]"),
+    "gemma4": "<|image|>",
     **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
 }
 TOKENS = [*tiny_models.tokens(), *WORDS]
@@ -85,7 +89,8 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
     if tower_qwen.is_qwen(found):
         return tower_chats.answering(case)
     name = "llm_config" if "llm_config" in found else "text_config"
-    text = {**found[name], "vocab_size": len(TOKENS)}
+    sizes = [key for key in found[name] if key.startswith("vocab_size")]
+    text = {**found[name], **dict.fromkeys(sizes, len(TOKENS))}
     ends = {"bos_token_id": 1, "eos_token_id": 2}
     key = next((key for key in found if key.startswith("image_token_")), "image_token_id")
     token = {key: None if case in OF_TEXTS else TOKENS.index(row_word(case))}
@@ -94,7 +99,7 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
 
 def row_word(case: str) -> str:
     """The text of the token that stands for a row of a picture."""
-    return MARKERS[case] if case in (*OF_TEXTS, "pixtral", "mistral3") else "<image>"
+    return MARKERS[case] if case in (*OF_TEXTS, "pixtral", "mistral3", "gemma4") else "<image>"
 
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:

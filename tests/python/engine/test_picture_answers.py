@@ -35,7 +35,10 @@ import tower_numpy  # noqa: E402
 Array = np.ndarray[Any, Any]
 SIDE = 48  # of a view: a picture of this size is not resized
 # Where it is another one.
-SIDES = dict.fromkeys(("lfm2_vl", "internvl_chat", "pixtral", "mistral3"), 32)
+SIDES = {
+    **dict.fromkeys(("lfm2_vl", "internvl_chat", "pixtral", "mistral3"), 32),
+    "gemma4": 96,
+}
 TEXT = "What is it?"
 # What stands for a picture of one view, with "*" for a row.
 EXPANDED = {
@@ -46,6 +49,7 @@ EXPANDED = {
     "lfm2_vl": f"<|image_start|>{16 * '*'}<|image_end|>",
     "pixtral": "[IMG_BREAK]".join(8 * ["********"]) + "[IMG_END]",
     "mistral3": "[IMG_BREAK]".join(4 * ["****"]) + "[IMG_END]",
+    "gemma4": f"<|image>{64 * '*'}<image|>",
 }
 TOP = 5
 
@@ -82,6 +86,10 @@ class Model:
         rows = [self.picture_rows(picture) / spec.embedding_scale for picture in pictures]
         words = len(params[name])
         params[name] = np.concatenate([params[name], *rows])
+        inputs = "model.embed_tokens_per_layer.weight"  # layers get those of the token 0
+        if inputs in params:
+            first = params[inputs][:1].repeat(sum(map(len, rows)), 0)
+            params[inputs] = np.concatenate([params[inputs], first])
         ids, last_seen = self._ids(len(rows), words)
         assert max(ids) == words + sum(len(some) for some in rows) - 1
         if self.case == "gemma3":

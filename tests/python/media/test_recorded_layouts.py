@@ -80,7 +80,7 @@ def test_a_picture_becomes_what_transformers_makes_of_it(name: str, index: int) 
 
 def test_four_shapes_are_recorded() -> None:
     recorded = {name for name, _ in CASES}
-    assert recorded >= {"lfm2_vl", "internvl", "internvl_chat", "pixtral", "mistral3"}
+    assert recorded >= {"lfm2_vl", "internvl", "internvl_chat", "pixtral", "mistral3", "gemma4"}
     for name in recorded:
         sizes = [(p["width"], p["height"]) for p in FIXTURES[name]["pictures"]]
         assert sizes == list(picture_shapes.SHAPES), name

@@ -98,7 +98,7 @@ def build_module(
         _build_head(nn, model, spec)
     _build_copy(nn)
     if spec.built_tower is not None:
-        _build_tower(nn, spec.built_tower)
+        _build_tower(nn, model, spec.built_tower)
     draft = {}
     if decoder.draft is not None:
         draft = {"draft": _build_draft(nn.apart(), decoder, spec)}
@@ -109,6 +109,8 @@ def build_module(
         _build_programs(nn, in_programs)
     described = metadata(spec, nn, parts, is_encoder=model.is_encoder, head=head) | draft
     described |= _folder_layout(spec, family)
+    if spec.built_tower is not None:
+        described["tower"] = _described_tower(nn, spec.built_tower, model.embedding_size)
     nn.text_function("_metadata", json.dumps(described))
     return nn.finish()
 
@@ -198,7 +200,6 @@ def metadata(
         "kv_cache": _described_pages(nn),
         **({"states": [state.describe() for state in nn.states]} if nn.states else {}),
         **({"adapters": nn.adapters.describe()} if nn.adapters else {}),
-        **({"tower": _described_tower(nn, spec.built_tower)} if spec.built_tower else {}),
         "params": _described_params(nn.own_params, parts),
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
@@ -208,7 +209,7 @@ def metadata(
     }
 
 
-def _described_tower(nn: Builder, tower: TowerSpec) -> dict[str, Any]:
+def _described_tower(nn: Builder, tower: TowerSpec, width: int) -> dict[str, Any]:
     function = next(f for v, f in nn.block.get().functions.items() if v.name_hint == _TOWER)
     sizes = _tower_bounds(tower)
     bytes_of = buffer_bytes(program_of(function))
@@ -216,7 +217,7 @@ def _described_tower(nn: Builder, tower: TowerSpec) -> dict[str, Any]:
         "function": _TOWER,
         "patch_dim": tower.patch_dim,
         "merge": tower.merge,
-        "width": tower.out_width,
+        "width": width,
         "class_row": tower.class_row,
         "window": tower.window,
         "columns": tower.columns if tower.table == "exact" else 0,
@@ -301,10 +302,10 @@ def _build_step(nn: Builder, model: Decoder, spec: LibrarySpec) -> None:
         f.results = model.results(f["embeddings"], f.batch, memory)
 
 
-def _build_tower(nn: Builder, tower: TowerSpec) -> None:
+def _build_tower(nn: Builder, model: Decoder, tower: TowerSpec) -> None:
     made = Tower(nn, tower)
     with nn.function(_TOWER, made.inputs(), bounds=_tower_bounds(tower)) as f:
-        f.results = {"rows": made(f)}
+        f.results = {"rows": model.with_inputs(made(f), f["first_patches"])}
 
 
 def _tower_bounds(tower: TowerSpec) -> dict[str, int]:

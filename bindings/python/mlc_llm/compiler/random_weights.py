@@ -30,6 +30,9 @@ def _tensor(name: str, shape: Sequence[int], seed: int, norm_mean: int) -> Array
     if len(shape) == 1 and name.endswith("weight"):
         value = value + np.float32(norm_mean)
     value = np.asarray(value)  # of a number, NumPy makes no array
+    if not shape and name.endswith(("_min", "_max")):  # bounds, with most numbers between them
+        value = (abs(value) + np.float32(1.5)) * np.float32(-1 if name.endswith("_min") else 1)
+        value = np.asarray(value, np.float32)
     return np.asarray(value.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 

@@ -93,6 +93,10 @@ class Fixture:
         params, name = dict(self.params()), "model.embed_tokens.weight"
         words = len(params[name])
         params[name] = np.concatenate([params[name], rows / spec.embedding_scale])
+        inputs = "model.embed_tokens_per_layer.weight"  # layers get those of the token 0
+        if inputs in params:
+            first = params[inputs][:1].repeat(len(rows), 0)
+            params[inputs] = np.concatenate([params[inputs], first])
         next_row = iter(range(words, words + len(rows)))
         ids = [token if token >= 0 else next(next_row) for token in prompt]
         for _ in range(count):

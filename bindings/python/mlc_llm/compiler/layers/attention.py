@@ -123,7 +123,8 @@ class AttentionSpec(Mixer):
         return self.ahead is not None and not self.ahead.told
 
     def with_pictures(self, rows: PictureRows) -> AttentionSpec:
-        ahead = Ahead(told=True) if rows.see_each_other else self.ahead
+        sees = rows.see_each_other and not (rows.only_in_windows and self.window is None)
+        ahead = Ahead(told=True) if sees else self.ahead
         rope = None if self.rope is None else self.rope.on(rows.axes)
         return replace(self, ahead=ahead, rope=rope)
 

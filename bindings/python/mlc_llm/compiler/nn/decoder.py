@@ -45,6 +45,10 @@ class Decoder:
         x = self.words.embed(ids)
         return x if self.layer_inputs is None else self.layer_inputs.join(x, ids)
 
+    def with_inputs(self, rows: Any, like: Any) -> Any:
+        """Rows of a tower as embeddings. `like`: a number for each row."""
+        return rows if self.layer_inputs is None else self.layer_inputs.of_tower(rows, like)
+
     @property
     def embedding_size(self) -> int:
         """The hidden size, and what layers get of a token besides."""

@@ -61,6 +61,10 @@ class LayerInputs:
         """The embeddings `x` of the tokens, each with the vectors behind it."""
         return side_by_side(self.nn, x, self.table(ids), self.hidden, self.wide)
 
+    def of_tower(self, rows: Any, like: Any) -> relax.Var:
+        """Rows of a tower, which are no tokens: behind them stand the vectors of the token 0."""
+        return self.join(rows, self.nn.zeros(like))
+
     def split(self, rows: relax.Expr, batch: Batch) -> tuple[relax.Var, Batch]:
         """The embeddings, and the batch with the vectors of all layers."""
         nn, hidden = self.nn, self.hidden
@@ -79,6 +83,10 @@ class Levels:
     def join(self, x: relax.Expr, ids: relax.Expr) -> relax.Var:
         """Tokens have zeros."""
         return _call(self.nn, "widen", (self.hidden, self.width), [plain(x)], self.width)
+
+    def of_tower(self, rows: Any, like: Any) -> Any:
+        """A tower makes the vectors too."""
+        return rows
 
     def split(self, rows: relax.Expr, batch: Batch) -> tuple[relax.Var, Batch]:
         """The embeddings, and the batch with all of the rows."""

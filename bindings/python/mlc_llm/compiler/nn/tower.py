@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from mlc_llm.compiler.kernels.common.attention_shape import rope_table
 from mlc_llm.compiler.kernels.cpu import (
+    elementwise,
     linear,
     patch_attention,
     patch_norms,
@@ -28,6 +31,7 @@ from mlc_llm.compiler.spec.tower import (
     Joined,
     Normed,
     ProjectorPart,
+    Standardized,
     TowerSpec,
     name_of,
     projector_name,
@@ -52,7 +56,7 @@ class Tower:
             "view_indptr": Input(("v",), "int32"),
             "first_patches": Input(("m",), "int32"),
         }
-        if self.spec.table != "exact":
+        if self.spec.table in _PLACES:
             inputs["patch_grids"] = Input(("n", 2), "int32")
         if self.spec.windows is not None:
             inputs["window_indptr"] = Input(("w",), "int32")
@@ -82,19 +86,58 @@ class Tower:
     def _layer(self, layer: int, x: Any, given: Function) -> Any:
         spec = self.spec
         normed = self._norm(name_of("attention_norm", layer), x)
-        qkv = self._linear(name_of("qkv", layer), normed, bias=spec.bias and spec.qkv_bias)
-        if spec.query_norm is not None:
-            qkv = self._queries_normed(layer, qkv, spec.query_norm)
         is_windowed = spec.windows is not None and layer not in spec.windows.whole
         ends = given["window_indptr" if is_windowed else "view_indptr"]
-        attended = self._attended(self._rotated(qkv, given), ends)
-        scales = ("attention_scale", "mlp_scale") if spec.layer_scales else (None, None)
-        scale, then = (role and name_of(role, layer) for role in scales)
-        x = self._linear(
-            name_of("output", layer), attended, bias=spec.bias, scale=scale, residual=x
-        )
+        attended = self._attended(self._rotated(self._qkv(layer, normed), given), ends)
+        x = self._added(layer, ("output", "attention_scale", "attention_behind"), attended, x)
         up = self._up(layer, self._norm(name_of("mlp_norm", layer), x))
-        return self._linear(name_of("down", layer), up, bias=spec.bias, scale=then, residual=x)
+        return self._added(layer, ("down", "mlp_scale", "mlp_behind"), up, x)
+
+    def _added(self, layer: int, roles: tuple[str, str, str], x: Any, residual: Any) -> Any:
+        """`roles`: of the linear layer, of the factors on its results, of the norm behind it."""
+        spec, (linear, scale, norm) = self.spec, roles
+        if spec.norms_behind:
+            made = self._of_layer(layer, linear, x)
+            behind = self.nn.norm(name_of(norm, layer), spec.width, spec.norm)
+            return plain(behind.add(made, residual=residual))
+        factors = name_of(scale, layer) if spec.layer_scales else None
+        name = name_of(linear, layer)
+        return self._linear(name, x, bias=spec.bias, scale=factors, residual=residual)
+
+    def _of_layer(self, layer: int, role: str, x: Any, *, bias: bool | None = None) -> Any:
+        """A linear layer, between its bounds."""
+        spec, name = self.spec, name_of(role, layer)
+        has_bias = spec.bias if bias is None else bias
+        if not spec.clamped:
+            return self._linear(name, x, bias=has_bias)
+        made = self._linear(name, self._clamped(name, x, 0), bias=has_bias)
+        return self._clamped(name, made, 2)
+
+    def _clamped(self, name: str, x: Any, first: int) -> Any:
+        nn, bounds = self.nn, f"{name}.bounds"
+        width = int(x.ty.shape[1])
+        key = (width, first, nn.stored(bounds).dtype)
+        kernel = nn.kernel("clamp", key, partial(patch_norms.clamp, *key))
+        return nn.call(kernel, [x, nn.param(bounds)], tensor(num_rows(x), width))
+
+    def _qkv(self, layer: int, x: Any) -> Any:
+        spec, width = self.spec, self.spec.width
+        bias = spec.bias and spec.qkv_bias
+        if spec.clamped:
+            q, k, v = (self._of_layer(layer, role, x, bias=bias) for role in "qkv")
+            qkv = side_by_side(self.nn, side_by_side(self.nn, q, k, width), v, 2 * width, width)
+        else:
+            qkv = self._linear(name_of("qkv", layer), x, bias=bias)
+        if spec.query_norm is not None:
+            qkv = self._queries_normed(layer, qkv, spec.query_norm)
+        return qkv if spec.head_norms is None else self._heads_normed(layer, qkv, spec.head_norms)
+
+    def _heads_normed(self, layer: int, qkv: Any, norm: NormSpec) -> Any:
+        nn, spec = self.nn, self.spec
+        names = [f"{name_of(role, layer)}.weight" for role in ("q_norm", "k_norm")]
+        key = (spec.heads, spec.head_dim, norm.eps, nn.stored(names[0]).dtype)
+        kernel = nn.kernel("normalize_heads", key, partial(patch_norms.normalize_heads, *key))
+        return nn.call_in_place(kernel, [*map(nn.param, names), qkv], [2], [qkv.ty])
 
     def _queries_normed(self, layer: int, qkv: Any, norm: NormSpec) -> Any:
         nn, width = self.nn, self.spec.width
@@ -109,7 +152,11 @@ class Tower:
         if not spec.gated:
             activation = spec.activation
             return self._linear(name_of("up", layer), x, bias=spec.bias, activation=activation)
-        both = self._linear(name_of("gate_up", layer), x, bias=spec.bias)
+        if spec.clamped:
+            gate, more = (self._of_layer(layer, role, x) for role in ("gate", "up"))
+            both = side_by_side(self.nn, gate, more, spec.ff)
+        else:
+            both = self._linear(name_of("gate_up", layer), x, bias=spec.bias)
         return plain(self.nn.gated(spec.ff, spec.activation)(both))
 
     def _projected(self, projector: Sequence[ProjectorPart], x: Any, first: Any) -> Any:
@@ -120,11 +167,27 @@ class Tower:
             if isinstance(part, Joined | Averaged):
                 x = self._blocks(part, x, first)
                 continue
-            if isinstance(part, Normed):
+            if isinstance(part, Standardized):
+                x = self._standardized(part, width, x)
+            elif isinstance(part, Normed) and not part.norm.weight:
+                x = self._unweighted(width, part.norm.eps, x)
+            elif isinstance(part, Normed):
                 x = plain(self.nn.norm(projector_name(part), width, part.norm)(x))
             else:
                 x = self._dense(part, x)
         return x
+
+    def _standardized(self, part: Standardized, width: int, x: Any) -> Any:
+        nn, names = self.nn, [f"{projector_name(part)}_{end}" for end in ("bias", "scale")]
+        key = (width, nn.stored(names[0]).dtype)
+        kernel = nn.kernel("standardize", key, partial(patch_norms.standardize, *key))
+        return nn.call(kernel, [x, *map(nn.param, names)], tensor(num_rows(x), width))
+
+    def _unweighted(self, width: int, eps: float, x: Any) -> Any:
+        nn, key = self.nn, (width, eps, "float32")
+        kernel = nn.kernel("rms_norm_of_ones", key, partial(elementwise.rms_norm, *key))
+        ones = nn.constant(np.ones(width, "float32"))
+        return nn.call(kernel, [x, ones], tensor(num_rows(x), width))
 
     def _dense(self, part: Dense, x: Any) -> Any:
         name = projector_name(part)
@@ -144,6 +207,11 @@ class Tower:
     def _placed(self, x: Any, given: Function) -> Any:
         nn, spec, positions = self.nn, self.spec, given["patch_positions"]
         names = [f"{name_of('positions')}.weight"]
+        if spec.table == "axes":
+            key = (spec.width, spec.positions // 2, nn.stored(names[0]).dtype)
+            kernel = nn.kernel("place_by_axes", key, partial(patches.place_by_axes, *key))
+            args = [x, positions, nn.param(names[0])]
+            return nn.call(kernel, args, tensor(num_rows(x), spec.width))
         if spec.table != "exact":
             place = _PLACES[spec.table]
             own = (spec.width, spec.columns, nn.stored(names[0]).dtype)
@@ -169,7 +237,8 @@ class Tower:
     def _attended(self, qkv: Any, views: Any) -> Any:
         nn, heads, dim = self.nn, self.spec.heads, self.spec.head_dim
         tile = linear.Tile(*nn.device.vectors.panel_tile)
-        make = partial(patch_attention.patch_attention, heads, dim, dim**-0.5, tile=tile)
+        scale = self.spec.attention_scale or dim**-0.5
+        make = partial(patch_attention.patch_attention, heads, dim, scale, tile=tile)
         kernel = nn.kernel("patch_attention", (heads, dim), make)
         return nn.call(kernel, [qkv, views], tensor(num_rows(qkv), heads * dim))
 

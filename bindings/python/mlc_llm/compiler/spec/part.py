@@ -111,6 +111,7 @@ class PictureRows:
     """What the rows of pictures ask of a decoder."""
 
     see_each_other: bool = False  # those of one picture, in both directions
+    only_in_windows: bool = False  # in layers without a window they do not
     # By which of a row's three positions (time, height, width) each pair of a head turns; empty:
     # all by the position in the sequence (M-RoPE)
     axes: tuple[int, ...] = ()

@@ -19,7 +19,14 @@ from typing import Literal
 from mlc_llm.compiler.quantization import WeightUse
 from mlc_llm.compiler.spec.decoder import Activation, NormSpec
 from mlc_llm.compiler.spec.part import PictureRows
-from mlc_llm.compiler.spec.transforms import Reshaped, Shape, Summed, Transform
+from mlc_llm.compiler.spec.transforms import (
+    Exchanged,
+    Reshaped,
+    Shape,
+    Summed,
+    Times,
+    Transform,
+)
 from mlc_llm.compiler.spec.weights import Part, WeightSource
 
 _OURS, _PROJECTOR = "vision_tower.", "multi_modal_projector."
@@ -45,6 +52,15 @@ class Normed:
 
 
 @dataclass(frozen=True)
+class Standardized:
+    """(x - bias) * scale, number by number. `name`: of both in the tower, before "_bias" and
+    "_scale". `factor`: x is that many times smaller here than in the files."""
+
+    name: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
 class Dense:
     """activation(linear layer). `stored`: the whole name of its weight in the files if that does
     not end in ".weight", and `transforms` of it."""
@@ -57,7 +73,7 @@ class Dense:
     transforms: tuple[Transform, ...] = ()
 
 
-ProjectorPart = Joined | Averaged | Normed | Dense
+ProjectorPart = Joined | Averaged | Normed | Standardized | Dense
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,7 @@ class PatchRope:
 
     axes: tuple[int, ...]
     frequencies: tuple[float, ...]
+    apart: bool = False  # in files the pairs of an axis are within one half of the head
 
 
 def same_for_both(dim: int, theta: float = 10000.0) -> PatchRope:
@@ -89,6 +106,13 @@ def alternating(dim: int, theta: float = 10000.0) -> PatchRope:
     """Pixtral's: of the frequencies of a text the row has the first, the third and so on."""
     quarter, every = dim // 4, tuple(theta ** (-2 * i / dim) for i in range(dim // 2))
     return PatchRope((0,) * quarter + (1,) * quarter, every[0::2] + every[1::2])
+
+
+def half_for_each(dim: int, theta: float = 100.0) -> PatchRope:
+    """Gemma 4's: the first half of a head by the column, the second by the row."""
+    quarter = dim // 4
+    own = tuple(theta ** (-4 * i / dim) for i in range(quarter))
+    return PatchRope((1,) * quarter + (0,) * quarter, own * 2, apart=True)
 
 
 @dataclass(frozen=True)
@@ -108,9 +132,13 @@ SIGLIP: Mapping[str, str] = {
     "layer": "encoder.layers.{}.",
     "attention_norm": "layer_norm1",
     "qkv": "self_attn.q_proj self_attn.k_proj self_attn.v_proj",
+    "q": "self_attn.q_proj",
+    "k": "self_attn.k_proj",
+    "v": "self_attn.v_proj",
     "output": "self_attn.out_proj",
     "mlp_norm": "layer_norm2",
     "gate_up": "mlp.gate_proj mlp.up_proj",
+    "gate": "mlp.gate_proj",
     "up": "mlp.fc1",
     "down": "mlp.fc2",
     "norm": "post_layernorm",
@@ -131,8 +159,9 @@ class TowerSpec:
     positions: int = 0  # entries of the learned table; the first one is the class row's; 0: none
     columns: int = 0  # of the grid that the table covers
     # How the table covers a grid of another size. "exact": the core names an entry for each patch;
-    # "corners": stretched, so that corners meet; "resized": as a picture, bilinear, antialiased
-    table: Literal["exact", "corners", "resized"] = "exact"
+    # "corners": stretched, so that corners meet; "resized": as a picture, bilinear, antialiased;
+    # "axes": one for columns and one for rows, half of the entries each, and a patch gets both
+    table: Literal["exact", "corners", "resized", "axes"] = "exact"
     rope: PatchRope | None = None
     largest_view: int = 0  # patches; 0: those of the table
     windows: PatchWindows | None = None
@@ -142,6 +171,10 @@ class TowerSpec:
     bias: bool = True  # of the linear layers
     qkv_bias: bool = True  # of the one for queries, keys and values, if they have biases
     query_norm: NormSpec | None = None  # of the queries and of the keys, over all heads
+    head_norms: NormSpec | None = None  # of queries, keys and (without a weight) values of a head
+    attention_scale: float = 0.0  # factor on scores; 0: dim ** -0.5
+    norms_behind: bool = False  # of what a half of a layer adds
+    clamped: bool = False  # files have bounds for what a linear layer of a layer takes and gives
     layer_scales: bool = False  # what a half of a layer adds is multiplied, output by output
     patch_bias: bool = True
     patch_is_linear: bool = False  # its weight is stored as (row, column, channel)
@@ -205,7 +238,7 @@ def name_of(role: str, layer: int | None = None) -> str:
     return f"{_OURS}{place}{own}"
 
 
-def projector_name(part: Normed | Dense) -> str:
+def projector_name(part: Normed | Standardized | Dense) -> str:
     return f"{_PROJECTOR}{part.name}"
 
 
@@ -247,16 +280,24 @@ def _of_tower(spec: TowerSpec) -> Iterator[WeightSource]:
         yield from at.norm("before")
     for layer in range(spec.layers):
         yield from at.norm("attention_norm", layer)
-        yield from at.linear("qkv", (3 * width, width), layer, bias=spec.bias and spec.qkv_bias)
-        for role in ("q_norm", "k_norm") if spec.query_norm else ():
-            yield at.weight(role, (width,), layer)
+        bias = spec.bias and spec.qkv_bias
+        for role in "qkv" if spec.clamped else ("qkv",):
+            yield from at.linear(role, (len(role) * width, width), layer, bias=bias)
+        norm_width = width if spec.query_norm else spec.head_dim
+        for role in ("q_norm", "k_norm") if spec.query_norm or spec.head_norms else ():
+            yield at.weight(role, (norm_width,), layer)
         yield from at.linear("output", (width, width), layer)
+        if spec.norms_behind:
+            yield from at.norm("attention_behind", layer)
         if spec.layer_scales:
             yield at.weight("attention_scale", (width,), layer, kind="")
         yield from at.norm("mlp_norm", layer)
-        first = ("gate_up", (2 * spec.ff, width)) if spec.gated else ("up", (spec.ff, width))
-        yield from at.linear(*first, layer)
+        joined = ("gate", "up") if spec.clamped else ("gate_up",)
+        for role in joined if spec.gated else ("up",):
+            yield from at.linear(role, ((2 if role == "gate_up" else 1) * spec.ff, width), layer)
         yield from at.linear("down", (width, spec.ff), layer)
+        if spec.norms_behind:
+            yield from at.norm("mlp_behind", layer)
         if spec.layer_scales:
             yield at.weight("mlp_scale", (width,), layer, kind="")
     if spec.last_norm:
@@ -268,6 +309,13 @@ def _of_projector(spec: TowerSpec, projector: Sequence[ProjectorPart]) -> Iterat
         if isinstance(part, Joined | Averaged):
             continue
         ours, theirs = projector_name(part), f"{spec.projector_prefix}{part.name}"
+        if isinstance(part, Standardized):
+            for end, factor in (("bias", 1 / part.factor), ("scale", part.factor)):
+                source = Part(f"{spec.prefix}{part.name}_{end}", (width,), (Times(factor),))
+                yield WeightSource(f"{ours}_{end}", (source,), None)
+            continue
+        if isinstance(part, Normed) and not part.norm.weight:
+            continue
         if isinstance(part, Normed):
             weight = Part(f"{theirs}.weight", (width,), part.transforms)
             yield WeightSource(f"{ours}.weight", (weight,), None)
@@ -301,13 +349,34 @@ class _Names:
         place = "" if layer is None else names["layer"].format(layer)
         files = names[role].split()
         each = (shape[0] // len(files), *shape[1:])
-        parts = [Part(f"{self.spec.prefix}{place}{name}{end}", each, transforms) for name in files]
+        parts = [
+            Part(f"{self.spec.prefix}{place}{name}{end}", each, transforms + self._turned(role, i))
+            for i, name in enumerate(files)
+        ]
         return WeightSource(f"{name_of(role, layer)}{end}", tuple(parts), use)
+
+    def _turned(self, role: str, index: int) -> tuple[Transform, ...]:
+        """Of the queries and the keys."""
+        rope = self.spec.rope
+        is_turned = role in ("q", "k", "q_norm", "k_norm") or (role == "qkv" and index < 2)
+        return (Exchanged(self.spec.head_dim),) if rope and rope.apart and is_turned else ()
+
+    def _bounds(self, role: str, layer: int) -> WeightSource:
+        """Of the inputs, then of the results: the least, and the most."""
+        names = self.spec.names
+        at = (
+            f"{self.spec.prefix}{names['layer'].format(layer)}{names[role].removesuffix('.linear')}"
+        )
+        ends = ("input_min", "input_max", "output_min", "output_max")
+        parts = tuple(Part(f"{at}.{end}", (1,), (Reshaped(()),)) for end in ends)
+        return WeightSource(f"{name_of(role, layer)}.bounds", parts, None)
 
     def stored(self, role: str, ours: str, shape: Shape) -> WeightSource:
         """A parameter without a module: in files its name has no end, and may have more axes."""
         rows = shape[0] if len(shape) > 1 else 0
-        more = () if self.spec.flat_table else (Reshaped((*[1] * (3 - len(shape)), *shape), rows),)
+        deep = 2 if self.spec.table == "axes" else 1
+        stored = (*[1] * (2 - len(shape)), deep, rows // deep or 1, shape[-1])[-3:]
+        more = () if self.spec.flat_table else (Reshaped(stored, rows),)
         part = Part(f"{self.spec.prefix}{self.spec.names[role]}", shape, more)
         return WeightSource(ours, (part,), None)
 
@@ -315,6 +384,8 @@ class _Names:
         self, role: str, shape: Shape, layer: int, *, bias: bool | None = None
     ) -> Iterator[WeightSource]:
         yield self.weight(role, shape, layer, use="tower")
+        if self.spec.clamped:
+            yield self._bounds(role, layer)
         if self.spec.bias if bias is None else bias:
             yield self.weight(role, shape[:1], layer, "bias")
 

@@ -145,6 +145,27 @@ class Unpaired:
 
 
 @dataclass(frozen=True)
+class Exchanged:
+    """Reorders the rotary rows of each head from (axis, half, pair) to (half, axis, pair). A head
+    has `head_rows` rows, and there are two axes."""
+
+    head_rows: int
+    moves_rows = True
+
+    @property
+    def rows_together(self) -> int:
+        return self.head_rows
+
+    def source_shape(self, shape: Shape) -> Shape:
+        assert shape[0] % self.head_rows == 0 and self.head_rows % 4 == 0, (self, shape)
+        return shape
+
+    def apply(self, array: Array) -> Array:
+        heads = array.reshape(-1, 2, 2, self.head_rows // 4, *array.shape[1:])
+        return np.ascontiguousarray(heads.swapaxes(1, 2)).reshape(array.shape)
+
+
+@dataclass(frozen=True)
 class Transposed:
     """(in, out) to (out, in). A vector does not change."""
 

@@ -45,6 +45,30 @@ def place_patches(
     return named_kernel([*args, Arg("y", ("n", width))], body)
 
 
+def place_by_axes(width: int, entries: int, dtype: str) -> tirx.PrimFunc:
+    """f(x [n, width], positions i32 [n, 2], table [2 * entries, width], y): a patch at (row,
+    column) gets the entry of its column in the first half of the table, and that of its row in the
+    second."""
+
+    def body(x, positions, table, y) -> None:
+        def row(r) -> None:
+            places = [T.max(T.min(positions[r, axis], entries - 1), 0) for axis in (1, 0)]
+            places = [emit_value(places[0]), emit_value(places[1] + entries)]
+
+            def add(base, lanes: int) -> None:
+                value = x[r, at(base, lanes)]
+                for place in places:
+                    value = value + to_float(table[place, at(base, lanes)], lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(width, add)
+
+        emit_rows(y.shape[0], row)
+
+    args = [Arg("x", ("n", width)), Arg("positions", ("n", 2), "int32")]
+    return kernel([*args, Arg("table", (2 * entries, width), dtype), Arg("y", ("n", width))], body)
+
+
 def place_between(width: int, columns: int, dtype: str) -> tirx.PrimFunc:
     """f(x [n, width], positions i32 [n, 2], grids i32 [n, 2], table [columns * columns, width], y):
     a square table is stretched over the grid of the patch's view so that their corners meet. A

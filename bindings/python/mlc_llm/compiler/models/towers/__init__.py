@@ -12,7 +12,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers import gemma3, idefics3, internvl, lfm2_vl, llava, pixtral, qwen
+from mlc_llm.compiler.models.towers import (
+    gemma3,
+    gemma4,
+    idefics3,
+    internvl,
+    lfm2_vl,
+    llava,
+    pixtral,
+    qwen,
+)
 from mlc_llm.compiler.models.towers.family import TowerFamily, TowerInGGUF
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.errors import CorruptFileError
@@ -21,6 +30,7 @@ TOWERS: dict[str, TowerFamily] = {
     "idefics3": idefics3.FAMILY,
     "smolvlm": idefics3.FAMILY,
     "gemma3": gemma3.FAMILY,
+    "gemma4": gemma4.FAMILY,
     "llava": llava.FAMILY,
     "qwen2_vl": qwen.QWEN2_VL,
     "qwen2_5_vl": qwen.QWEN2_5_VL,
