@@ -72,7 +72,7 @@ Result<PictureHeader> ReadPngHeader(std::string_view file) {
       if (header.width > INT32_MAX || header.height > INT32_MAX) break;
       // Inflated, then as pixels, then in the channels that are wanted.
       header.memory =
-          header.width * std::min<int64_t>(header.height, 1 << 28) * (3 * BitsOf(chunk.data) / 8);
+          header.width * std::min<int64_t>(header.height, 1 << 26) * (3 * BitsOf(chunk.data) / 8);
       is_first = false;
     } else if (chunk.type == "eXIf" && chunk.is_whole) {
       header.orientation = ExifOrientation(chunk.data);
