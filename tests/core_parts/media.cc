@@ -100,6 +100,11 @@ std::vector<std::pair<std::string, int>> Pieces(const std::string& settings, int
   return pieces;
 }
 
+std::vector<int32_t> OrderOf(const std::string& settings, int width, int height,
+                             const std::string& detail) {
+  return LayOut(settings, {width, height}, detail).layout.order;
+}
+
 std::vector<RotaryPosition> PositionsOf(const std::string& settings, const py::list& parts) {
   Prompt prompt;
   for (const py::handle& part : parts) {
@@ -125,7 +130,7 @@ std::pair<py::bytes, std::vector<int32_t>> PatchesOf(const std::string& settings
   Picture picture = FromPython(given);
   LaidOut out = LayOut(settings, {picture.width, picture.height}, detail);
   Patches patches;
-  for (const Picture& view : LookAtViews(out.settings, out.layout, std::move(picture))) {
+  for (const ViewPixels& view : LookAtViews(out.layout, std::move(picture))) {
     patches.Append(out.settings, view);
   }
   return {py::bytes(reinterpret_cast<const char*>(patches.values.data()),
@@ -150,6 +155,8 @@ void BindMedia(py::module_& m) {
         py::arg("detail") = "auto",
         "(text, number of rows) of each piece. `settings`: JSON, \"pictures\" of "
         "mlc-chat-config.json.");
+  m.def("picture_order", &OrderOf, py::arg("settings"), py::arg("width"), py::arg("height"),
+        py::arg("detail") = "auto", "PictureLayout::order.");
   m.def("prompt_positions", &PositionsOf, py::arg("settings"), py::arg("parts"),
         "(time, height, width) of each row. `parts`: lists of tokens; tuples: a picture's size.");
   m.def("picture_patches", &PatchesOf, py::arg("settings"), py::arg("picture"),

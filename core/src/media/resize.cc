@@ -143,7 +143,31 @@ Picture ResizeHeight(const Picture& picture, int height, const ResizeRule& rule)
 
 bool IsHeightFirst(const Picture& picture, int width, int height, ResizeOrder order) {
   int64_t lower = int64_t{picture.height} - height, narrower = int64_t{picture.width} - width;
-  return order == ResizeOrder::kTallHeightsFirst && lower > 0 && lower > 2 * narrower;
+  if (order == ResizeOrder::kTallHeightsFirst) return lower > 0 && lower > 2 * narrower;
+  return order == ResizeOrder::kHeightFirst;
+}
+
+// The four pixels of a new one along a side of `from` pixels, and their weights.
+struct FourTaps {
+  int at[4];
+  double weights[4];
+};
+
+std::vector<FourTaps> PlanFour(int from, int to) {
+  constexpr double a = -0.75;
+  auto near = [](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  auto far = [](double x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  std::vector<FourTaps> taps(static_cast<size_t>(to));
+  for (int i = 0; i < to; ++i) {
+    double place = (i + 0.5) * from / to - 0.5, first = std::floor(place), t = place - first;
+    FourTaps& own = taps[static_cast<size_t>(i)];
+    for (int j = 0; j < 4; ++j) {
+      own.at[j] = std::clamp(static_cast<int>(first) - 1 + j, 0, from - 1);
+      double away = std::fabs(t + 1 - j);
+      own.weights[j] = j == 1 || j == 2 ? near(away) : far(away);
+    }
+  }
+  return taps;
 }
 
 }  // namespace
@@ -153,6 +177,26 @@ Picture Resize(const Picture& picture, int width, int height, const ResizeRule& 
     return ResizeWidth(ResizeHeight(picture, height, rule), width, rule);
   }
   return ResizeHeight(ResizeWidth(picture, width, rule), height, rule);
+}
+
+std::vector<float> Interpolate(const Picture& picture, int width, int height) {
+  const std::vector<FourTaps> over = PlanFour(picture.width, width);
+  std::vector<float> out;
+  out.reserve(size_t{3} * width * height);
+  for (const FourTaps& down : PlanFour(picture.height, height)) {
+    for (const FourTaps& across : over) {
+      double sums[3] = {0, 0, 0};
+      for (int i = 0; i < 4; ++i) {
+        for (int j = 0; j < 4; ++j) {
+          size_t at = size_t{3} * (size_t{1} * down.at[i] * picture.width + across.at[j]);
+          double weight = down.weights[i] * across.weights[j];
+          for (size_t c = 0; c < 3; ++c) sums[c] += weight * picture.rgb[at + c];
+        }
+      }
+      for (double sum : sums) out.push_back(static_cast<float>(sum));
+    }
+  }
+  return out;
 }
 
 }  // namespace mlc

@@ -22,6 +22,7 @@ enum class ResizeWeights {
 enum class ResizeOrder {
   kWidthFirst,        // torch, Pillow up to 12
   kTallHeightsFirst,  // Pillow 13: the height first when it shrinks by much more than the width
+  kHeightFirst,       // a picture that is turned before it is resized, and back behind that
 };
 
 struct ResizeRule {
@@ -32,6 +33,10 @@ struct ResizeRule {
 
 // `width`, `height`: above 0.
 Picture Resize(const Picture& picture, int width, int height, const ResizeRule& rule);
+
+// torch's `interpolate` with mode "bicubic": four pixels a side, whatever the ratio (no
+// antialiasing), and numbers that are not rounded and may leave 0 to 255. [height, width, 3].
+std::vector<float> Interpolate(const Picture& picture, int width, int height);
 
 }  // namespace mlc
 

@@ -5,16 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "model/picture_lines.h"
+
 namespace mlc {
 namespace {
 
 using Kind = PictureSettings::Kind;
-
-PictureWindow All(PictureSize size) { return {0, 0, size.width, size.height}; }
-
-int64_t Area(PictureSize size) { return int64_t{size.width} * size.height; }
-
-int UpTo(int number, int factor) { return (number + factor - 1) / factor * factor; }
 
 // "<row_{row}_col_{column}>" with numbers.
 std::string Numbered(std::string text, int row, int column) {
@@ -28,7 +24,9 @@ std::string Numbered(std::string text, int row, int column) {
 // Puts the pieces of a plan together: neighbouring texts become one.
 class Builder {
  public:
-  explicit Builder(const PictureSettings& settings) : settings_(settings) {}
+  explicit Builder(const PictureSettings& settings) : settings_(settings) {
+    layout_.rule = {settings.filter};
+  }
 
   void Resize(PictureSize size) { layout_.resizes.push_back(size); }
   void Text(const std::string& text) {
@@ -45,6 +43,11 @@ class Builder {
     Flush();
     layout_.plan.pieces.push_back({"", count, std::move(positions)});
     layout_.plan.num_rows += count;
+  }
+  // All but the plan: its rows are one piece.
+  void Lines(PictureLayout layout) {
+    layout_ = std::move(layout);
+    Rows(static_cast<int>(layout_.order.size()));
   }
   Result<PictureLayout> Take() {
     Flush();
@@ -79,8 +82,6 @@ class Builder {
   std::string text_;
   PictureLayout layout_;
 };
-
-PictureSize Square(int side) { return {side, side}; }
 
 PictureView Tile(int row, int column, int side) {
   return {false, {column * side, row * side, side, side}, Square(side)};
@@ -339,6 +340,12 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
       break;
     case Kind::kClosestGrid:
       MLC_RETURN_IF_ERROR(Grid(settings, size, settings.split && !is_low, &builder));
+      break;
+    case Kind::kAnyResolution:
+      builder.Lines(AnyResolution(settings, size, is_low));
+      break;
+    case Kind::kHighDefinition:
+      builder.Lines(HighDefinition(settings, size, is_low));
       break;
   }
   return builder.Take();

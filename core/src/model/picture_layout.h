@@ -3,11 +3,14 @@
 #ifndef MLC_MODEL_PICTURE_LAYOUT_H_
 #define MLC_MODEL_PICTURE_LAYOUT_H_
 
+#include <array>
+#include <cstdint>
 #include <vector>
 
 #include "base/status.h"
 #include "media/picture.h"
 #include "media/pixels.h"
+#include "media/resize.h"
 #include "model/picture_settings.h"
 #include "model/tower.h"
 
@@ -18,11 +21,17 @@ struct PictureView {
   bool of_original = false;  // else of the resized picture
   PictureWindow window;
   PictureSize size;  // to which the window is resized; a multiple of PictureSettings::block
+  bool interpolated = false;  // by Interpolate, not by the layout's rule
 };
 
 struct PictureLayout {
   std::vector<PictureSize> resizes;  // of the whole picture, one after another
-  std::vector<PictureView> views;    // in the order of the plan's rows
+  std::vector<PictureView> views;    // in the order of the plan's rows, if `order` is empty
+  // Which row of the views, counted through all of them, each row of the plan is; -1 - k: the k-th
+  // learned row of the tower.
+  std::vector<int32_t> order;
+  ResizeRule rule;
+  std::array<uint8_t, 3> fill = {0, 0, 0};  // where a window leaves the picture
   PicturePlan plan;
 };
 
@@ -33,6 +42,9 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
 
 // The rows that a view becomes.
 int NumRows(const PictureSettings& settings, const PictureView& view);
+
+// How many learned rows of the tower the layouts of this kind have.
+int NumLearnedRows(const PictureSettings& settings);
 
 }  // namespace mlc
 

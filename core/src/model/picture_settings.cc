@@ -12,13 +12,19 @@ using Kind = PictureSettings::Kind;
 constexpr int kMostSide = 1 << 15;  // of a picture that is resized
 constexpr int kMostPatch = 256;     // pixels of a side
 constexpr int kMostTilesOfSide = 60;
+constexpr size_t kMostGrids = 256;
 constexpr int64_t kMostPixels = 1 << 26;  // of a picture that is resized
 
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
-    {"tiles", Kind::kTiles},     {"stretched", Kind::kStretched},
-    {"cropped", Kind::kCropped}, {"multiples", Kind::kMultiples},
-    {"bounded", Kind::kBounded}, {"closest_grid", Kind::kClosestGrid},
+    {"tiles", Kind::kTiles},
+    {"stretched", Kind::kStretched},
+    {"cropped", Kind::kCropped},
+    {"multiples", Kind::kMultiples},
+    {"bounded", Kind::kBounded},
+    {"closest_grid", Kind::kClosestGrid},
     {"filled", Kind::kFilled},
+    {"any_resolution", Kind::kAnyResolution},
+    {"high_definition", Kind::kHighDefinition},
 };
 constexpr std::pair<std::string_view, ResizeFilter> kFilters[] = {
     {"bilinear", ResizeFilter::kBilinear},
@@ -56,7 +62,23 @@ class Reader {
   int Side(const char* field) { return static_cast<int>(Number(field, 1, kMostSide)); }
   // [height, width], multiples of `block`.
   PictureSize HeightAndWidth(const char* field, int block) {
+    return HeightAndWidth(field, json_.Find(field), block, "patch_size * merge");
+  }
+  // [[height, width], ...], multiples of the tile, which is `side`.
+  std::vector<PictureSize> Grids(const char* field, int side) {
     const Json* value = json_.Find(field);
+    bool fits = value != nullptr && value->is_array() && !value->as_array().empty() &&
+                value->as_array().size() <= kMostGrids;
+    std::vector<PictureSize> grids;
+    if (!fits)
+      Fail(field, "must be a list of [height, width], at most " + std::to_string(kMostGrids));
+    for (size_t i = 0; fits && i < value->as_array().size(); ++i) {
+      grids.push_back(HeightAndWidth(field, &value->as_array()[i], side, "the tile"));
+    }
+    return grids;
+  }
+  PictureSize HeightAndWidth(const char* field, const Json* value, int block,
+                             const std::string& unit) {
     std::array<int, 2> sides{block, block};
     bool fits = value != nullptr && value->is_array() && value->as_array().size() == 2;
     for (size_t i = 0; fits && i < 2; ++i) {
@@ -65,7 +87,7 @@ class Reader {
              side.as_int() % block == 0;
       if (fits) sides[i] = static_cast<int>(side.as_int());
     }
-    if (!fits) Fail(field, "must be [height, width], multiples of patch_size * merge");
+    if (!fits) Fail(field, "must be [height, width], multiples of " + unit);
     return {sides[1], sides[0]};
   }
   bool Flag(const char* field, bool usual) {
@@ -132,7 +154,8 @@ void ReadTexts(const Json& json, Reader* reader, PictureSettings* settings) {
 
 void ReadKind(Reader* reader, PictureSettings* settings) {
   Kind kind = settings->kind;
-  bool is_square = kind == Kind::kTiles || kind == Kind::kClosestGrid;
+  bool is_square = kind == Kind::kTiles || kind == Kind::kClosestGrid ||
+                   kind == Kind::kAnyResolution || kind == Kind::kHighDefinition;
   if (kind == Kind::kStretched) settings->view = reader->HeightAndWidth("size", settings->block());
   if (kind == Kind::kCropped) {
     settings->shortest_edge = reader->Side("shortest_edge");
@@ -150,6 +173,10 @@ void ReadKind(Reader* reader, PictureSettings* settings) {
   settings->split = reader->Flag("split", true);
   if (kind == Kind::kTiles && settings->longest_edge / settings->tile >= kMostTilesOfSide) {
     reader->Fail("longest_edge", "must be below " + std::to_string(kMostTilesOfSide) + " tiles");
+  }
+  if (kind == Kind::kAnyResolution) settings->grids = reader->Grids("grids", settings->tile);
+  if (kind == Kind::kHighDefinition) {
+    settings->max_tiles = static_cast<int>(reader->Number("max_tiles", 1, 256));
   }
   if (kind == Kind::kClosestGrid) {
     settings->min_tiles = static_cast<int>(reader->NumberOr("min_tiles", 1, 256, 1));

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
@@ -23,22 +24,26 @@ namespace mlc {
 struct PictureSettings {
   // How a picture becomes views. The numbers of a kind are below; picture_layout.cc has its rules.
   enum class Kind {
-    kTiles,        // "tiles": SmolVLM, Idefics 3
-    kStretched,    // "stretched": Gemma 3
-    kCropped,      // "cropped": LLaVA 1.5
-    kMultiples,    // "multiples": Qwen
-    kBounded,      // "bounded": Pixtral
-    kClosestGrid,  // "closest_grid": InternVL, LFM2-VL
-    kFilled,       // "filled": Gemma 4
+    kTiles,           // "tiles": SmolVLM, Idefics 3
+    kStretched,       // "stretched": Gemma 3
+    kCropped,         // "cropped": LLaVA 1.5
+    kMultiples,       // "multiples": Qwen
+    kBounded,         // "bounded": Pixtral
+    kClosestGrid,     // "closest_grid": InternVL, LFM2-VL
+    kFilled,          // "filled": Gemma 4
+    kAnyResolution,   // "any_resolution": LLaVA 1.6
+    kHighDefinition,  // "high_definition": Phi-3-vision
   };
   Kind kind = Kind::kTiles;
-  int tile = 0;                      // side of a square view: tiles, closest_grid
+  // side of a square view: tiles, closest_grid, any_resolution, high_definition
+  int tile = 0;
   PictureSize view;                  // stretched, cropped: of the only view
   int shortest_edge = 0;             // cropped: of the resized picture
   int longest_edge = 0;              // tiles, bounded: of the resized picture
   int largest_side = 0;              // tiles: of the resized picture, whatever longest_edge is
   bool split = true;                 // tiles, closest_grid: false, one view
-  int min_tiles = 1, max_tiles = 0;  // closest_grid
+  int min_tiles = 1, max_tiles = 0;  // closest_grid; max_tiles: high_definition
+  std::vector<PictureSize> grids;    // any_resolution: pixels, multiples of the tile
   int64_t split_above = 0;           // closest_grid: pixels; up to them there is one view
   bool thumbnail = true;             // closest_grid: behind the tiles
   // multiples; closest_grid: of the only view and of the thumbnail, which are tiles if max_pixels

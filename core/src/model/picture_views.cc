@@ -7,9 +7,16 @@
 namespace mlc {
 namespace {
 
-Picture Resized(const Picture& picture, PictureSize size, const PictureSettings& settings) {
+Picture Resized(const Picture& picture, PictureSize size, const ResizeRule& rule) {
   if (picture.width == size.width && picture.height == size.height) return picture;
-  return Resize(picture, size.width, size.height, {settings.filter});
+  return Resize(picture, size.width, size.height, rule);
+}
+
+ViewPixels Seen(const Picture& picture, const PictureView& view, const ResizeRule& rule) {
+  if (!view.interpolated) return Resized(picture, view.size, rule);
+  ViewPixels seen({view.size.width, view.size.height, {}});
+  seen.levels = Interpolate(picture, view.size.width, view.size.height);
+  return seen;
 }
 
 bool IsAll(const PictureWindow& window, const Picture& picture) {
@@ -29,20 +36,19 @@ std::array<std::array<float, 256>, 3> NormalBytes(const Normalization& normaliza
 
 }  // namespace
 
-std::vector<Picture> LookAtViews(const PictureSettings& settings, const PictureLayout& layout,
-                                 Picture picture) {
+std::vector<ViewPixels> LookAtViews(const PictureLayout& layout, Picture picture) {
   Picture original;
   bool keeps = false;
   for (const PictureView& view : layout.views) keeps = keeps || view.of_original;
   if (keeps) original = picture;
-  for (PictureSize size : layout.resizes) picture = Resized(picture, size, settings);
-  std::vector<Picture> views;
+  for (PictureSize size : layout.resizes) picture = Resized(picture, size, layout.rule);
+  std::vector<ViewPixels> views;
   views.reserve(layout.views.size());
   for (const PictureView& view : layout.views) {
     const Picture& from = view.of_original ? original : picture;
     bool is_all = IsAll(view.window, from);
-    views.push_back(is_all ? Resized(from, view.size, settings)
-                           : Resized(Look(from, view.window), view.size, settings));
+    views.push_back(is_all ? Seen(from, view, layout.rule)
+                           : Seen(Look(from, view.window, layout.fill), view, layout.rule));
   }
   return views;
 }
@@ -53,7 +59,7 @@ void Patches::AppendClassRow(int patch_dim) {
   grids.insert(grids.end(), 2, 0);
 }
 
-void Patches::Append(const PictureSettings& settings, const Picture& view, int window) {
+void Patches::Append(const PictureSettings& settings, const ViewPixels& view, int window) {
   const std::array<std::array<float, 256>, 3> table = NormalBytes(settings.normalization);
   const int side = settings.patch_size, merge = settings.merge;
   const int rows = view.height / side, columns = view.width / side;
@@ -62,7 +68,10 @@ void Patches::Append(const PictureSettings& settings, const Picture& view, int w
   auto pixel = [&](int patch_row, int patch_column, int row, int column, size_t colour) {
     size_t y = static_cast<size_t>(patch_row) * side + row;
     size_t x = static_cast<size_t>(patch_column) * side + column;
-    return table[colour][view.rgb[(y * view.width + x) * 3 + colour]];
+    size_t at = (y * view.width + x) * 3 + colour;
+    if (view.levels.empty()) return table[colour][view.rgb[at]];
+    float mean = settings.normalization.mean[colour] * 255;
+    return (view.levels[at] - mean) / (settings.normalization.std[colour] * 255);
   };
   auto append = [&](int patch_row, int patch_column) {
     for (size_t colour = 0; colour < (settings.channel_is_last ? 1 : 3); ++colour) {

@@ -3,6 +3,7 @@
 #define MLC_MODEL_PICTURE_VIEWS_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "media/picture.h"
@@ -10,9 +11,15 @@
 
 namespace mlc {
 
-// One picture for each view, of the view's size. `layout` is that of the picture's size.
-std::vector<Picture> LookAtViews(const PictureSettings& settings, const PictureLayout& layout,
-                                 Picture picture);
+// The pixels of a view. `levels`: in place of the bytes, if it is interpolated.
+struct ViewPixels : Picture {
+  ViewPixels() = default;
+  ViewPixels(Picture picture) : Picture(std::move(picture)) {}  // NOLINT: a view of bytes
+  std::vector<float> levels;
+};
+
+// One for each view, of the view's size. `layout` is that of the picture's size.
+std::vector<ViewPixels> LookAtViews(const PictureLayout& layout, Picture picture);
 
 // Patches of one view after another. The patches of a block (merge * merge neighbours, which become
 // one row) are adjacent: block row, block column, row in the block, column in the block. If a tower
@@ -26,7 +33,7 @@ struct Patches {
 
   int count() const { return static_cast<int>(positions.size() / 2); }
   // `window`: side in patches, a multiple of `merge`; 0: the whole view.
-  void Append(const PictureSettings& settings, const Picture& view, int window = 0);
+  void Append(const PictureSettings& settings, const ViewPixels& view, int window = 0);
   // A patch of zeros outside of the grid, which belongs to no block.
   void AppendClassRow(int patch_dim);
 };

@@ -16,14 +16,6 @@ int NumPatches(const PictureSettings& settings, PictureSize view) {
   return view.width / settings.patch_size * (view.height / settings.patch_size);
 }
 
-Result<std::vector<Picture>> ViewsOf(const PictureSettings& settings, std::string_view file,
-                                     PictureDetail detail) {
-  MLC_ASSIGN_OR_RETURN(Picture picture, DecodePicture(file));
-  MLC_ASSIGN_OR_RETURN(PictureLayout layout,
-                       LayOutPicture(settings, {picture.width, picture.height}, detail));
-  return LookAtViews(settings, layout, std::move(picture));
-}
-
 // Until its first turn it has the picture as a file: many requests may wait for theirs.
 class ViewMaker : public RowMaker {
  public:
@@ -35,25 +27,50 @@ class ViewMaker : public RowMaker {
         detail_(detail) {}
 
   Status Next(std::vector<float>* values) override {
-    if (!file_.empty()) {
-      MLC_ASSIGN_OR_RETURN(views_, ViewsOf(*settings_, std::exchange(file_, {}), detail_));
-    }
+    if (!file_.empty()) MLC_RETURN_IF_ERROR(Look(std::exchange(file_, {})));
     if (run_ == nullptr) {
       if (next_ == views_.size()) return Internal("the vision tower made fewer rows than planned");
       run_ = program_->Begin(NextInput());
     }
-    MLC_ASSIGN_OR_RETURN(bool is_done, run_->Advance(values));
-    if (is_done) run_ = nullptr;
-    return Status();
+    MLC_ASSIGN_OR_RETURN(bool is_done, run_->Advance(order_.empty() ? values : &made_));
+    if (!is_done) return Status();
+    run_ = nullptr;
+    return order_.empty() || next_ < views_.size() ? Status() : AppendInOrder(values);
   }
 
  private:
+  Status Look(std::string_view file) {
+    MLC_ASSIGN_OR_RETURN(Picture picture, DecodePicture(file));
+    MLC_ASSIGN_OR_RETURN(PictureLayout layout,
+                         LayOutPicture(*settings_, {picture.width, picture.height}, detail_));
+    views_ = LookAtViews(layout, std::move(picture));
+    order_ = std::move(layout.order);
+    for (const PictureView& view : layout.views) num_made_ += NumRows(*settings_, view);
+    return Status();
+  }
+  // The learned rows are the first ones that were made.
+  Status AppendInOrder(std::vector<float>* values) {
+    auto width = static_cast<size_t>(program_->spec().width);
+    int learned = program_->spec().learned_rows;
+    if (made_.size() != width * static_cast<size_t>(learned + num_made_)) {
+      return Internal("the vision tower made fewer rows than planned");
+    }
+    for (int32_t row : order_) {
+      auto from =
+          made_.begin() + static_cast<int64_t>(width) * (row < 0 ? -1 - row : learned + row);
+      values->insert(values->end(), from, from + static_cast<int64_t>(width));
+    }
+    made_ = {};
+    return Status();
+  }
   TowerInput NextInput() {
     const TowerSpec& spec = program_->spec();
     int most = std::min(kPatchesOfRun, spec.max_patches);
     Patches patches;
     TowerInput input;
     input.view_indptr.push_back(0);
+    int learned = order_.empty() || next_ > 0 ? 0 : spec.learned_rows;
+    for (int row = 0; row < learned; ++row) patches.first_patches.push_back(-1 - row);
     do {
       Add(views_[next_], &patches, &input);
       views_[next_] = {};
@@ -69,10 +86,10 @@ class ViewMaker : public RowMaker {
                                patches.window_ends.end());
     return input;
   }
-  int PatchesOf(const Picture& view) const {
+  int PatchesOf(const ViewPixels& view) const {
     return NumPatches(*settings_, {view.width, view.height}) + (program_->spec().class_row ? 1 : 0);
   }
-  void Add(const Picture& view, Patches* patches, TowerInput* input) const {
+  void Add(const ViewPixels& view, Patches* patches, TowerInput* input) const {
     const TowerSpec& spec = program_->spec();
     if (spec.class_row) patches->AppendClassRow(spec.patch_dim);
     patches->Append(*settings_, view, spec.window);
@@ -83,8 +100,11 @@ class ViewMaker : public RowMaker {
   std::shared_ptr<TowerProgram> program_;
   std::string file_;
   PictureDetail detail_;
-  std::vector<Picture> views_;
+  std::vector<ViewPixels> views_;
   size_t next_ = 0;
+  std::vector<int32_t> order_;     // PictureLayout::order
+  int num_made_ = 0;               // rows of all views
+  std::vector<float> made_;        // rows so far that are not in order yet
   std::unique_ptr<TowerRun> run_;  // of the views before next_
 };
 
@@ -106,6 +126,9 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
   if (settings.merge != spec.merge) return Mismatch("merge", settings.merge, spec.merge);
   if (settings.columns != spec.columns) {
     return Mismatch("columns", settings.columns, spec.columns);
+  }
+  if (int rows = NumLearnedRows(settings); rows > spec.learned_rows) {
+    return Mismatch("layout", rows, spec.learned_rows);
   }
   if (settings.rotary != spec.rotary) return Mismatch("rotary", settings.rotary, spec.rotary);
   if (spec.width != width) {

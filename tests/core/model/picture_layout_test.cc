@@ -26,6 +26,9 @@ const std::string kQwen =
        "text": {"begin": "[", "end": "]"})";
 const std::string kPixtral =
     R"("layout": "bounded", "longest_edge": 32, "text": {"row_end": "/", "end": "."})";
+const std::string kAnyRes = R"("layout": "any_resolution", "tile": 8,
+       "grids": [[8, 16], [16, 8], [16, 16]])";
+const std::string kHighDef = R"("layout": "high_definition", "tile": 8, "max_tiles": 4)";
 const std::string kGrid =
     R"("layout": "closest_grid", "tile": 8, "max_tiles": 6, "text": {"begin": "[", "end": "]"})";
 
@@ -43,8 +46,9 @@ std::string Shape(const std::string& members, PictureSize size,
     rows += piece.num_rows;
   }
   for (const PictureView& view : layout->views) seen += NumRows(*settings, view);
+  for (int32_t row : layout->order) EXPECT_LT(row, seen);
   EXPECT_EQ(rows, layout->plan.num_rows);
-  EXPECT_EQ(rows, seen) << "of the views";
+  EXPECT_TRUE(!layout->order.empty() || rows == seen) << "of the views";
   return shape;
 }
 
@@ -97,11 +101,39 @@ TEST(PictureLayout, ClosestGridOfLargePictures) {
   EXPECT_EQ(Shape(lfm2, {2, 1}), "[2]") << "enlarged to min_pixels";
 }
 
+std::vector<int32_t> OrderOf(const std::string& members, PictureSize size) {
+  return LayOutPicture(*Parse(members), size, PictureDetail::kAuto)->order;
+}
+
+TEST(PictureLayout, AnyResolution) {
+  EXPECT_EQ(Shape(kAnyRes, {16, 8}), "14") << "4 of the whole, and 2 lines of 4 with an end";
+  EXPECT_EQ(OrderOf(kAnyRes, {16, 8}),
+            (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 8, 9, -1, 6, 7, 10, 11, -1}));
+  EXPECT_EQ(Shape(kAnyRes, {16, 8}, PictureDetail::kLow), "5");
+  EXPECT_EQ(OrderOf(kAnyRes, {60, 60}).size(), 24u) << "2 x 2 tiles";
+  EXPECT_EQ(OrderOf(kAnyRes, {320, 80}).size(), 14u) << "of 4 lines two are padding";
+  EXPECT_EQ(Shape(kAnyRes, {32768, 1}), "4") << "all lines are padding";
+}
+
+TEST(PictureLayout, HighDefinition) {
+  EXPECT_EQ(Shape(kHighDef, {40, 10}), "25") << "4 tiles, a row before the whole";
+  EXPECT_EQ(Shape(kHighDef, {10, 40}), "31") << "8 ends of lines";
+  EXPECT_EQ(OrderOf(R"("layout": "high_definition", "tile": 8, "max_tiles": 1)", {5, 5}),
+            (std::vector<int32_t>{0, 1, -1, 2, 3, -1, -2, 4, 5, -1, 6, 7, -1}));
+  PictureLayout layout = *LayOutPicture(*Parse(kHighDef), {10, 4}, PictureDetail::kAuto);
+  ASSERT_EQ(layout.resizes.size(), 1u);
+  EXPECT_EQ(layout.resizes[0].width, 16);
+  EXPECT_EQ(layout.resizes[0].height, 6);
+  EXPECT_EQ(layout.views[0].window.top, -1);
+  EXPECT_EQ(layout.fill[0], 255);
+  EXPECT_TRUE(layout.views.back().interpolated);
+}
+
 TEST(PictureLayout, LongAndNarrowPicturesEndInLimits) {
   std::string clip = R"("layout": "cropped", "shortest_edge": 4096, "crop": [8, 8])";
   EXPECT_NE(Shape(clip, {32768, 1}).find("too long and narrow"), std::string::npos);
   for (PictureSize size : {PictureSize{32768, 1}, {1, 32768}, {1, 1}, {32768, 32768}}) {
-    for (const std::string& members : {kTiles, kQwen, kPixtral, kGrid}) {
+    for (const std::string& members : {kTiles, kQwen, kPixtral, kGrid, kAnyRes, kHighDef}) {
       EXPECT_NE(Shape(members, size), "");
     }
   }
@@ -119,6 +151,10 @@ TEST(PictureSettings, ErrorsNameTheField) {
       {R"("layout": "multiples", "min_pixels": 9, "max_pixels": 9000000000)",
        "pictures.max_pixels"},
       {R"("layout": "closest_grid", "tile": 8, "max_tiles": 100000)", "pictures.max_tiles"},
+      {R"("layout": "any_resolution", "tile": 8)", "pictures.grids"},
+      {R"("layout": "any_resolution", "tile": 8, "grids": [])", "pictures.grids"},
+      {R"("layout": "any_resolution", "tile": 8, "grids": [[8, 12]])", "pictures.grids"},
+      {R"("layout": "high_definition", "tile": 8)", "pictures.max_tiles"},
       {R"("layout": "stretched", "size": [8, 8], "text": {"begin": 1})", "pictures.text"},
       {R"("layout": "stretched", "size": [8, 8], "split": 1)", "pictures.split"},
       {R"("layout": "stretched", "size": [8, 8], "columns": -1)", "pictures.columns"},
@@ -154,7 +190,7 @@ TEST(PictureViews, PatchesStandBlockByBlock) {
     PictureSettings settings = *PictureSettings::Parse(
         *Json::Parse("{" + plain + R"(, "patch_order": ")" + order + R"("})"));
     PictureLayout layout = *LayOutPicture(settings, {8, 8}, PictureDetail::kAuto);
-    std::vector<Picture> views = LookAtViews(settings, layout, Numbers(8, 8));
+    std::vector<ViewPixels> views = LookAtViews(layout, Numbers(8, 8));
     ASSERT_EQ(views.size(), 1u);
     Patches patches;
     patches.Append(settings, views[0]);

@@ -28,7 +28,7 @@ class StandIn : public TowerProgram {
     patches.push_back(input.view_indptr.back());
     for (int32_t first : input.first_patches) {
       rows->push_back(static_cast<float>(first));
-      rows->push_back(input.patches[static_cast<size_t>(first) * 12]);
+      rows->push_back(first < 0 ? 0 : input.patches[static_cast<size_t>(first) * 12]);
     }
     last = input;
     if (loses_rows) rows->pop_back();
@@ -89,6 +89,24 @@ TEST(VitTower, ViewsGoThroughTheFunctionInCallsThatFit) {
   std::vector<float> again = Encode(*narrow, plan.num_rows);
   EXPECT_EQ(program->views, (std::vector<int>{2, 2, 2, 2, 1}));
   for (size_t i = 1; i < rows.size(); i += 2) EXPECT_EQ(again[i], rows[i]) << i;
+}
+
+TEST(VitTower, RowsOfTilesStandInLinesWithALearnedRowBehindEach) {
+  auto program = std::make_shared<StandIn>();
+  std::string layout = R"("any_resolution", "grids": [[8, 16]])";
+  auto without = VitTower::Make(Settings(layout), program, "weights", 2);
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.status().param(), "pictures.layout");
+  program->spec_.learned_rows = 1;
+  program->spec_.max_views = 2;
+  auto tower = *VitTower::Make(Settings(layout), program, "weights", 2);
+  PicturePlan plan = *tower->Plan({13, 6}, PictureDetail::kAuto);
+  ASSERT_EQ(plan.num_rows, 4 + 2 * 5);
+  std::vector<float> rows = Encode(*tower, plan.num_rows);
+  EXPECT_EQ(program->views, (std::vector<int>{2, 1})) << "the learned row is of the first call";
+  std::vector<float> first;
+  for (size_t i = 0; i < rows.size(); i += 2) first.push_back(rows[i]);
+  EXPECT_EQ(first, (std::vector<float>{0, 4, 8, 12, 16, 20, 0, 4, -1, 24, 28, 8, 12, -1}));
 }
 
 TEST(VitTower, ATowerThatLosesRowsIsAnError) {

@@ -52,6 +52,17 @@ def test_products_of_many_rows_equal_numpy(shape: tuple[int, int], tile: Tile) -
     assert np.array_equal(alone, y[11:13]), "a row's result depends on its place"
 
 
+def test_learned_rows_take_their_places() -> None:
+    rng = np.random.default_rng(8)
+    table, y = rng.standard_normal((2, 40)).astype(np.float16), np.zeros((6, 40), np.float32)
+    y[:] = rng.standard_normal(y.shape)
+    first = np.array([3, -2, 0, -1, -9, 7], np.int32)  # -9 is none, and becomes the last one
+    expected = y.copy()
+    expected[[1, 4]], expected[3] = table[1], table[0]
+    compiled(patches.place_learned(40, 2, "float16"))(frozen(first), frozen(table), y)
+    assert np.array_equal(y, expected)
+
+
 def test_products_are_scaled_before_the_residual() -> None:
     rng, shape = np.random.default_rng(6), (40, 48)
     weight = rng.standard_normal(shape).astype(np.float16)

@@ -69,6 +69,8 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
         ("idefics3", {"layout": "tiles", "tile": 48, "merge": 2}),
         ("gemma3", {"layout": "stretched", "size": [48, 48], "merge": 2, "filter": "lanczos"}),
         ("llava", {"layout": "cropped", "shortest_edge": 48, "crop": [48, 48], "merge": 1}),
+        ("llava_next", {"layout": "any_resolution", "tile": 48, "merge": 1}),
+        ("phi3_v", {"layout": "high_definition", "tile": 48, "max_tiles": 4, "merge": 2}),
         ("internvl", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("internvl_chat", {"layout": "closest_grid", "tile": 32, "max_tiles": 4, "merge": 2}),
         ("lfm2_vl", {"layout": "closest_grid", "tile": 32, "split_above": 2048, "columns": 0}),
@@ -179,6 +181,7 @@ def test_qwens_three_positions_are_checked(sections: Any, when: str, tmp_path: P
     ("case", "fields", "param"),
     [
         ("internvl", {"size": 48}, "size"),
+        ("llava_next", {"size": {"shortest_edge": 96}}, "size"),
         ("lfm2_vl", {"tile_size": 64}, "tile_size"),
         ("mistral3", {"size": {"longest_edge": 80}}, "longest_edge"),
         ("gemma4", {"max_soft_tokens": 140}, "max_soft_tokens"),

@@ -45,7 +45,10 @@ TEXTS_TEMPLATE = (
     "{{ '<end_of_utterance>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}"
 )
-OF_TEXTS = ("internvl_chat",)  # whose template has no pictures, and config no image_token_id
+OF_TEXTS = (
+    "internvl_chat",
+    "phi3_v",
+)  # whose template has no pictures, and config no image_token_id
 GRID = 4  # rows and columns of tiles that have a token
 WORDS = (
     "<end_of_utterance>",
@@ -61,6 +64,7 @@ WORDS = (
     "<img>",
     "</img>",
     "<IMG_CONTEXT>",
+    "<|image|>",
     "<|image_start|>",
     "<|image_end|>",
     "<|img_thumbnail|>",
@@ -78,6 +82,7 @@ MARKERS = {
     **dict.fromkeys(("internvl", "internvl_chat"), "<IMG_CONTEXT>"),
     **dict.fromkeys(("pixtral", "mistral3"), "[IMG]"),
     "gemma4": "<|image|>",
+    "phi3_v": "<|image|>",
     **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
 }
 TOKENS = [*tiny_models.tokens(), *WORDS]
@@ -89,12 +94,13 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
     if tower_qwen.is_qwen(found):
         return tower_chats.answering(case)
     name = "llm_config" if "llm_config" in found else "text_config"
-    sizes = [key for key in found[name] if key.startswith("vocab_size")]
-    text = {**found[name], **dict.fromkeys(sizes, len(TOKENS))}
+    sizes = [key for key in found.get(name, {}) if key.startswith("vocab_size")] or ["vocab_size"]
+    size = dict.fromkeys(sizes, len(TOKENS))
+    text = {name: {**found[name], **size}} if name in found else size
     ends = {"bos_token_id": 1, "eos_token_id": 2}
     key = next((key for key in found if key.startswith("image_token_")), "image_token_id")
     token = {key: None if case in OF_TEXTS else TOKENS.index(row_word(case))}
-    return {**found, name: text, **ends, **token}
+    return {**found, **text, **ends, **token}
 
 
 def row_word(case: str) -> str:
@@ -197,7 +203,7 @@ def write_gguf_pair(
     of_text = {
         re.sub(r"^(model\.)?(text_model|language_model)\.", r"\1", key): value
         for key, value in drawn.items()
-        if not re.search("vision|visual|connector|projector|mlp1", key)
+        if not re.search("vision|visual|connector|projector|mlp1|image_newline", key)
     }
     path = folder / f"{said_name}.gguf"
     gguf_file.write(path, text, of_text, add_taps, add_tokenizer)

@@ -45,6 +45,7 @@ EXPANDED = {
     "smolvlm": f"<fake_token_around_image><global-img>{16 * '*'}<fake_token_around_image>",
     "gemma3": f"\n\n<start_of_image>{16 * '*'}<end_of_image>\n\n",
     "llava": 64 * "*",
+    "llava_next": 65 * "*",  # the whole picture, and the end of a line
     "internvl_chat": f"<img>{16 * '*'}</img>",
     "lfm2_vl": f"<|image_start|>{16 * '*'}<|image_end|>",
     "pixtral": "[IMG_BREAK]".join(8 * ["********"]) + "[IMG_END]",
@@ -59,6 +60,7 @@ class Model:
     case: str
     folder: Path
     engine: MLCEngine
+    detail: str = "low"
 
     @property
     def config(self) -> dict[str, Any]:
@@ -82,7 +84,8 @@ class Model:
         weights = as_in_files(family.weight_map(typed), source.tensors())
         made = tiny_families.Collector()
         convert_weights(source, weights, quantization.get("q0f32"), made, lambda _: None)
-        params, name = dict(made.arrays), "model.embed_tokens.weight"
+        params = dict(made.arrays)
+        name = f"{spec.names.get('embedding', 'model.embed_tokens')}.weight"
         rows = [self.picture_rows(picture) / spec.embedding_scale for picture in pictures]
         words = len(params[name])
         params[name] = np.concatenate([params[name], *rows])
@@ -90,7 +93,7 @@ class Model:
         if inputs in params:
             first = params[inputs][:1].repeat(sum(map(len, rows)), 0)
             params[inputs] = np.concatenate([params[inputs], first])
-        ids, last_seen = self._ids(len(rows), words)
+        ids, last_seen = self._ids([self.expanded(len(some)) for some in rows], words)
         assert max(ids) == words + sum(len(some) for some in rows) - 1
         if self.case == "gemma3":
             spec = with_pictures(spec, PictureRows(see_each_other=True))
@@ -98,11 +101,14 @@ class Model:
         last = reference.logits(spec, params, ids, step=step)[-1][:words]
         return np.asarray(last - last.max() - np.log(np.exp(last - last.max()).sum()))
 
-    def _ids(self, pictures: int, words: int) -> tuple[list[int], list[int]]:
+    def expanded(self, rows: int) -> str:
+        return EXPANDED[self.case]
+
+    def _ids(self, pictures: list[str], words: int) -> tuple[list[int], list[int]]:
         """Of the prompt, and the last place that each row sees."""
         word = tiny_pictures.row_word(self.case)
         marker = tiny_pictures.TOKENS.index(word)
-        parts = [TEXT, EXPANDED[self.case].replace("*", word)] * pictures
+        parts = [part for one in pictures for part in (TEXT, one.replace("*", word))]
         between = "\n" if self.case in tiny_pictures.OF_TEXTS else ""
         prompt = f"<|im_start|>user:{between.join(parts)}<end_of_utterance>\nassistant:"
         tokenizer = mlc_core_parts.Tokenizer((self.folder / "tokenizer.json").read_text())
@@ -118,7 +124,7 @@ class Model:
         """The engine's, of the likeliest first tokens."""
         parts: list[Any] = []
         for picture in pictures:
-            url = {"url": png(picture), "detail": "low"}
+            url = {"url": png(picture), "detail": self.detail}
             parts += [{"type": "text", "text": TEXT}, {"type": "image_url", "image_url": url}]
         answer = self.engine.chat.completions.create(
             messages=[{"role": "user", "content": parts}],

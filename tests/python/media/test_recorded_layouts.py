@@ -76,11 +76,14 @@ def test_a_picture_becomes_what_transformers_makes_of_it(name: str, index: int) 
     differ = np.abs(got - want)
     assert differ.max() < 1.01
     assert (differ < 0.01).mean() >= 0.99
+    order = np.frombuffer(base64.b64decode(recorded.get("order", "")), "<i2")
+    assert mlc_core_parts.picture_order(config, width, height) == order.tolist()
 
 
 def test_four_shapes_are_recorded() -> None:
     recorded = {name for name, _ in CASES}
-    assert recorded >= {"lfm2_vl", "internvl", "internvl_chat", "pixtral", "mistral3", "gemma4"}
+    others = {"lfm2_vl", "internvl", "internvl_chat", "pixtral", "mistral3", "gemma4"}
+    assert recorded >= {*others, "llava_next"}
     for name in recorded:
         sizes = [(p["width"], p["height"]) for p in FIXTURES[name]["pictures"]]
         assert sizes == list(picture_shapes.SHAPES), name

@@ -222,6 +222,7 @@ def _described_tower(nn: Builder, tower: TowerSpec, width: int) -> dict[str, Any
         "window": tower.window,
         "columns": tower.columns if tower.table == "exact" else 0,
         "rotary": bool(tower.rows.axes),
+        "learned_rows": tower.learned_rows,
         "max_patches": sizes["n"],
         "max_views": sizes["v"] - 1,
         "memory": sum(width * sizes.get(size, 1) for size, width in bytes_of.items()),
@@ -314,7 +315,8 @@ def _tower_bounds(tower: TowerSpec) -> dict[str, int]:
     view = tower.view_patches
     patches = max(_TOWER_PATCHES // view, 1) * view
     ends = patches // tower.block + 1
-    return {"n": patches, "m": patches // tower.block, "v": ends, "w": ends}
+    rows = patches // tower.block + tower.learned_rows
+    return {"n": patches, "m": rows, "v": ends, "w": ends}
 
 
 def _build_draft(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[str, Any]:

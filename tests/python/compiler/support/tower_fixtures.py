@@ -7,7 +7,7 @@ import base64
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ import tower_lfm2_vl  # noqa: E402, F401
 import tower_numpy  # noqa: E402
 
 Array = np.ndarray[Any, Any]
+LIBRARY_PATCHES = 1024  # for which a library is compiled, if a view does not have more
 NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 
@@ -90,7 +91,8 @@ class Fixture:
         assert text is not None
         family = models.get(text["model_type"])
         spec: Any = family.decoder(models.config_from_hf(text))
-        params, name = dict(self.params()), "model.embed_tokens.weight"
+        params = dict(self.params())
+        name = f"{spec.names.get('embedding', 'model.embed_tokens')}.weight"
         words = len(params[name])
         params[name] = np.concatenate([params[name], rows / spec.embedding_scale])
         inputs = "model.embed_tokens_per_layer.weight"  # layers get those of the token 0
@@ -105,6 +107,9 @@ class Fixture:
 
     def runner(self, scheme: str = "q0f32") -> Runner:
         spec = library_spec({**self.chat, "quantization": scheme}, device="cpu")
+        most = self.inputs(self.pixels)["view_indptr"][-1]
+        if most > LIBRARY_PATCHES:  # all views go through the tower in one call
+            spec = replace(spec, tower=replace(self.tower, largest_view=int(most)))
         module = quick_code.build(
             build_module(spec, models.get(self.chat["model_type"])), spec.device
         )
@@ -112,15 +117,16 @@ class Fixture:
 
     def inputs(self, pixels: Sequence[Array]) -> dict[str, Array]:
         """The inputs of `image_embed`: patches window by window and in a window block by block, a
-        class row before each view."""
+        class row before each view; the learned rows are the last ones that are wanted."""
         spec, made = self.tower, Inputs()
         for view in pixels:
             made.add(view, spec)
+        learned = -1 - np.arange(spec.learned_rows)
         given = {
             "patches": np.concatenate(made.patches).astype(np.float32),
             "patch_positions": np.concatenate(made.positions).astype(np.int32),
             "view_indptr": np.array(made.views, np.int32),
-            "first_patches": np.concatenate(made.first).astype(np.int32),
+            "first_patches": np.concatenate([*made.first, learned]).astype(np.int32),
         }
         if spec.table != "exact":
             given["patch_grids"] = np.concatenate(made.grids).astype(np.int32)

@@ -96,10 +96,12 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "idefics3": ("llama", {"rms_norm_eps": 1e-5}),
     "smolvlm": ("llama", {"rms_norm_eps": 1e-5}),
     "llava": ("llama", _LLAMA),
+    "llava_next": ("llama", _LLAMA),
     "qwen2_vl": ("qwen2", {}),
     "qwen2_5_vl": ("qwen2", {}),
     "qwen3_vl": ("qwen3", {}),
     "lfm2_vl": ("lfm2", {}),
+    "phi3_v": ("phi3", {}),
     "internvl": ("qwen2", {}),
     "internvl_chat": ("qwen2", {}),
     "pixtral": ("mistral", _MISTRAL),
@@ -107,7 +109,8 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
 # Names of texts whose model is another family's, from which they differ in their positions alone.
 _SAME = {"qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3"}
 # Older files have the text's fields beside vision_config.
-_FLAT = ("qwen2_vl", "qwen2_5_vl")
+_FLAT = ("qwen2_vl", "qwen2_5_vl", "phi3_v")
+_NOT_OF_TEXT = ("model_type", "vision_config", "img_processor", "embd_layer")
 _TEXT_NAMES = {"internvl_chat": "llm_config"}  # in place of text_config
 # Of a text's config: fields of parts that its model does not have.
 _UNUSED = frozenset(("perceiver_config", "pixel_shuffle_factor", "use_resampler"))
@@ -144,7 +147,7 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
     text_name = _TEXT_NAMES.get(whole, "text_config")
     text = config.get(text_name)
     if text is None and whole in _FLAT:
-        text = {k: v for k, v in config.items() if k not in ("model_type", "vision_config")}
+        text = {k: v for k, v in config.items() if k not in _NOT_OF_TEXT}
     if not isinstance(text, Mapping):
         raise CorruptFileError(f"config: {text_name} is missing", param=text_name)
     usual, fields = (TEXTS | _MORE)[whole]

@@ -26,9 +26,11 @@ from mlc_llm.compiler.nn.layer_inputs import side_by_side
 from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor
 from mlc_llm.compiler.spec.decoder import Activation, NormSpec
 from mlc_llm.compiler.spec.tower import (
+    LEARNED,
     Averaged,
     Dense,
     Joined,
+    Learned,
     Normed,
     ProjectorPart,
     Standardized,
@@ -48,8 +50,9 @@ class Tower:
 
     def inputs(self) -> Inputs:
         """`view_indptr`: where the patches of each view begin, and the end. `first_patches`: the
-        first patch of each row that is wanted. `patch_grids`: the grid of the patch's view.
-        `window_indptr`: where the patches of each window begin, and the end."""
+        first patch of each row that is wanted; -1 - k: the k-th learned row. `patch_grids`: the
+        grid of the patch's view. `window_indptr`: where the patches of each window begin, and the
+        end."""
         inputs = {
             "patches": Input(("n", self.spec.patch_dim)),
             "patch_positions": Input(("n", 2), "int32"),
@@ -167,7 +170,9 @@ class Tower:
             if isinstance(part, Joined | Averaged):
                 x = self._blocks(part, x, first)
                 continue
-            if isinstance(part, Standardized):
+            if isinstance(part, Learned):
+                x = self._learned(len(part.stored), width, x, first)
+            elif isinstance(part, Standardized):
                 x = self._standardized(part, width, x)
             elif isinstance(part, Normed) and not part.norm.weight:
                 x = self._unweighted(width, part.norm.eps, x)
@@ -188,6 +193,12 @@ class Tower:
         kernel = nn.kernel("rms_norm_of_ones", key, partial(elementwise.rms_norm, *key))
         ones = nn.constant(np.ones(width, "float32"))
         return nn.call(kernel, [x, ones], tensor(num_rows(x), width))
+
+    def _learned(self, count: int, width: int, x: Any, first: Any) -> Any:
+        nn = self.nn
+        key = (width, count, nn.stored(LEARNED).dtype)
+        kernel = nn.kernel("place_learned", key, partial(patches.place_learned, *key))
+        return nn.call_in_place(kernel, [first, nn.param(LEARNED), x], [2], [x.ty])
 
     def _dense(self, part: Dense, x: Any) -> Any:
         name = projector_name(part)

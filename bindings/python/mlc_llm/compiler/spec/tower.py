@@ -73,7 +73,15 @@ class Dense:
     transforms: tuple[Transform, ...] = ()
 
 
-ProjectorPart = Joined | Averaged | Normed | Standardized | Dense
+@dataclass(frozen=True)
+class Learned:
+    """Rows that are the same for every picture, as the end of a line of its grid. Each is a tensor
+    of the files: its whole name, and its shape there."""
+
+    stored: tuple[tuple[str, Shape], ...]
+
+
+ProjectorPart = Joined | Averaged | Normed | Standardized | Dense | Learned
 
 
 @dataclass(frozen=True)
@@ -213,6 +221,10 @@ class TowerSpec:
         return self.merge**2
 
     @property
+    def learned_rows(self) -> int:
+        return sum(len(part.stored) for part in self.projector if isinstance(part, Learned))
+
+    @property
     def out_width(self) -> int:
         """Of the rows that it makes."""
         every = [self.projector, *(tap.projector for tap in self.taps)]
@@ -240,6 +252,9 @@ def name_of(role: str, layer: int | None = None) -> str:
 
 def projector_name(part: Normed | Standardized | Dense) -> str:
     return f"{_PROJECTOR}{part.name}"
+
+
+LEARNED = f"{_PROJECTOR}learned_rows"
 
 
 def tower_weights(spec: TowerSpec) -> list[WeightSource]:
@@ -307,6 +322,10 @@ def _of_tower(spec: TowerSpec) -> Iterator[WeightSource]:
 def _of_projector(spec: TowerSpec, projector: Sequence[ProjectorPart]) -> Iterator[WeightSource]:
     for part, width in spec.widths(projector):
         if isinstance(part, Joined | Averaged):
+            continue
+        if isinstance(part, Learned):
+            rows = [Part(name, (1, width), (Reshaped(shape, 1),)) for name, shape in part.stored]
+            yield WeightSource(LEARNED, tuple(rows), None)
             continue
         ours, theirs = projector_name(part), f"{spec.projector_prefix}{part.name}"
         if isinstance(part, Standardized):

@@ -173,6 +173,28 @@ def average_patches(width: int, count: int) -> tirx.PrimFunc:
     return kernel([*args, Arg("y", ("m", width))], body)
 
 
+def place_learned(width: int, count: int, dtype: str) -> tirx.PrimFunc:
+    """f(first i32 [m], table [count, width], y [m, width]): the row -1 - k of those wanted is row k
+    of the table; the others stay."""
+
+    def body(first, table, y) -> None:
+        def row(r) -> None:
+            entry = emit_value(T.max(T.min(-1 - first[r], count - 1), 0))
+
+            def put(base, lanes: int) -> None:
+                learned = to_float(table[entry, at(base, lanes)], lanes)
+                is_learned = splat(first[r] < 0, lanes)
+                value = T.Select(is_learned, learned, y[r, at(base, lanes)])
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(width, put)
+
+        emit_rows(y.shape[0], row)
+
+    args = [Arg("first", ("m",), "int32"), Arg("table", (count, width), dtype)]
+    return kernel([*args, Arg("y", ("m", width))], body)
+
+
 def _row(x, first, r, i):
     """The row of x; a number outside of it becomes the nearest."""
     return T.max(T.min(first[r] + i, T.Cast("int32", x.shape[0]) - 1), 0)

@@ -19,6 +19,8 @@ from mlc_llm.compiler.models.towers import (
     internvl,
     lfm2_vl,
     llava,
+    llava_next,
+    phi3_v,
     pixtral,
     qwen,
 )
@@ -32,6 +34,8 @@ TOWERS: dict[str, TowerFamily] = {
     "gemma3": gemma3.FAMILY,
     "gemma4": gemma4.FAMILY,
     "llava": llava.FAMILY,
+    "llava_next": llava_next.FAMILY,
+    "phi3_v": phi3_v.FAMILY,
     "qwen2_vl": qwen.QWEN2_VL,
     "qwen2_5_vl": qwen.QWEN2_5_VL,
     "qwen3_vl": qwen.QWEN3_VL,
@@ -60,7 +64,7 @@ def kept_fields(config: Mapping[str, Any]) -> dict[str, Any] | None:
     known."""
     name = kind_of(config)
     family = TOWERS.get(name)
-    vision = config.get("vision_config")
+    vision = config.get(family.vision) if family is not None else None
     if family is None or not isinstance(vision, Mapping):
         return None
     if vision.get("model_type", family.kinds[0]) not in family.kinds:
@@ -81,9 +85,9 @@ def spec_of(config: Mapping[str, Any], text_width: int) -> TowerSpec | None:
     if found is None:
         return None
     family, whole = found
-    vision = whole.mapping("vision_config")
+    vision = whole.mapping(family.vision)
     if vision is None:
-        raise CorruptFileError("config: vision_config is missing", param="vision_config")
+        raise CorruptFileError(f"config: {family.vision} is missing", param=family.vision)
     return family.spec(whole, ConfigReader(vision), text_width)
 
 

@@ -76,6 +76,7 @@ class TowerFamily:
     pictures: Callable[[ConfigReader, TowerSpec, ConfigReader], dict[str, Any]]
     gguf: TowerInGGUF | None = None
     of_text: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda config: {}
+    vision: str = "vision_config"  # the field with the config of its own
 
 
 def vit_fields(

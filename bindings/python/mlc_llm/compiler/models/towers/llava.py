@@ -21,7 +21,7 @@ from mlc_llm.compiler.models.towers.family import (
 )
 from mlc_llm.compiler.spec.tower import Dense, TowerSpec
 
-_USUAL = {
+CLIP_USUAL = {
     "hidden_size": 1024,
     "intermediate_size": 4096,
     "num_hidden_layers": 24,
@@ -36,7 +36,7 @@ _MARKER = "<image>"
 
 
 def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
-    fields = vit_fields(vision, _USUAL)
+    fields = vit_fields(vision, CLIP_USUAL)
     activation = whole.choice("projector_hidden_act", of=_GELU, default="gelu")
     whole.choice("vision_feature_select_strategy", of={"default": "default"}, default="default")
     bias = whole.flag("multimodal_projector_bias", default=True)
