@@ -161,6 +161,7 @@ def library_spec(
     adapters: bool = False,
 ) -> LibrarySpec:
     """Combines the options and the configuration."""
+    from mlc_llm.compiler import shards
     from mlc_llm.compiler.library import LibrarySpec
 
     flags = OptimizationFlags.parse(opt)
@@ -189,6 +190,7 @@ def library_spec(
         adapters=adapters,
         tower=None if theirs else towers.spec_of(merged, typed.hidden_size),
         draft=draft_of(config),
+        shards=read.integer("tensor_parallel_shards", default=1, maximum=shards.MOST),
     )
 
 

@@ -22,6 +22,7 @@ from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.nn.tower import Tower
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
+from mlc_llm.compiler.shards import divided
 from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
 from mlc_llm.compiler.spec.draft import PREFIX
@@ -62,11 +63,12 @@ class LibrarySpec:
     adapters: bool = False  # whether rows may choose LoRA adapters
     tower: TowerSpec | None = None
     draft: DraftSpec | None = None  # in place of the model's own part that drafts
+    shards: int = 1  # that compute each layer together; the library is the program of each
 
     @property
     def built_tower(self) -> TowerSpec | None:
-        """GPUs have no kernels for one yet."""
-        return None if isinstance(self.device, GPU) else self.tower
+        """GPUs have no kernels for one yet, and shards have none."""
+        return None if isinstance(self.device, GPU) or self.shards > 1 else self.tower
 
 
 def build_module(
@@ -77,6 +79,7 @@ def build_module(
     """`change` may change functions and kernels before the lists of kernel calls are made."""
     family = family.with_draft(spec.draft)
     weights, scheme, parts = _weights(spec, family)
+    decoder, splits = divided(family, spec.config, scheme, spec.shards)
     nn = Builder(
         scheme,
         spec.device,
@@ -84,9 +87,10 @@ def build_module(
         activation_bits=spec.activation_bits,
         kv_cache_dtype=spec.kv_cache_dtype,
         adapted=adapted_widths(family.weight_map(spec.config)) if spec.adapters else None,
+        splits=splits,
     )
     _check_types(nn)
-    decoder = family.decoder(spec.config)
+    _check_shards(spec)
     if spec.built_tower is not None:
         decoder = with_pictures(decoder, spec.built_tower.rows)
     _check_adapters(spec, decoder)
@@ -121,6 +125,8 @@ def _weights(
     """The weight map, the scheme, and what parameters are made of if the folder does not have
     them as they are."""
     weights = with_tower(family.weight_map(spec.config), spec.built_tower)
+    if spec.shards > 1:
+        weights = [weight for weight in weights if not weight.draft]
     if not spec.made_by_mlc_llm or family.mlc is None:
         return weights, spec.scheme, {}
     scheme = spec.scheme.with_plain(family.mlc.plain)
@@ -139,6 +145,17 @@ def _check_types(nn: Builder) -> None:
                 f"{nn.device.name} does not have; choose another one, such as q4f16_1 or q8f32_1",
                 param="quantization",
             )
+
+
+def _check_shards(spec: LibrarySpec) -> None:
+    if spec.shards == 1 or not (isinstance(spec.device, GPU) or spec.adapters):
+        return
+    what = "adapters that requests choose" if spec.adapters else f"the device {spec.device.name}"
+    raise UnsupportedError(
+        f"tensor_parallel_shards {spec.shards}: {what} and shards do not work together; use one "
+        "shard",
+        param="tensor_parallel_shards",
+    )
 
 
 def _check_adapters(spec: LibrarySpec, decoder: DecoderSpec) -> None:
@@ -188,6 +205,7 @@ def metadata(
         "attention_sink_size": config.attention_sink_size,
         "prefill_chunk_size": spec.prefill_chunk_size,
         "max_batch_size": spec.max_batch_size,
+        **({"tensor_parallel_shards": spec.shards} if spec.shards > 1 else {}),
         "vocab_size": config.vocab_size,
         "hidden_size": config.hidden_size,
         **({"encoder": True} if is_encoder else {}),
@@ -245,6 +263,7 @@ def _described_params(params: list[StoredParam], parts: StoredParts) -> list[dic
             "dtype": param.dtype,
             **({"stored_dtype": param.file_dtype} if param.file_dtype else {}),
             **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
+            **({"shares": param.shares.describe()} if param.shares else {}),
             **({"strips": list(param.strips)} if param.strips else {}),
             **({"from": parts[param.name]} if param.name in parts else {}),
         }

@@ -16,8 +16,9 @@ OVERRIDABLE = (
     "prefill_chunk_size",
     "attention_sink_size",
     "max_batch_size",
+    "tensor_parallel_shards",
 )
-_PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
+_STAGES = "pipeline_parallel_stages"
 _ALIASES = {"max_num_sequence": "max_batch_size"}
 
 
@@ -130,10 +131,14 @@ def parse_overrides(text: str | None) -> dict[str, int]:
     values = {}
     for name, value in parse_assignments(text or "", what="--overrides").items():
         name = _ALIASES.get(name, name)
-        if name in _PARALLEL and value != 1:
-            raise UnsupportedError(f"--overrides: {name}={value}: one device is supported")
-        if name not in (*OVERRIDABLE, *_PARALLEL):
-            offered = ", ".join((*OVERRIDABLE, *_PARALLEL))
+        if name == _STAGES and value != 1:
+            raise UnsupportedError(
+                f"--overrides: {name}={value}: devices share each layer "
+                "(tensor_parallel_shards), and there are no stages of layers",
+                param=name,
+            )
+        if name not in (*OVERRIDABLE, _STAGES):
+            offered = ", ".join((*OVERRIDABLE, _STAGES))
             raise InvalidRequestError(f"--overrides: unknown name {name}; available: {offered}")
         values[name] = value
     return values

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mlc_llm.compiler.spec.decoder import NormSpec
-from mlc_llm.compiler.spec.part import Mixer, PictureRows, Place
+from mlc_llm.compiler.spec.part import Mixer, PictureRows, Place, no_shards
 from mlc_llm.compiler.spec.rope import RopeSpec
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
@@ -111,9 +111,8 @@ class AttentionSpec(Mixer):
     def __post_init__(self) -> None:
         plain = self.window is None and self.pages_of is None
         assert not self.is_encoder or plain, f"an encoder has no windows, no shared pages: {self}"
-        assert self.head_norms is None or not (
-            self.head_norms.all_heads and self.head_norms.rotated
-        ), self
+        norms = self.head_norms
+        assert norms is None or not (norms.all_heads and norms.rotated), self
         assert self.ahead is None or not (self.ahead.told and self.ahead.near), self
         assert not (self.is_told and self.scores.alibi), self
         assert self.values.norm is None or not self.values.norm.weight, self
@@ -162,6 +161,12 @@ class AttentionSpec(Mixer):
         if self.pages_of is None:
             counts["k_norm"] = self.kv_heads
         return {r: self.dim * (n if self.head_norms.all_heads else 1) for r, n in counts.items()}
+
+    def sharded(self, count: int) -> AttentionSpec:
+        if self.scores.alibi or (self.head_norms and self.head_norms.all_heads):
+            raise no_shards("heads with ALiBi, or with one norm for all,")
+        heads = self.share_of(self.heads, count, "heads")
+        return replace(self, heads=heads, kv_heads=self.share_of(self.kv_heads, count, "kv_heads"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         yield from at.linear("qkv", self.pieces, at.hidden, self.qkv_bias)
@@ -278,10 +283,9 @@ class _Attention:
         assert at.index is not None
         self.pages = at.pages[at.index] = self._pages(shared)
         self._add_tables()
-        if a.is_told:
-            nn.needs("rows_ahead")
-        if self.shape.axes:
-            nn.needs("axes")
+        for what, is_needed in (("rows_ahead", a.is_told), ("axes", self.shape.axes)):
+            if is_needed:
+                nn.needs(what)
 
     def _shape(self, *, has_pages: bool) -> Any:
         from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
@@ -334,8 +338,7 @@ class _Attention:
         rope = a.rope or RopeSpec(dim=a.dim, theta=1.0)
         frequencies = rope.frequencies if a.rope else [0.0] * (rope.dim // 2)
         self.table = nn.constant(tables.rope_table(frequencies, rope.scaling.magnitude))
-        grows = [tables.growth_table(a.growth.factor)] if a.growth else []
-        self.growth = [nn.constant(table) for table in grows]
+        self.growth = [nn.constant(tables.growth_table(g.factor)) for g in (a.growth,) if g]
         self.slopes = [nn.constant(tables.alibi_slopes(a.heads))] if a.scores.alibi else []
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:

@@ -9,14 +9,14 @@ become choices and weights. All experts have the same shape.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from mlc_llm.compiler.layers.mlp import MLPSpec
 from mlc_llm.compiler.spec.decoder import Activation
-from mlc_llm.compiler.spec.part import FeedForward, Place
+from mlc_llm.compiler.spec.part import FeedForward, Place, no_shards
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Tensor
 
@@ -127,6 +127,13 @@ class MoESpec(FeedForward):
         if self.gated:
             return "experts_gate_up", (self.width, self.width)
         return "experts_up", (self.width,)
+
+    def sharded(self, count: int) -> MoESpec:
+        if self.apart:
+            raise no_shards("experts with norms of their own")
+        width = self.share_of(self.width, count, "elements of an expert")
+        shared = self.share_of(self.shared_width, count, "elements of the shared expert")
+        return replace(self, width=width, shared_width=shared)
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         router, wide, count = self.router, self.width, self.router.experts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler.spec.decoder import Activation
@@ -32,6 +32,9 @@ class MLPSpec(FeedForward):
         "up": Tensor("mlp.up_proj", gguf="ffn_up"),
         "down": Tensor("mlp.down_proj", gguf="ffn_down"),
     }
+
+    def sharded(self, count: int) -> MLPSpec:
+        return replace(self, width=self.share_of(self.width, count, "elements of an MLP"))
 
     def parameters(self, at: Place, prefix: str = "") -> Iterator[Parameter]:
         """`prefix`: of the roles, in a part that has an MLP within."""

@@ -35,7 +35,9 @@ from mlc_llm.compiler.nn.gpu.layers import GPULayers
 from mlc_llm.compiler.nn.interface import DeviceLayers
 from mlc_llm.compiler.nn.pages import Pages, State, page_inputs, table_of, tables_of, with_table
 from mlc_llm.compiler.nn.parts import Part, parts_of
+from mlc_llm.compiler.nn.shards import Shards
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
+from mlc_llm.compiler.quantization.shards import Split, plain_of
 from mlc_llm.compiler.spec import NormSpec, WeightSource
 from mlc_llm.compiler.step_inputs_gen import STEP_INPUTS
 from mlc_llm.compiler.targets import GPU, Device
@@ -94,8 +96,9 @@ class Builder:
         activation_bits: int = 8,
         kv_cache_dtype: str = kv_cache.AUTO,
         adapted: Mapping[str, adapters.Widths] | None = None,
+        splits: Mapping[str, Split] | None = None,
     ) -> None:
-        """`adapted`: the modules that may have adapters at run time, and their parts."""
+        """`adapted`: the modules that may have adapters. `splits`: of the weights of shards."""
         self.scheme = scheme
         self.device = device
         self.on: DeviceLayers = (GPULayers if isinstance(device, GPU) else CPULayers)(self)
@@ -103,7 +106,9 @@ class Builder:
         self._kv_cache_dtype = kv_cache_dtype
         self._uses: dict[str, WeightUse | None] = {w.name: w.quantizable for w in weights}
         sizes = (self.on.reader_of, self.on.largest_weight)
-        self._parts = {w.name: parts_of(w, scheme, *sizes) for w in weights if w.quantizable}
+        self.shards = Shards(self, splits or {})
+        split, large = self.shards.split, [w for w in weights if w.quantizable]
+        self._parts = {w.name: parts_of(w, scheme, *sizes, split(w.name)) for w in large}
         self.params: list[StoredParam] = [p for w in weights for p in self._stored_params(w)]
         # of them, which its functions take: up to `_taken`, and from `_begin` on no others do
         self._begin = 0
@@ -137,7 +142,8 @@ class Builder:
 
     def _stored_params(self, weight: WeightSource) -> list[StoredParam]:
         if weight.quantizable is None:
-            return list(weight.stored_params(self.scheme))
+            (param,) = weight.stored_params(self.scheme)
+            return [plain_of(param, self.shards.split(weight.name))]
         return [param for part in self._parts[weight.name] for param in part.reader.stored]
 
     @property

@@ -96,17 +96,19 @@ class Vocabulary:
 
     def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
         at, count, hidden = Place(spec, TENSORS), spec.vocab_size, spec.hidden_size
-        self.embed = nn.embedding(at.name("embedding"), count, hidden, scale=spec.embedding_scale)
-        self.head = self.embed.logits
+        name = at.name("embedding")
+        table = nn.embedding(name, count, hidden, scale=spec.embedding_scale)
+        self.embed, self.head = nn.shards.table(table, name, count), table.logits
         if not spec.tied_head and not spec.is_encoder:
             bias = spec.head_bias
             self.head = nn.linear(at.name("head"), count, hidden, bias=bias, adapts=False)
         changed = spec.logit_scale != 1.0 or spec.logit_softcap
         scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
         self.change = nn.scale_and_cap(count, **scales) if changed else lambda logits: logits
+        self.join = nn.shards.joined(name)
 
     def logits(self, hidden_states: Any) -> Any:
-        return self.change(self.head(hidden_states))
+        return self.join(self.change(self.head(hidden_states)))
 
 
 class PooledHead:
@@ -190,7 +192,7 @@ class Layer:
         self.is_parallel = own.places in ("parallel", "parallel_two")
         self.steps: list[Any] = []
         for part in own.parts:
-            made = part.build(nn, Place(spec, part.tensors, index, pages))
+            made = nn.shards.summed(part.build(nn, Place(spec, part.tensors, index, pages)))
             if part.norms is not None:
                 half = next(halves)
                 made = kind(norm(half.before), made, norm(half.behind) or add)

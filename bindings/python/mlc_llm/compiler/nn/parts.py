@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.quantization import Matrix, Scheme
+from mlc_llm.compiler.quantization import Matrix, Scheme, shards
 from mlc_llm.compiler.quantization.rounding import numpy_dtype
 from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.errors import UnsupportedError
@@ -27,12 +27,18 @@ class Part:
 
 
 def parts_of(
-    weight: WeightSource, scheme: Scheme, reader: Callable[[Matrix], Any], largest_bytes: int
+    weight: WeightSource,
+    scheme: Scheme,
+    reader: Callable[[Matrix], Any],
+    largest_bytes: int,
+    split: shards.Split | None = None,
 ) -> list[Part]:
-    """The parts of a weight. `largest_bytes`: the limit for a kernel argument; 0: no limit."""
+    """The parts of a weight. `largest_bytes`: the limit for a kernel argument; 0: no limit.
+    `split`: how shards share the weight; then these are the parts that a shard has."""
     assert weight.quantizable is not None, weight
     parts, first = [], 0
-    for matrix in scheme.stacked(weight.name, weight.shape, weight.quantizable):
+    of = (scheme, weight.name, weight.shape, weight.quantizable)
+    for matrix in shards.matrices_of(*of, split):
         if weight.experts:
             check_size(weight.name, matrix, largest_bytes)
             return [Part(range(matrix.shape[0]), reader(matrix))]

@@ -23,8 +23,22 @@ _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
 
 
 @dataclass(frozen=True)
+class Shares:
+    """How shards share a tensor: of each run [first, count] along `axis`, shard r has the `count`
+    places from `first + r * count` on. Without runs the first shard has the tensor, and the others
+    zeros."""
+
+    axis: int = 0
+    runs: tuple[tuple[int, int], ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        return {"axis": self.axis, "runs": [list(run) for run in self.runs]}
+
+
+@dataclass(frozen=True)
 class StoredParam:
-    """One tensor in the weight files; with `span`, some of its rows or columns."""
+    """One tensor in the weight files; with `span`, some of its rows or columns; with `shares`, what
+    one shard has of it."""
 
     name: str
     shape: tuple[int, ...]
@@ -34,6 +48,7 @@ class StoredParam:
     extent: int = 0
     file_dtype: str = ""  # the type in the files, if a library reads the same bytes as another type
     strips: tuple[int, int] | None = None  # the outputs and their axis; `in_strips`
+    shares: Shares | None = None
 
     def part(self, span: range, axis: int = 0) -> StoredParam:
         """Some rows (axis 0) or columns (axis 1) of it."""

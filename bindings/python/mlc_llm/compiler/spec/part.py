@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from mlc_llm.compiler.quantization import WeightUse
 from mlc_llm.compiler.spec.transforms import Array, Shape
 from mlc_llm.compiler.spec.weights import NAMELESS, Parameter, Source, Tensor
+from mlc_llm.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
@@ -145,6 +146,18 @@ class LayerPart(ABC):
         """The same in a model that reads such rows."""
         return self
 
+    def sharded(self, count: int) -> LayerPart:
+        """What one of `count` shards computes of it (`spec/shards.py`). What the shards make adds
+        up to what the part makes. Error: UnsupportedError."""
+        raise no_shards(f"layers of the kind {type(self).__name__.removesuffix('Spec')}")
+
+    @staticmethod
+    def share_of(size: int, count: int, what: str) -> int:
+        """The part of one shard."""
+        if size % count:
+            raise no_shards(f"{size} {what}", f" into {count} equal parts")
+        return size // count
+
     @abstractmethod
     def parameters(self, at: Place) -> Iterator[Parameter]:
         """Its tensors."""
@@ -158,6 +171,11 @@ class LayerPart(ABC):
     def reference(self, at: Reference, x: Array) -> Array:
         """The same in NumPy and float64, for all rows of a text, with nothing of `nn` and
         `kernels`."""
+
+
+def no_shards(what: str, how: str = " among shards") -> UnsupportedError:
+    """The error of what shards cannot share."""
+    return UnsupportedError(f"{what} cannot be divided{how}", param="tensor_parallel_shards")
 
 
 class Mixer(LayerPart):
