@@ -10,6 +10,7 @@
 #include "core_parts.h"
 #include "kv/kv_cache.h"
 #include "model/runner/device_runner.h"
+#include "model/runner/sharded_runner.h"
 #include "platform/host.h"
 #include "runtime/byte_source.h"
 #include "runtime/model_library.h"
@@ -28,9 +29,19 @@ class ModelRunner {
     FolderSource source(folder);
     Bytes config = Unwrap(source.Open("mlc-chat-config.json"));
     ChatConfig parsed = Unwrap(ParseChatConfig(config.text(), folder));
-    SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
-    model_ =
-        Unwrap(DeviceRunner::Load(source, parsed, library, Unwrap(ParseDevice("cpu")), nullptr));
+    auto load = [&](int rank) {
+      Device cpu = Unwrap(ParseDevice("cpu"));
+      return DeviceRunner::Load(source, parsed, library, cpu, nullptr, "", rank);
+    };
+    std::unique_ptr<DeviceRunner> first = Unwrap(load(0));
+    int shards = first->info().num_shards;
+    int threads = num_threads > 0 ? num_threads : NumAvailableCores();
+    SetComputeThreads(std::max(1, threads / shards));
+    if (shards > 1) {
+      model_ = Unwrap(ShardedRunner::Make(std::move(first), load));
+    } else {
+      model_ = std::move(first);
+    }
     const ModelInfo& info = model_->info();
     ThrowIfError(model_->AllocatePages(std::vector<int>(info.PageBytes().size(), num_pages)));
     if (model_->info().state_bytes > 0) ThrowIfError(model_->AllocateStates(1));
@@ -183,7 +194,7 @@ class ModelRunner {
     return Floats(logits, batch.logit_rows.size() * static_cast<size_t>(vocab_size()));
   }
 
-  std::unique_ptr<DeviceRunner> model_;
+  std::unique_ptr<Model> model_;
   std::unique_ptr<KVCache> cache_;
   std::vector<SequenceId> sequences_;
 };

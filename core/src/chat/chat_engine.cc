@@ -1,5 +1,7 @@
 #include "chat/chat_engine.h"
 
+#include <algorithm>
+
 #include "chat/load/engine_options.h"
 #include "chat/load/memory_plan.h"
 #include "chat/load/model_loader.h"
@@ -143,8 +145,9 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   // The weights are in memory already, so they are added to what is available.
   int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
-  int threads = NumComputeThreads();
-  options.has_idle_core = threads < NumAvailableCores();
+  // Each shard has so many; a shard has at least its own thread.
+  int threads = std::max(1, NumComputeThreads() / model->info().num_shards);
+  options.has_idle_core = threads * model->info().num_shards < NumAvailableCores();
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Drafter> drafter,
       MakeDrafter(config_, model->info(), *bundle.tokenizer, options, std::move(draft)));
@@ -158,6 +161,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   loaded->bundle.adapters = engine->adapters();
   loaded->bundle.row_cache = engine->row_cache();
   loaded->name = std::move(name);
+  loaded->num_threads = threads;
   loaded->loop =
       std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });
   if (!options.prefix_folder.path.empty()) loaded->loop->KeepPrefixes(options.prefix_folder);

@@ -68,6 +68,7 @@ class ChatEngine {
   struct Loaded {
     ModelBundle bundle;
     std::string name;
+    int num_threads = 1;  // of each shard
     std::unique_ptr<EngineLoop> loop;
   };
   class LoadScope;

@@ -136,7 +136,7 @@ Result<RequestId> ChatEngine::SubmitNow(Ask ask) {
 
 template <Status (LifecycleRoutes::*submit)(const Json&, ChatCallback) const>
 Result<RequestId> ChatEngine::SubmitLifecycle(Ask ask) {
-  LifecycleRoutes routes{loaded_->loop.get(), NumComputeThreads()};
+  LifecycleRoutes routes{loaded_->loop.get(), loaded_->num_threads};
   MLC_RETURN_IF_ERROR((routes.*submit)(ask.json, std::move(ask.callback)));
   return next_id_++;
 }

@@ -63,6 +63,7 @@ struct ModelInfo {
   int64_t max_pages = 0;       // limit of the device for one allocation; 0: no limit
   int64_t weight_bytes = 0;
   std::shared_ptr<const AdapterSpec> adapters;  // that requests may choose; null: none
+  int num_shards = 1;            // that compute each layer together; all bytes are of all of them
   bool takes_cores = true;       // a step computes on the CPU cores that the engine also uses
   int64_t step_bytes = 0;        // temporaries of a step: the part that does not depend on rows
   int64_t row_bytes = 0;         // temporaries for each row
@@ -75,6 +76,8 @@ struct ModelInfo {
   // need a page until the last of them reads it: the widest window counts. If one of them has no
   // window, their table has none.
   void SetLayers(const std::vector<LayerState>& layers, bool two_tables = false);
+  // The bytes are those of one of `count` shards; now they are those of all.
+  void SetShards(int count);
   bool has_windowed_pages() const { return windowed_page_bytes > 0; }
   // The bytes of a page of each group.
   std::vector<int64_t> PageBytes() const;

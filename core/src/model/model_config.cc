@@ -339,6 +339,8 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   }
   MLC_ASSIGN_OR_RETURN(out.tower, ReadTowerSpec(json, &info.tower_bytes));
   MLC_RETURN_IF_ERROR(ReadDraft(json, &out).In("draft"));
+  MLC_ASSIGN_OR_RETURN(int num_shards, ReadNumShards(json));
+  info.SetShards(num_shards);
   return out;
 }
 

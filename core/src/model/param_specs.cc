@@ -5,6 +5,8 @@
 namespace mlc {
 namespace {
 
+constexpr int64_t kMaxShards = 64;
+
 // "rows": [first, number]: the parameter is shape[0] rows, from row `first`, of a tensor with
 // `number` rows. "columns": the same for shape[1].
 Status ReadPart(const Json& param, ParamSpec* spec) {
@@ -56,6 +58,35 @@ Status ReadStrips(const Json& param, ParamSpec* spec) {
   Status fits = CheckStrips(strips, spec->shape);
   if (!fits.ok()) return std::move(fits).In("parameter '" + spec->name + "'");
   spec->strips = strips;
+  return Status();
+}
+
+// "shares": {"axis", "runs": [[first, count], ...]}: how shards share the parameter.
+Status ReadShares(const Json& param, int num_shards, ParamSpec* spec) {
+  const Json* json = param.Find("shares");
+  if (json == nullptr) return Status();
+  Status bad = InvalidArgument("parameter '" + spec->name +
+                               "': field 'shares' must hold an axis and runs [first, count]")
+                   .WithParam("params");
+  Shares shares{num_shards, 0, {}};
+  MLC_ASSIGN_OR_RETURN(int64_t axis, GetIntOr(*json, "axis", 0));
+  Shape shape = StoredShape(*spec);
+  const Json* runs = json->Find("runs");
+  bool is_list = runs != nullptr && runs->is_array();
+  bool is_plain = spec->extent == 0 && !spec->stored_dtype;
+  if (!is_list || !is_plain || axis < 0 || axis >= static_cast<int64_t>(shape.size())) return bad;
+  shares.axis = static_cast<int>(axis);
+  int64_t left = shape[static_cast<size_t>(axis)], end = left * num_shards;
+  for (const Json& run : runs->as_array()) {
+    bool is_pair = run.is_array() && run.as_array().size() == 2;
+    if (!is_pair || !run.as_array()[0].is_int() || !run.as_array()[1].is_int()) return bad;
+    int64_t first = run.as_array()[0].as_int(), count = run.as_array()[1].as_int();
+    if (first < 0 || count < 1 || count > left || first > end - count * num_shards) return bad;
+    left -= count;
+    shares.runs.emplace_back(first, count);
+  }
+  if (left != 0 && !shares.runs.empty()) return bad;
+  spec->shares = std::move(shares);
   return Status();
 }
 
@@ -158,12 +189,21 @@ Result<DType> ReadDType(const Json& object, std::string_view key) {
   return *dtype;
 }
 
+Result<int> ReadNumShards(const Json& metadata) {
+  MLC_ASSIGN_OR_RETURN(int64_t count, GetIntOr(metadata, "tensor_parallel_shards", 1));
+  if (count >= 1 && count <= kMaxShards) return static_cast<int>(count);
+  return InvalidArgument("field 'tensor_parallel_shards' must be from 1 to " +
+                         std::to_string(kMaxShards))
+      .WithParam("tensor_parallel_shards");
+}
+
 Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_bytes) {
   std::vector<ParamSpec> specs;
   const Json* params = json.Find("params");
   if (params == nullptr || !params->is_array()) {
     return InvalidArgument("field 'params' must be a list").WithParam("params");
   }
+  MLC_ASSIGN_OR_RETURN(int num_shards, ReadNumShards(json));
   for (const Json& param : params->as_array()) {
     ParamSpec spec;
     MLC_ASSIGN_OR_RETURN(spec.name, GetString(param, "name"));
@@ -173,6 +213,7 @@ Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_byte
     MLC_RETURN_IF_ERROR(ReadPart(param, &spec));
     MLC_RETURN_IF_ERROR(CheckSize(spec));
     MLC_RETURN_IF_ERROR(ReadStoredDType(param, &spec));
+    MLC_RETURN_IF_ERROR(ReadShares(param, num_shards, &spec));
     MLC_RETURN_IF_ERROR(ReadParts(param, &spec));
     std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
     if (!bytes || __builtin_add_overflow(*weight_bytes, *bytes, weight_bytes)) {

@@ -247,7 +247,16 @@ Result<Tensor> InStrips(const ParamSpec& spec, const Tensor& stored) {
   return tensor;
 }
 
-Result<Tensor> LoadParam(const WeightRecords& records, const ParamSpec& spec, Loader* loader) {
+Result<Tensor> Zeros(const ParamSpec& spec, Device device) {
+  MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(spec.shape, spec.dtype, device));
+  std::vector<char> zeros(static_cast<size_t>(tensor.bytes()));
+  MLC_RETURN_IF_ERROR(tensor.Write(0, zeros.data(), tensor.bytes()));
+  return tensor;
+}
+
+Result<Tensor> LoadParam(const WeightRecords& records, const ParamSpec& spec, Device device,
+                         Loader* loader) {
+  if (spec.is_zero) return Zeros(spec, device);
   if (!spec.parts) {
     DType dtype = spec.stored_dtype.value_or(spec.dtype);
     MLC_ASSIGN_OR_RETURN(WeightRecord record, Find(records, spec.name, StoredShape(spec), dtype));
@@ -272,6 +281,9 @@ void DropAll(const std::vector<std::shared_ptr<MappedFile>>& files) {
 Shape StoredShape(const ParamSpec& spec) {
   Shape whole = spec.strips ? ShapeBeforeStrips(*spec.strips, spec.shape) : spec.shape;
   if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
+  if (spec.shares && !spec.shares->runs.empty()) {
+    whole[static_cast<size_t>(spec.shares->axis)] *= spec.shares->num_shards;
+  }
   if (spec.stored_dtype) {
     whole.back() *= *TensorBytes({1}, spec.dtype) / *TensorBytes({1}, *spec.stored_dtype);
   }
@@ -295,7 +307,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
       weights.tensors_.emplace_back();  // UseFile sets it
       continue;
     }
-    Result<Tensor> tensor = LoadParam(index.records, BeforeStrips(spec), &loader);
+    Result<Tensor> tensor = LoadParam(index.records, BeforeStrips(spec), device, &loader);
     bool is_mapped = tensor.ok() && loader.IsMapped(*tensor);
     if (spec.strips && tensor.ok()) {
       Tensor stored = std::move(tensor).value();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -16,6 +17,15 @@
 #include "runtime/weight_strips.h"
 
 namespace mlc {
+
+// How shards share a parameter: of each run {first, count} along `axis`, shard r has the `count`
+// places from first + r * count on. Without runs the first shard has the parameter, and the others
+// have zeros.
+struct Shares {
+  int num_shards = 1;
+  int axis = 0;
+  std::vector<std::pair<int64_t, int64_t>> runs;
+};
 
 // A parameter of a model library: a tensor, or some of its rows (axis 0) or columns (axis 1) if the
 // tensor is too large for a device. A library may read the bytes as another type than the stored
@@ -30,10 +40,15 @@ struct ParamSpec {
   std::optional<DType> stored_dtype;  // dtype of the stored weights, if it differs from `dtype`
   std::optional<StoredParts> parts;   // what the tensor is made of, if it is not stored as it is
   std::optional<Strips> strips;       // how it is laid out at last; only on the CPU
+  std::optional<Shares> shares;       // then the rest says what one of the shards has
+  bool is_zero = false;               // it is not stored
 };
 
 // The shape of the whole stored tensor, of which a parameter is all or a part.
 Shape StoredShape(const ParamSpec& spec);
+
+// What shard `rank` loads for the parameters: they have no `shares` then. Errors: kUnsupported.
+Result<std::vector<ParamSpec>> ParamsOfShard(std::vector<ParamSpec> specs, int rank);
 
 // Called with 0.0 .. 1.0. Returning false cancels the load (kCancelled).
 using LoadProgress = std::function<bool(double fraction)>;

@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "platform/host.h"
-
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#endif
+#include "runtime/spin.h"
 
 namespace mlc {
 namespace {
@@ -16,8 +13,6 @@ using std::chrono::microseconds;
 // How long a thread without work spins. It covers the pauses between the loops of a step, not the
 // pauses between steps.
 constexpr microseconds kSpin{100};
-// After this time the owner yields: the thread that it waits for may need this core.
-constexpr microseconds kYieldAfter{50};
 // If the owner waits this much longer than a few iterations take, a thread was delayed.
 constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
@@ -30,27 +25,6 @@ constexpr bool kJoins = false;
 #else
 constexpr bool kJoins = true;
 #endif
-
-void Pause() {
-#if defined(__x86_64__) || defined(_M_X64)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");  // `yield` does nothing on most cores
-#endif
-}
-
-// Spins until `done()` is true or `limit` is over. Returns whether it is done.
-template <typename Done>
-bool Spin(std::chrono::steady_clock::duration limit, Done&& done) {
-  auto begin = std::chrono::steady_clock::now();
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (done()) return true;
-      Pause();
-    }
-  } while (std::chrono::steady_clock::now() - begin < limit);
-  return done();
-}
 
 uint64_t Ticket(uint32_t loop, int count) {
   return uint64_t{loop} << 32 | static_cast<uint32_t>(count);
@@ -141,9 +115,7 @@ void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
   auto finished = [this] { return unfinished_.load(std::memory_order_acquire) == 0; };
   if (finished()) return;
   Clock::time_point begin = Clock::now();
-  if (!Spin(kYieldAfter, finished)) {
-    while (!finished()) std::this_thread::yield();
-  }
+  SpinOrYield(finished);
   Clock::time_point now = Clock::now();
   if (now - begin <= kStall + kStallIterations * own_iteration) return;
   rest_.Begin(now, now - begin);

@@ -70,6 +70,33 @@ TEST(ParseLibraryMetadata, AParameterMayBeMadeOfOtherTensors) {
   EXPECT_EQ(metadata.status().code(), StatusCode::kUnsupported);
 }
 
+TEST(ParseLibraryMetadata, AParameterMayBeSharedByShards) {
+  auto parse = [&](const std::string& shares, const char* rest = "") {
+    std::string param = R"([{"name": "w", "shape": [6, 4], "dtype": "float32", "shares": )";
+    Json metadata = With(GoodMetadata(), "params", param + shares + rest + "}]");
+    return ParseLibraryMetadata(With(metadata, "tensor_parallel_shards", "2").Dump(), "l");
+  };
+  Result<LibraryMetadata> metadata = parse(R"({"axis": 0, "runs": [[0, 4], [8, 2]]})");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(StoredShape(metadata->params[0]), (Shape{12, 4}));
+  EXPECT_EQ(metadata->info.num_shards, 2);
+  EXPECT_EQ(metadata->info.weight_bytes, 2 * 6 * 4 * 4);  // of both shards
+  EXPECT_TRUE(parse(R"({"axis": 0, "runs": []})").ok());
+  for (const char* shares :
+       {"3", R"({"axis": 2, "runs": [[0, 6]]})", R"({"axis": 0, "runs": [[0, 5]]})",
+        R"({"axis": 0, "runs": [[0, 4], [9, 2]]})", R"({"axis": 0, "runs": [[-1, 6]]})",
+        R"({"axis": 0, "runs": [[0, 0], [0, 6]]})", R"({"axis": 0, "runs": [[0]]})",
+        R"({"axis": 0})"}) {
+    Status status = parse(shares).status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << shares;
+  }
+  EXPECT_FALSE(parse(R"({"axis": 0, "runs": [[0, 6]]})", R"(, "rows": [0, 12])").ok());
+  for (const char* count : {"0", "65", "1.5"}) {
+    Json bad = With(GoodMetadata(), "tensor_parallel_shards", count);
+    EXPECT_EQ(ParseLibraryMetadata(bad.Dump(), "l").status().param(), "tensor_parallel_shards");
+  }
+}
+
 TEST(ParseLibraryMetadata, AParameterMayBeInStrips) {
   auto parse = [&](const std::string& rest) {
     std::string param = R"([{"name": "w", "dtype": "uint32", )" + rest + "}]";

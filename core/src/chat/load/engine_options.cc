@@ -10,9 +10,6 @@ Status Refuse(const char* param, const char* why) {
 }
 
 Status CheckSupported(const protocol::EngineConfig& config) {
-  if (config.tensor_parallel_shards.value_or(1) > 1) {
-    return Refuse("tensor_parallel_shards", "over 1 is not supported");
-  }
   if (config.pipeline_parallel_stages.value_or(1) > 1) {
     return Refuse("pipeline_parallel_stages", "over 1 is not supported");
   }
@@ -34,6 +31,8 @@ Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model)
   };
   MLC_RETURN_IF_ERROR(
       check("sliding_window_size", config.sliding_window_size, model.sliding_window_size));
+  MLC_RETURN_IF_ERROR(
+      check("tensor_parallel_shards", config.tensor_parallel_shards, model.num_shards));
   return check("attention_sink_size", config.attention_sink_size, model.attention_sink_size);
 }
 

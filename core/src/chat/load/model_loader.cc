@@ -3,6 +3,7 @@
 #include "chat/load/library_path.h"
 #include "model/fake_model.h"
 #include "model/runner/device_runner.h"
+#include "model/runner/sharded_runner.h"
 
 namespace mlc {
 namespace {
@@ -32,6 +33,13 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
                        DeviceRunner::Load(source, loaded->bundle.config, files.library,
                                           files.device, on_weights, files.strips));
+  if (model->info().num_shards > 1) {
+    MLC_ASSIGN_OR_RETURN(loaded->model, ShardedRunner::Make(std::move(model), [&](int rank) {
+                           return DeviceRunner::Load(source, loaded->bundle.config, files.library,
+                                                     files.device, on_weights, files.strips, rank);
+                         }));
+    return Status();
+  }
   if (!files.draft_kind.empty()) {
     std::string strips = files.strips.empty() ? "" : files.strips + "draft-";
     MLC_ASSIGN_OR_RETURN(loaded->draft,

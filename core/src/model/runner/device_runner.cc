@@ -83,10 +83,13 @@ Result<LibraryMetadata> DeviceRunner::Inspect(const ChatConfig& config,
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
     const ByteSource& source, const ChatConfig& config, const std::string& library_path,
-    Device device, const LoadProgress& progress, const std::string& strips_prefix) {
+    Device device, const LoadProgress& progress, const std::string& strips_prefix, int rank) {
   MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
-  Result<Weights> weights =
-      Weights::Load(source, open.metadata.params, device, progress, strips_prefix);
+  MLC_ASSIGN_OR_RETURN(std::vector<ParamSpec> params, ParamsOfShard(open.metadata.params, rank));
+  LoadProgress of_all = [&, count = open.metadata.info.num_shards](double fraction) {
+    return !progress || progress((rank + fraction) / count);
+  };
+  Result<Weights> weights = Weights::Load(source, params, device, of_all, strips_prefix);
   if (!weights.ok()) {
     Status error = weights.status();
     return error.param() == "model_lib" ? std::move(error).In(library_path) : error;

@@ -23,12 +23,14 @@ namespace mlc {
 class DeviceRunner : public Model {
  public:
   // Loads the library at `library_path` and its weights from `source`. Checks both against
-  // `config`, the folder's mlc-chat-config.json. `strips_prefix`: see Weights::Load.
+  // `config`, the folder's mlc-chat-config.json. `strips_prefix`: see Weights::Load. `rank`: which
+  // shard it is, if the library is the program of one of several (sharded_runner.h).
   static Result<std::unique_ptr<DeviceRunner>> Load(const ByteSource& source,
                                                     const ChatConfig& config,
                                                     const std::string& library_path, Device device,
                                                     const LoadProgress& progress,
-                                                    const std::string& strips_prefix = "");
+                                                    const std::string& strips_prefix = "",
+                                                    int rank = 0);
 
   // The library's part that drafts as a model of its own, which shares this one's library and
   // weights and loads only the others. Null when the library has none of that kind.

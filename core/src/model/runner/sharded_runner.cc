@@ -1,0 +1,161 @@
+#include "model/runner/sharded_runner.h"
+
+#include <utility>
+
+#include "platform/host.h"
+
+namespace mlc {
+namespace {
+
+using Shards = std::vector<std::unique_ptr<DeviceRunner>>;
+
+// Calls f(shard) for all shards, up to the first error.
+template <typename F>
+Status ForEach(const Shards& shards, F f) {
+  for (const std::unique_ptr<DeviceRunner>& shard : shards) MLC_RETURN_IF_ERROR(f(shard.get()));
+  return Status();
+}
+
+// The sum of f(shard).
+template <typename F>
+int64_t SumOf(const Shards& shards, F f) {
+  int64_t sum = 0;
+  for (const std::unique_ptr<DeviceRunner>& shard : shards) sum += f(shard.get());
+  return sum;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ShardedRunner>> ShardedRunner::Make(std::unique_ptr<DeviceRunner> first,
+                                                           const LoadShard& load) {
+  int count = first->info().num_shards;
+  if (!kHasThreads || !first->info().takes_cores) {
+    return Unsupported("a library of " + std::to_string(count) +
+                       " shards runs on CPUs with threads; compile one with "
+                       "--tensor-parallel-shards 1")
+        .WithParam("model_lib");
+  }
+  Shards shards;
+  shards.push_back(std::move(first));
+  for (int rank = 1; rank < count; ++rank) {
+    MLC_ASSIGN_OR_RETURN(shards.emplace_back(), load(rank));
+  }
+  return std::unique_ptr<ShardedRunner>(new ShardedRunner(std::move(shards)));
+}
+
+ShardedRunner::ShardedRunner(Shards shards)
+    : shards_(std::move(shards)),
+      collective_(static_cast<int>(shards_.size())),
+      threads_(static_cast<int>(shards_.size())) {}
+
+Status ShardedRunner::AllocatePages(const std::vector<int>& num_pages) {
+  first_windowed_ = num_pages.front();
+  return ForEach(shards_, [&](DeviceRunner* shard) { return shard->AllocatePages(num_pages); });
+}
+
+Status ShardedRunner::CopyPages(const std::vector<int32_t>& source,
+                                const std::vector<int32_t>& destination) {
+  return ForEach(shards_,
+                 [&](DeviceRunner* shard) { return shard->CopyPages(source, destination); });
+}
+
+int64_t ShardedRunner::PartBytes(size_t group) const {
+  return info().PageBytes()[group] / info().num_shards;
+}
+
+template <typename F>
+Status ShardedRunner::ForPartsOf(int32_t page, F f) const {
+  int64_t bytes = PartBytes(page < first_windowed_ ? 0 : 1), offset = 0;
+  for (const std::unique_ptr<DeviceRunner>& shard : shards_) {
+    MLC_RETURN_IF_ERROR(f(shard.get(), offset));
+    offset += bytes;
+  }
+  return Status();
+}
+
+Status ShardedRunner::ReadPages(const std::vector<int32_t>& pages, char* out) const {
+  for (int32_t page : pages) {
+    MLC_RETURN_IF_ERROR(ForPartsOf(page, [&](DeviceRunner* shard, int64_t offset) {
+      return shard->ReadPages({page}, out + offset);
+    }));
+    out += info().PageBytes()[page < first_windowed_ ? 0 : 1];
+  }
+  return Status();
+}
+
+Status ShardedRunner::WritePages(const std::vector<int32_t>& pages, const char* data) {
+  for (int32_t page : pages) {
+    MLC_RETURN_IF_ERROR(ForPartsOf(page, [&](DeviceRunner* shard, int64_t offset) {
+      return shard->WritePages({page}, data + offset);
+    }));
+    data += info().PageBytes()[page < first_windowed_ ? 0 : 1];
+  }
+  return Status();
+}
+
+Status ShardedRunner::ClearSlots(int num_slots, size_t group, char* page) const {
+  return ForEach(shards_, [&](DeviceRunner* shard) {
+    Status status = shard->ClearSlots(num_slots, group, page);
+    page += PartBytes(group);
+    return status;
+  });
+}
+
+Status ShardedRunner::AllocateStates(int num_slots) {
+  return ForEach(shards_, [&](DeviceRunner* shard) { return shard->AllocateStates(num_slots); });
+}
+
+Status ShardedRunner::ReadState(int32_t slot, char* out) const {
+  return ForEach(shards_, [&](DeviceRunner* shard) {
+    Status status = shard->ReadState(slot, out);
+    out += info().state_bytes / info().num_shards;
+    return status;
+  });
+}
+
+Status ShardedRunner::WriteState(int32_t slot, const char* data) {
+  return ForEach(shards_, [&](DeviceRunner* shard) {
+    Status status = shard->WriteState(slot, data);
+    data += info().state_bytes / info().num_shards;
+    return status;
+  });
+}
+
+Status ShardedRunner::AllocateAdapters(int) { return Unsupported("shards take no adapters"); }
+Status ShardedRunner::WriteAdapter(const std::vector<int32_t>&, const AdapterWeights&) {
+  return Unsupported("shards take no adapters");
+}
+
+int64_t ShardedRunner::DiscardPages(const std::vector<int32_t>& pages) {
+  return SumOf(shards_, [&](DeviceRunner* shard) { return shard->DiscardPages(pages); });
+}
+
+int64_t ShardedRunner::DropWeights() {
+  return SumOf(shards_, [](DeviceRunner* shard) { return shard->DropWeights(); });
+}
+
+int64_t ShardedRunner::TouchWeights() {
+  return SumOf(shards_, [](DeviceRunner* shard) { return shard->TouchWeights(); });
+}
+
+Result<Outputs> ShardedRunner::Forward(const Batch& batch) {
+  Outputs outputs;
+  std::vector<Status> found(shards_.size());
+  threads_.Run([&](int rank) {
+    auto index = static_cast<size_t>(rank);
+    WithCollective with(collective_.shard(rank));
+    Result<Outputs> made = shards_[index]->Forward(batch);
+    if (!made.ok()) {
+      collective_.Fail(rank);
+      found[index] = made.status();
+    } else if (rank == 0) {
+      outputs = *made;
+    }
+  });
+  int failed = collective_.failed();
+  if (failed < 0) return outputs;
+  collective_.Reset();
+  return std::move(found[static_cast<size_t>(failed)]).In("shard " + std::to_string(failed));
+}
+
+}  // namespace mlc

@@ -1,0 +1,64 @@
+// A compiled model whose layers several shards of this process compute together. Each shard is a
+// DeviceRunner with its part of the weights and of each page, on a thread with its own cores; the
+// kernels between shards meet in a collective. A page here is the pages of all shards, one after
+// another.
+#ifndef MLC_MODEL_RUNNER_SHARDED_RUNNER_H_
+#define MLC_MODEL_RUNNER_SHARDED_RUNNER_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/runner/device_runner.h"
+#include "runtime/shards/host_collective.h"
+#include "runtime/shards/shard_threads.h"
+
+namespace mlc {
+
+class ShardedRunner : public Model {
+ public:
+  // `load` loads the shard with that rank; the first one is `first`, which says how many there are.
+  using LoadShard = std::function<Result<std::unique_ptr<DeviceRunner>>(int rank)>;
+  static Result<std::unique_ptr<ShardedRunner>> Make(std::unique_ptr<DeviceRunner> first,
+                                                     const LoadShard& load);
+
+  const ModelInfo& info() const override { return shards_.front()->info(); }
+  int64_t AvailableBytes() const override { return shards_.front()->AvailableBytes(); }
+  Status AllocatePages(const std::vector<int>& num_pages) override;
+  Status CopyPages(const std::vector<int32_t>& source,
+                   const std::vector<int32_t>& destination) override;
+  Status ReadPages(const std::vector<int32_t>& pages, char* out) const override;
+  Status WritePages(const std::vector<int32_t>& pages, const char* data) override;
+  Status ClearSlots(int num_slots, size_t group, char* page) const override;
+  Status AllocateStates(int num_slots) override;
+  Status ReadState(int32_t slot, char* out) const override;
+  Status WriteState(int32_t slot, const char* data) override;
+  Status AllocateAdapters(int num_groups) override;
+  Status WriteAdapter(const std::vector<int32_t>& groups, const AdapterWeights& adapter) override;
+  int64_t DiscardPages(const std::vector<int32_t>& pages) override;
+  int64_t DropWeights() override;
+  int64_t TouchWeights() override;
+  // An error of one shard ends the step of all. The next step may succeed.
+  Result<Outputs> Forward(const Batch& batch) override;
+  // The first shard computes it: a head has no parts.
+  Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override {
+    return shards_.front()->RunHead(vectors, num_vectors);
+  }
+  DeviceSampler* sampler() override { return nullptr; }
+
+ private:
+  explicit ShardedRunner(std::vector<std::unique_ptr<DeviceRunner>> shards);
+  // Calls f(shard, offset of its part of the page, bytes of the part) for all shards.
+  template <typename F>
+  Status ForPartsOf(int32_t page, F f) const;
+  int64_t PartBytes(size_t group) const;
+
+  std::vector<std::unique_ptr<DeviceRunner>> shards_;
+  HostCollective collective_;
+  ShardThreads threads_;
+  int first_windowed_ = 0;  // the first page of the second group (kv/page_groups.h)
+};
+
+}  // namespace mlc
+
+#endif  // MLC_MODEL_RUNNER_SHARDED_RUNNER_H_

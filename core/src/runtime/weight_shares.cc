@@ -1,0 +1,49 @@
+#include <utility>
+
+#include "runtime/weights.h"
+
+namespace mlc {
+namespace {
+
+// The parameter of a shard, which has an equal part of each run of the stored tensor.
+Status TakePart(const Shares& shares, int rank, ParamSpec* spec) {
+  // A part in one piece is cut like a part of a weight that is too large.
+  if (shares.runs.size() == 1 && shares.axis <= 1) {
+    auto [first, count] = shares.runs.front();
+    spec->first = first + rank * count;
+    spec->extent = StoredShape(*spec)[static_cast<size_t>(shares.axis)] * shares.num_shards;
+    spec->axis = shares.axis;
+    return Status();
+  }
+  if (spec->parts) {
+    return Unsupported("parameter '" + spec->name +
+                       "': shards cannot share it in a folder that MLC-LLM's converter made; "
+                       "convert the model again (mlc_llm convert_weight)")
+        .WithParam("tensor_parallel_shards");
+  }
+  spec->shares = shares;  // StoredShape is that of the whole tensor
+  StoredPart part{spec->name, StoredShape(*spec), spec->dtype, {}, ""};
+  spec->shares.reset();
+  for (auto [first, count] : shares.runs) {
+    part.rows.push_back({first + rank * count, {{count, 1}}});
+  }
+  spec->parts = StoredParts{{std::move(part)}, shares.axis, PartChange::kNone};
+  return CheckParts(*spec->parts, StoredShape(*spec), spec->dtype);
+}
+
+}  // namespace
+
+Result<std::vector<ParamSpec>> ParamsOfShard(std::vector<ParamSpec> specs, int rank) {
+  for (ParamSpec& spec : specs) {
+    if (!spec.shares) continue;
+    Shares shares = *std::exchange(spec.shares, std::nullopt);
+    if (shares.runs.empty()) {
+      spec.is_zero = rank > 0;
+    } else {
+      MLC_RETURN_IF_ERROR(TakePart(shares, rank, &spec));
+    }
+  }
+  return specs;
+}
+
+}  // namespace mlc

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "runtime/weights.h"
+
+namespace mlc {
+namespace {
+
+ParamSpec Of(Shape shape, int axis, std::vector<std::pair<int64_t, int64_t>> runs) {
+  ParamSpec spec;
+  spec.name = "w";
+  spec.shape = std::move(shape);
+  spec.dtype = DType::kFloat32;
+  spec.shares = Shares{2, axis, std::move(runs)};
+  return spec;
+}
+
+ParamSpec PartOf(const ParamSpec& spec, int rank) {
+  Result<std::vector<ParamSpec>> found = ParamsOfShard({spec}, rank);
+  EXPECT_TRUE(found.ok()) << found.status().message();
+  return found.ok() ? found->front() : ParamSpec();
+}
+
+TEST(ParamsOfShard, APartInOnePieceIsRowsOrColumnsOfTheTensor) {
+  ParamSpec rows = PartOf(Of({4, 6}, 0, {{0, 4}}), 1);
+  EXPECT_EQ(std::tuple(rows.first, rows.extent, rows.axis), std::tuple(4, 8, 0));
+  EXPECT_EQ(StoredShape(rows), (Shape{8, 6}));
+  ParamSpec columns = PartOf(Of({4, 3}, 1, {{0, 3}}), 1);
+  EXPECT_EQ(std::tuple(columns.first, columns.extent, columns.axis), std::tuple(3, 6, 1));
+}
+
+TEST(ParamsOfShard, EachPieceOfAJoinedTensorIsDivided) {
+  // 8 rows of queries, 2 of keys and 2 of values
+  for (int rank : {0, 1}) {
+    ParamSpec spec = PartOf(Of({6, 5}, 0, {{0, 4}, {8, 1}, {10, 1}}), rank);
+    ASSERT_TRUE(spec.parts.has_value());
+    const StoredPart& part = spec.parts->parts.front();
+    EXPECT_EQ(part.shape, (Shape{12, 5}));
+    std::vector<int64_t> first;
+    for (const RowRun& run : part.rows) first.push_back(run.first);
+    EXPECT_EQ(first, (std::vector<int64_t>{4 * rank, 8 + rank, 10 + rank}));
+  }
+}
+
+TEST(ParamsOfShard, OnlyTheFirstShardHasWhatIsAddedOnce) {
+  EXPECT_FALSE(PartOf(Of({6}, 0, {}), 0).is_zero);
+  EXPECT_TRUE(PartOf(Of({6}, 0, {}), 1).is_zero);
+}
+
+TEST(ParamsOfShard, WhatIsMadeOfOtherTensorsIsNotDividedByPieces) {
+  ParamSpec spec = Of({6, 5}, 0, {{0, 4}, {8, 2}});
+  StoredPart part;
+  part.name = "a";
+  part.shape = {12, 5};
+  spec.parts.emplace().parts = {part};
+  Status status = ParamsOfShard({spec}, 0).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(status.param(), "tensor_parallel_shards");
+}
+
+}  // namespace
+}  // namespace mlc
