@@ -164,7 +164,7 @@ def test_settings_reach_the_model(chat: Run) -> None:
         (("--set", "max_tokens=0"), ("'max_tokens'", ">= 1")),
         (("--overrides", "nonsense=1"), ("'nonsense=1'", "context_window_size")),
         (("--overrides", "context_window_size=0"), ("'context_window_size'", ">= 1")),
-        (("--overrides", "tensor_parallel_shards=2"), ("'tensor_parallel_shards'",)),
+        (("--overrides", "tensor_parallel_shards=2"), ("tensor_parallel_shards is 2",)),
         (("--overrides", "context_window_size=64", "--prompt", "a" * 99), ("64 tokens", "reduce")),
         (("--quantization", "q0f32"), ("q4f32_1", "q0f32", "convert it anew")),
         (("--prompt", "\udcff"), ("not valid Unicode",)),

@@ -105,7 +105,7 @@ def test_overrides(tmp_path):
         "max_batch_size": 8,
         "conv_template": "my-template",
     }
-    config, _ = config_of(tmp_path, overrides=overrides)
+    config, _ = config_of(tmp_path, overrides=overrides, intermediate_size=128)
     for name in set(overrides) - {"max_batch_size", "conv_template"}:
         assert config[name] == config["model_config"][name] == overrides[name]
     assert config["model_config"]["max_batch_size"] == 8

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_kv_cache_option, parse_chat_settings, parse_overrides
+from mlc_llm.cli.settings import add_library_options, parse_chat_settings, parse_overrides
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.pictures import expanded
 
@@ -42,7 +42,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
-    add_kv_cache_option(parser)
+    add_library_options(parser)
     parser.add_argument("-p", "--prompt", help="answer this and exit; piped text goes behind it")
     parser.add_argument(
         "--image", action="append", default=[], metavar="FILE",
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     _sort_words(args)
     settings = parse_chat_settings(args.set)
-    overrides = parse_overrides(args.overrides, args.kv_cache_dtype)
+    overrides = parse_overrides(args.overrides, args)
     from mlc_llm.cli.chat_adapters import DEFAULT_RANKS, ChatAdapters
     from mlc_llm.cli.chat_session import DEFAULT_MAX_TOKENS, ChatSession
     from mlc_llm.cli.mcp import mcp_tools

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_kv_cache_option
+from mlc_llm.cli.settings import add_library_options
 from mlc_llm.prepare import linker
 from mlc_llm.prepare.progress import Steps, Update
 
@@ -59,7 +59,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", help='such as "context_window_size=4096;prefill_chunk_size=1024"'
     )
-    add_kv_cache_option(parser)
+    add_library_options(parser)
     parser.add_argument(
         "--lora",
         action="store_true",
@@ -108,6 +108,13 @@ def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
     )
 
 
+def _overrides(args: argparse.Namespace) -> str | None:
+    if args.tensor_parallel_shards is None:
+        return args.overrides
+    shards = f"tensor_parallel_shards={args.tensor_parallel_shards}"
+    return f"{args.overrides};{shards}" if args.overrides else shards
+
+
 def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Update) -> None:
     from mlc_llm.compiler.compile import compile_model, read_chat_config
     from mlc_llm.compiler.jit import SHARES
@@ -128,7 +135,7 @@ def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Updat
         host=args.host,
         opt=args.opt,
         system_lib_prefix=args.system_lib_prefix,
-        overrides=args.overrides,
+        overrides=_overrides(args),
         kv_cache_dtype=args.kv_cache_dtype,
         adapters=args.lora,
         passes=args.passes,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import scaled
+from mlc_llm.cli.settings import add_shards_option, scaled
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.progress import Steps
 
@@ -58,6 +58,7 @@ def register(subparsers: Any) -> None:
         help="merge LoRA adapters (PEFT's or mlx-lm's folders, GGUF files) into the weights before "
         "they are quantized",
     )
+    add_shards_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -120,6 +121,7 @@ def run(args: argparse.Namespace) -> None:
             importance=importance,
             adapters=adapters,
             draft=args.draft,
+            shards=args.tensor_parallel_shards or 1,
             report=update,
         )
     if adapters:

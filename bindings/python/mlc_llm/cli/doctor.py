@@ -7,12 +7,14 @@ import json
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import mlc_llm
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
-from mlc_llm.errors import MLCError
+from mlc_llm.cli.settings import add_library_options, parse_overrides, size_in_bytes
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, NotFoundError
 
 _NO_LINKER = "none: models cannot be compiled here; install g++, or `pip install ziglang`"
 _MODES = ("local", "interactive", "server")
@@ -35,7 +37,14 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
-    add_kv_cache_option(parser)
+    add_library_options(parser)
+    parser.add_argument(
+        "--device-memory",
+        type=size_in_bytes,
+        metavar="SIZE",
+        help="plan for devices of so much memory, one for each shard, that need not be here; reads "
+        "the model's config alone (with --quantization)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output_options(parser)
     parser.set_defaults(run=run)
@@ -45,6 +54,8 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command. Raises MLCError if a model is named and it would not load."""
     from mlc_llm import _core
 
+    if args.device_memory is not None:
+        return _plan_for_devices(args)
     machine = _machine()
     devices = json.loads(_core.list_devices())
     plans = _plans(args) if args.model else []
@@ -78,6 +89,41 @@ def _machine() -> dict[str, Any]:
     }
 
 
+def _plan_for_devices(args: argparse.Namespace) -> None:
+    from mlc_llm.compiler.device_plan import device_plan
+
+    config = _config_of(args.model)
+    quantization = args.quantization or config.get("quantization")
+    if not isinstance(quantization, str):
+        raise InvalidRequestError("--device-memory needs a --quantization", param="quantization")
+    plan = device_plan(
+        config,
+        quantization,
+        shards=args.tensor_parallel_shards or 1,
+        memory_bytes=args.device_memory,
+        kv_cache_dtype=args.kv_cache_dtype,
+    )
+    print(json.dumps(asdict(plan)) if args.json else "\n".join(plan.lines()))
+
+
+def _config_of(model: str | None) -> dict[str, Any]:
+    path = Path(model or "")
+    named = [path / name for name in ("mlc-chat-config.json", "config.json")]
+    found = next((file for file in (*named, path) if file.is_file()), None)
+    if model is None or found is None:
+        raise NotFoundError(
+            "--device-memory needs a model's folder, its config.json or mlc-chat-config.json",
+            param="model",
+        )
+    try:
+        config = json.loads(found.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(f"{found}: {error}", param="model") from None
+    if not isinstance(config, dict):
+        raise CorruptFileError(f"{found}: not a JSON object", param="model")
+    return config
+
+
 def _plans(args: argparse.Namespace) -> Sequence[Any]:
     from mlc_llm.sdk.planning import plan_modes
 
@@ -87,7 +133,7 @@ def _plans(args: argparse.Namespace) -> Sequence[Any]:
         model_lib=args.model_lib,
         device=args.device,
         quantization=args.quantization,
-        engine_config=parse_overrides(args.overrides, args.kv_cache_dtype),
+        engine_config=parse_overrides(args.overrides, args),
         log=steps_for(args),
     )
 

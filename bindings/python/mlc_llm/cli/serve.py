@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.serve_files import api_keys_of, check_files, file_mode
-from mlc_llm.cli.settings import add_kv_cache_option, json_list, parse_overrides, size_in_bytes
+from mlc_llm.cli.settings import add_library_options, json_list, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
-    add_kv_cache_option(parser)
+    add_library_options(parser)
     parser.add_argument(
         "--lora", nargs="+", action="extend", default=[], metavar="NAME=PATH",
         help="LoRA adapters of the first model, which requests choose by name",
@@ -340,7 +340,7 @@ def _jobs(
 
 def model_specs(args: argparse.Namespace) -> list[Any]:
     """The models to load. With `small_draft` the additional models are the draft models."""
-    config = _for_all_models(args) | parse_overrides(args.overrides, args.kv_cache_dtype)
+    config = _for_all_models(args) | parse_overrides(args.overrides, args)
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
             config[name] = getattr(args, name)

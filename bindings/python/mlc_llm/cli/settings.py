@@ -139,10 +139,10 @@ def settings_table(
     return "\n".join(["Settings:", *rows, ""])
 
 
-def parse_overrides(text: str, kv_cache_dtype: str | None = None) -> dict[str, Any]:
-    """MLC-LLM's `--overrides` as an engine config, with `--kv-cache-dtype` if it is given."""
-    config = dict(_parse(text, _ENGINE))
-    return config if kv_cache_dtype is None else {**config, "kv_cache_dtype": kv_cache_dtype}
+def parse_overrides(text: str, args: argparse.Namespace) -> dict[str, Any]:
+    """MLC-LLM's `--overrides` as an engine config, with the options of `add_library_options`."""
+    given = {name: getattr(args, name) for name in ("kv_cache_dtype", "tensor_parallel_shards")}
+    return dict(_parse(text, _ENGINE)) | {k: v for k, v in given.items() if v is not None}
 
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20,
@@ -171,13 +171,25 @@ def json_list(text: str) -> list[str]:
     return value
 
 
-def add_kv_cache_option(parser: Any) -> None:
-    """Adds `--kv-cache-dtype`."""
+def add_library_options(parser: Any) -> None:
+    """Adds the options that change the model library."""
     parser.add_argument(
         "--kv-cache-dtype",
         metavar="DTYPE",
         help="precision of cached keys and values: f32, f16, bf16 or q8 "
         "(default: the config's, or one that fits the scheme)",
+    )
+    add_shards_option(parser)
+
+
+def add_shards_option(parser: Any) -> None:
+    """Adds `--tensor-parallel-shards`."""
+    parser.add_argument(
+        "--tensor-parallel-shards",
+        type=int,
+        metavar="N",
+        help="divide each layer among N shards, which compute at the same time (CPUs; default: the "
+        "config's, or 1)",
     )
 
 

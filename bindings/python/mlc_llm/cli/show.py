@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_kv_cache_option, parse_overrides
+from mlc_llm.cli.settings import add_library_options, parse_overrides
 from mlc_llm.prepare.model_folder import chat_template, read_object
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
@@ -31,7 +31,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
     parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
     parser.add_argument("--quantization", help="for a model that is not prepared yet")
-    add_kv_cache_option(parser)
+    add_library_options(parser)
     parser.add_argument("--template", action="store_true", help="print the whole chat template")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output_options(parser)
@@ -42,19 +42,20 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     from mlc_llm.prepare.model_source import resolve_model
     from mlc_llm.sdk.core_engine import choose_device
+    from mlc_llm.sdk.draft_model import ModelChoice
     from mlc_llm.sdk.planning import plan_modes
 
     steps = steps_for(args)
     device = choose_device(args.device, steps)
+    config = parse_overrides("", args)
     model = resolve_model(
         args.model,
         quantization=args.quantization,
         device=device,
         model_lib=args.model_lib,
-        kv_cache_dtype=args.kv_cache_dtype,
+        **ModelChoice(args.model, args.model_lib).library_settings(config),
         progress=steps,
     )
-    config = parse_overrides("", args.kv_cache_dtype)
     plans = plan_modes(
         ("local", "interactive", "server"), model.folder, model_lib=model.model_lib, device=device,
         quantization=None, engine_config=config, log=steps,

@@ -165,9 +165,7 @@ class CoreEngine:
             quantization=quantization,
             device=self.device,
             model_lib=chosen.model_lib,
-            opt=chosen.opt,
-            kv_cache_dtype=config.get("kv_cache_dtype"),
-            adapters=bool(config.get("lora_ranks")),
+            **chosen.library_settings(config),
             progress=steps,
         )
         if name is not None:

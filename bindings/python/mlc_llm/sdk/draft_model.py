@@ -42,6 +42,16 @@ class ModelChoice:
             settings.opt or self.opt,
         )
 
+    def library_settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """What is compiled into the library, of an engine's config."""
+        shards = config.get("tensor_parallel_shards")
+        return {
+            "opt": self.opt,
+            "overrides": {} if shards is None else {"tensor_parallel_shards": shards},
+            "kv_cache_dtype": config.get("kv_cache_dtype"),
+            "adapters": bool(config.get("lora_ranks")),
+        }
+
 
 def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, Any]:
     """The engine's config in the form of the core, from a mapping or an `EngineConfig`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from mlc_llm import _core
 from mlc_llm.prepare.model_source import StepListener, resolve_model
 from mlc_llm.sdk.core_engine import call_core, choose_device
-from mlc_llm.sdk.draft_model import EngineSettings, core_config, resolve_draft
+from mlc_llm.sdk.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.types_gen import Plan
 
 
@@ -60,8 +60,7 @@ def plan_modes(
         quantization=quantization,
         device=chosen,
         model_lib=model_lib,
-        kv_cache_dtype=configs[0].get("kv_cache_dtype"),
-        adapters=bool(configs[0].get("lora_ranks")),
+        **ModelChoice(model, model_lib).library_settings(configs[0]),
         progress=log,
     )
     paths = json.dumps(resolved.core_json(chosen, draft))

@@ -35,6 +35,7 @@ from mlc_llm.compiler.convert.weights import (
     with_mtp_of_files,
 )
 from mlc_llm.compiler.drafts import MedusaSpec
+from mlc_llm.compiler.shards import divided
 from mlc_llm.compiler.spec.tower import with_tower
 from mlc_llm.errors import (
     CorruptFileError,
@@ -168,13 +169,15 @@ def write_weights(
     importance: Mapping[str, Array] | None = None,
     adapters: Sequence[tuple[Adapter, float]] = (),
     draft: Path | None = None,
+    shards: int = 1,
     report: Report = _ignore,
 ) -> WeightStats:
     """Writes only the weights, for `convert_weight`. `search_scales`: slower, and the weights lose
     less (compiler/quantization/search.py). `importance`: of weights' inputs, for that search
     (compiler/calibrate.py). `adapters`: are merged into the weights, each with a scale. `draft`: as
-    in `convert_model`."""
+    in `convert_model`. `shards`: weights that so many shards cannot share are refused."""
     work = _Work(source, quantization, model_type, draft)
+    work.check_shards(shards)
     if adapters:
         work.merge(adapters, quantization)
     if search_scales or importance is not None:
@@ -194,8 +197,10 @@ def write_config(
 ) -> None:
     """Writes only the config and the tokenizer files, for `gen_config`."""
     work = _Work(source, quantization, model_type, draft)
+    overrides = overrides or ConfigOverrides()
+    work.check_shards(overrides.tensor_parallel_shards or 1)
     with staged_folder(output, needed_bytes=0) as stage:
-        work.write_config(stage, overrides or ConfigOverrides())
+        work.write_config(stage, overrides)
 
 
 @dataclass(frozen=True)
@@ -252,6 +257,9 @@ class _Work:
                 param="quantization",
             )
         self._change_of = Merge(adapters, self._family, self._config).of
+
+    def check_shards(self, count: int) -> None:
+        divided(self._family, self._config, self._scheme, count)
 
     def search_scales(self, importance: Mapping[str, Array] | None) -> None:
         self._scheme = schemes.with_searched_scales(self._scheme)

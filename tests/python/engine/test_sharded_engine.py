@@ -1,0 +1,198 @@
+"""An engine whose layers several shards compute together: the answers are those of one shard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_ways import (
+    PROMPT,
+    TREES,
+    WAYS,
+    Model,
+    ask,
+    check_a_chat,
+    check_a_saved_state,
+    check_a_way,
+    check_preemption,
+    engine_of,
+)
+from fixture_models import FixtureModel
+
+from mlc_llm.compiler.compile import compile_model, read_chat_config
+from mlc_llm.errors import InternalError, MLCError, UnsupportedError
+
+# 2 and 4 shards can share the heads, the groups of 32 inputs and the vocabulary, in strips of 16
+SIZES = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "vocab_size": 320,
+         "num_attention_heads": 8, "num_key_value_heads": 4}  # fmt: skip
+EXACTLY = "activation_bits=32"
+FAMILIES: dict[str, dict[str, Any]] = {
+    "mistral": {},
+    "qwen2": {},  # biases
+    "gemma2": {"num_key_value_heads": 4},  # windows, norms behind the sums, softcaps
+    "qwen3_moe": {"moe_intermediate_size": 128},
+    "gpt_oss": {"intermediate_size": 128, "num_hidden_layers": 4},  # experts with biases, sinks
+    "qwen2_moe": {"moe_intermediate_size": 128, "shared_expert_intermediate_size": 128},
+}
+
+
+def library(folder: Path, count: int, opt: str = EXACTLY, **options: Any) -> Path:
+    made = folder / f"{count}{opt}.so"
+    if not made.exists():
+        overrides = f"tensor_parallel_shards={count}"
+        config = read_chat_config(folder)
+        compile_model(config, output=made, device="cpu", opt=opt, overrides=overrides, **options)
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return FixtureModel("qwen2", **SIZES).written(tmp_path_factory.mktemp("sharded"))
+
+
+@pytest.fixture(scope="module")
+def model(folder: Path) -> Model:
+    return folder, library(folder, 2)
+
+
+@pytest.fixture(scope="module")
+def greedy(folder: Path) -> list[float]:
+    with engine_of((folder, library(folder, 1))) as engine:
+        (found,) = ask(engine)
+    return found
+
+
+def test_a_chat_is_that_of_one_shard(model: Model, greedy: list[float]) -> None:
+    check_a_chat(model, greedy, atol=1e-3)
+
+
+@pytest.mark.parametrize("way", {**WAYS, "trees": TREES}.items(), ids=lambda way: way[0])
+def test_every_way_through_the_engine_gives_the_same(
+    way: tuple[str, dict[str, Any]], model: Model
+) -> None:
+    check_a_way(model, way[1])
+
+
+def test_preempted_chats_go_on(model: Model) -> None:
+    check_preemption(model)
+
+
+def test_a_saved_state_holds_the_pages_of_all_shards(
+    model: Model, greedy: list[float], tmp_path: Path
+) -> None:
+    check_a_saved_state(model, greedy, 1e-3, tmp_path)
+
+
+# "\u00e9" begins with token 198: row 38 of the second shard's part. Row 38 of the first is "#".
+FAILS = """
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.function import Arg, kernel
+
+
+def fails(old):
+    def body(own, y):
+        with T.serial(own.shape[0]) as row, T.sblock("known"):
+            T.reads()
+            T.writes()
+            with T.If(own[row] == 38), T.Then():
+                T.evaluate(T.call_packed("no.such.function", own))
+            T.buffer_store(y, T.max(own[row], 0), [row])
+
+    return kernel([Arg(name, ("n",), "int32") for name in ("own", "y")], body)
+
+
+def change(pipeline):
+    pipeline.replace_kernel("known_rows", fails)
+"""
+
+
+def test_a_shard_that_fails_ends_the_request_and_no_other(
+    folder: Path, model: Model, tmp_path: Path
+) -> None:
+    passes = tmp_path / "fails.py"
+    passes.write_text(FAILS)
+    failing = tmp_path / "fails.so"
+    overrides = {"opt": EXACTLY, "overrides": "tensor_parallel_shards=2"}
+    compile_model(
+        read_chat_config(folder), output=failing, device="cpu", passes=passes, **overrides
+    )
+    with engine_of(model) as engine:
+        expected = ask(engine)
+    with engine_of((folder, failing)) as engine:
+        assert ask(engine) == expected
+        for _ in range(2):
+            with pytest.raises(InternalError, match="shard 1: .*no.such.function"):
+                ask(engine, "caf\u00e9")
+            assert ask(engine) == expected
+
+
+def test_the_shards_of_the_setting_are_those_of_the_library(model: Model) -> None:
+    with engine_of(model, tensor_parallel_shards=2) as engine:
+        assert len(ask(engine, n=2)) == 2
+    with pytest.raises(MLCError, match="tensor_parallel_shards is 4, .* compiled with 2"):
+        engine_of(model, tensor_parallel_shards=4)
+
+
+@pytest.mark.parametrize("count", [3, 16])
+def test_a_count_that_divides_nothing_is_refused_with_those_that_do(
+    folder: Path, count: int, tmp_path: Path
+) -> None:
+    overrides = f"tensor_parallel_shards={count}"
+    with pytest.raises(UnsupportedError, match="can have 2, 4 shards, or one") as found:
+        config = read_chat_config(folder)
+        compile_model(config, output=tmp_path / "x.so", device="cpu", overrides=overrides)
+    assert found.value.param == "tensor_parallel_shards"
+
+
+def answers(model: Model, **options: Any) -> list[Any]:
+    """The tokens and logprobs of greedy answers, alone and in a batch."""
+    with engine_of(model, **options) as engine:
+        made: Any = engine.chat.completions.create(
+            messages=[{"role": "user", "content": PROMPT}],
+            n=2,
+            max_tokens=8,
+            temperature=0,
+            logprobs=True,
+            top_logprobs=5,
+            debug_config={"ignore_eos": True},
+        )
+        return [token for choice in made.choices for token in choice.logprobs.content]
+
+
+def check_answers(one: Model, several: Model, **options: Any) -> None:
+    """The same tokens, and nearly the same scores of the best five."""
+    expected, found = answers(one, **options), answers(several, **options)
+    assert [token.token for token in found] == [token.token for token in expected]
+    scores = [[[top.logprob for top in t.top_logprobs] for t in made] for made in (found, expected)]
+    np.testing.assert_allclose(*scores, atol=1e-3)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_answer_as_with_one_shard(
+    family: str, count: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if not request.config.getoption("--long"):
+        pytest.skip("compiles libraries for each family; run with --long")
+    made = FixtureModel(family, **(SIZES | FAMILIES[family])).written(tmp_path)
+    check_answers((made, library(made, 1)), (made, library(made, count)))
+
+
+SCHEMES = ("q4f32_1", "q4f16_0", "q8f32_1", "q0bf16", "q4bf16_1", "q4f16_2", "e4m3_e4m3_f16",
+           "e5m2_e5m2_f16", "fp8_e4m3fn_bf16_block_scale")  # fmt: skip
+WIDE = {"hidden_size": 256, "intermediate_size": 512, "head_dim": 64}  # whole blocks of 128
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_schemes_answer_as_with_one_shard(
+    scheme: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if not request.config.getoption("--long"):
+        pytest.skip("compiles libraries for each scheme; run with --long")
+    made = FixtureModel("mistral", **(SIZES | WIDE)).written(tmp_path, scheme)
+    one = (made, library(made, 1, kv_cache_dtype="f32"))
+    for count in (2, 4) if "fp8" not in scheme else (2,):
+        check_answers(one, (made, library(made, count, kv_cache_dtype="f32")))
