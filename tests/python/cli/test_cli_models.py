@@ -206,3 +206,26 @@ def test_a_help_that_waits_for_nothing(mlc_llm: Run) -> None:
         name: mlc_llm(name.replace("_", "-"), "--help").stdout for name in ("rm", "gen_config")
     }
     assert "kept models" in help_of["rm"] and "--conv-template" in help_of["gen_config"]
+
+
+SMALL_LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_act": "silu",
+               "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2,
+               "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 320,
+               "max_position_embeddings": 128, "rms_norm_eps": 1e-5}  # fmt: skip
+
+
+def test_a_plan_for_devices_reads_the_config_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """docs/shards.md"""
+    (tmp_path / "config.json").write_text(json.dumps(SMALL_LLAMA))
+    plan = ["doctor", str(tmp_path), "--quantization", "q4f16_1", "--device-memory", "1GB"]
+    assert main([*plan, "--tensor-parallel-shards", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kv_bytes_per_token"] == 2 * 2 * 1 * 64 * 2  # layers, k and v, heads, 16 bits
+    assert main([*plan, "--tensor-parallel-shards", "3"]) == 1
+    assert "this model can have 2 shards, or one" in capsys.readouterr().err
+    assert main(plan[:2] + plan[4:]) == 1
+    assert "--quantization" in capsys.readouterr().err
+    assert main(["doctor", str(tmp_path / "no"), *plan[2:]]) == 1
+    assert "config.json" in capsys.readouterr().err

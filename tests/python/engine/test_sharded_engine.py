@@ -196,3 +196,11 @@ def test_schemes_answer_as_with_one_shard(
     one = (made, library(made, 1, kv_cache_dtype="f32"))
     for count in (2, 4) if "fp8" not in scheme else (2,):
         check_answers(one, (made, library(made, count, kv_cache_dtype="f32")))
+
+
+def test_the_command_of_the_page(mlc_llm: Any, request: pytest.FixtureRequest) -> None:
+    """docs/shards.md"""
+    if not request.config.getoption("--long"):
+        pytest.skip("compiles the default model; run with --long")
+    found = mlc_llm("chat", "default", "Say hello", "--tensor-parallel-shards", 3)
+    assert found.returncode == 0 and found.stdout.strip(), found.stderr
