@@ -14,8 +14,6 @@ from typing import Any
 from mlc_llm.compiler import kv_cache, models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
-from mlc_llm.compiler.layers import AttentionSpec
-from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.options import merged_config
 from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.quantization.rounding import numpy_dtype
@@ -102,12 +100,10 @@ def weight_bytes(weight: WeightSource, scheme: Scheme, split: Split | None) -> i
 def _kv_bytes(decoder: DecoderSpec, name: str) -> int:
     """Of the pages of all layers, for a token."""
     dtype, found = kv_cache.PAGE_DTYPES[kv_cache.checked(name)], 0
-    for part in (part for layer in decoder.layers for part in layer.parts):
-        if isinstance(part, AttentionSpec) and part.pages_of is None:
-            dim = -(-part.dim // VECTOR) * VECTOR
-            shape = AttentionShape(
-                heads=part.heads, kv_heads=part.kv_heads, dim=dim, page_dtype=dtype
-            )
+    for kept in (part.kept_heads for layer in decoder.layers for part in layer.parts):
+        if kept is not None:
+            heads, dim = kept
+            shape = AttentionShape(heads=heads, kv_heads=heads, dim=dim, page_dtype=dtype)
             element = numpy_dtype(shape.element_dtype).itemsize
             found += math.prod(shape.page_shape) * element // PAGE_SIZE
     if not found:

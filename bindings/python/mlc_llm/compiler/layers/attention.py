@@ -11,7 +11,7 @@ import numpy as np
 
 from mlc_llm.compiler.spec.decoder import NormSpec
 from mlc_llm.compiler.spec.part import Mixer, PictureRows, Place, no_shards
-from mlc_llm.compiler.spec.rope import RopeSpec
+from mlc_llm.compiler.spec.rope import RopeSpec, alibi_slopes
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
 
@@ -153,6 +153,12 @@ class AttentionSpec(Mixer):
         return (self.wide, *[self.kv_heads * self.dim] * count)
 
     @property
+    def kept_heads(self) -> tuple[int, int] | None:
+        return (
+            None if self.pages_of is not None else (self.kv_heads, -(-self.dim // VECTOR) * VECTOR)
+        )
+
+    @property
     def norm_sizes(self) -> dict[str, int]:
         """The learned norms, and how many elements each takes at a time."""
         if self.head_norms is None or not self.head_norms.norm.weight:
@@ -199,7 +205,7 @@ class AttentionSpec(Mixer):
         scores = at.capped(np.einsum("nhd,mhd->hnm", q, k) * self.scale, self.scores.softcap)
         row, column = np.indices((n, n))
         if self.scores.alibi:
-            scores = scores + _slopes(self.heads)[:, None, None] * (column - row)
+            scores = scores + np.array(alibi_slopes(self.heads))[:, None, None] * (column - row)
         last = at.step["last_seen"][:, None] if self.is_told else row
         scores = np.where(self._seen(row, column, last), scores, -np.inf)
         weights = np.exp(scores)
@@ -240,17 +246,6 @@ class AttentionSpec(Mixer):
         cos, sin = (f(angles) * self.rope.scaling.magnitude for f in (np.cos, np.sin))
         low, high, rest = x[..., :half], x[..., half : 2 * half], x[..., 2 * half :]
         return np.concatenate([low * cos - high * sin, high * cos + low * sin, rest], axis=-1)
-
-
-def _slopes(heads: int) -> Array:
-    """ALiBi's, by its paper's code: those of a power of 2, then every second one of the next."""
-
-    def of_power(count: int) -> list[float]:
-        start = 2.0 ** (-(2.0 ** -(np.log2(count) - 3)))
-        return [start * start**i for i in range(count)]
-
-    whole = 2 ** int(np.floor(np.log2(heads)))
-    return np.array(of_power(whole) + of_power(2 * whole)[0::2][: heads - whole])
 
 
 class _Attention:

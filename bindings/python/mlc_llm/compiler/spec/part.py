@@ -142,6 +142,12 @@ class LayerPart(ABC):
         """Whether it has the norm before it itself."""
         return False
 
+    @property
+    def kept_heads(self) -> tuple[int, int] | None:
+        """The heads of keys (and as many of values) that it keeps of each row in pages of its own,
+        and their elements; None: it keeps no such pages."""
+        return None
+
     def with_pictures(self, rows: PictureRows) -> LayerPart:
         """The same in a model that reads such rows."""
         return self

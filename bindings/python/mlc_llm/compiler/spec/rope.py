@@ -303,3 +303,14 @@ def _positive(fields: Mapping[str, Any], name: str, default: float | None = None
             f"config: rope_scaling.{name} must be a positive number", param=f"rope_scaling.{name}"
         )
     return float(value)
+
+
+def alibi_slopes(heads: int) -> list[float]:
+    """ALiBi's, by its paper's code: those of a power of 2, then every second one of the next."""
+
+    def of_power(count: int) -> list[float]:
+        start = 2.0 ** (-(2.0 ** -(math.log2(count) - 3)))
+        return [start * start**i for i in range(count)]
+
+    whole: int = 2 ** int(math.log2(heads))
+    return of_power(whole) + of_power(2 * whole)[0::2][: heads - whole]
