@@ -12,7 +12,7 @@ import tiny_models
 from safetensors.numpy import load_file, save_file
 from tiny_adapters import ALPHA, RANK, random_adapter, write_gguf, write_mlx, write_peft
 
-from mlc_llm.cli.settings import scaled
+from mlc_llm.cli.settings import path_and_scale
 from mlc_llm.compiler.convert import open_source, write_weights
 from mlc_llm.compiler.convert.adapters import open_adapter
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, UnsupportedError
@@ -292,12 +292,12 @@ def test_the_start_of_training_is_told(tmp_path):
     [("a/b", ("a/b", 1.0)), ("a:0.5", ("a", 0.5)), ("a:-2", ("a", -2.0)), ("C:\\a", ("C:\\a", 1))],
 )
 def test_a_path_may_have_a_scale(text, wanted):
-    assert scaled(text) == wanted
+    assert path_and_scale(text) == wanted
 
 
 def test_a_scale_is_a_finite_number():
     with pytest.raises(InvalidRequestError, match="finite"):
-        scaled("a:inf")
+        path_and_scale("a:inf")
 
 
 def test_how_much_is_left_is_measured(base, tmp_path):

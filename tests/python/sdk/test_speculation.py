@@ -143,6 +143,10 @@ def test_a_plan_counts_the_draft_model(default_model) -> None:
 
 
 def test_overrides_can_say_it() -> None:
+    assert parse_overrides("jump_forward=false; gpu_memory_utilization=0.5") == {
+        "jump_forward": False,
+        "gpu_memory_utilization": 0.5,
+    }
     assert parse_overrides("speculative_mode=small_draft;additional_models=m,l.so") == {
         "speculative_mode": "small_draft",
         "additional_models": ["m,l.so"],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm.cli.settings import scaled
+from mlc_llm.cli.settings import path_and_scale
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _NONE = "none"
 
 def named(text: str) -> tuple[str, str, float]:
     """Name, path and scale of `[NAME=]PATH[:SCALE]`. The name is else that of the file."""
-    found, factor = scaled(text)
+    found, factor = path_and_scale(text)
     name, equals, path = found.partition("=")
     if not equals or "/" in name or Path(found).exists():  # the sign is one of the path
         place, path = Path(found).expanduser().absolute(), found
@@ -56,7 +56,7 @@ class ChatAdapters:
     def choose(self, text: str) -> str:
         """What `/lora` says; `text` follows it: nothing, `none`, or names with scales."""
         if text:
-            words = [] if text == _NONE else [scaled(word) for word in text.split()]
+            words = [] if text == _NONE else [path_and_scale(word) for word in text.split()]
             for name, _ in words:
                 if name not in self._loaded:
                     known = ", ".join(self._loaded) or "none; `mlc_llm chat --lora PATH` loads them"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_shards_option, scaled
+from mlc_llm.cli.settings import add_shards_option, path_and_scale
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.progress import Steps
 
@@ -162,7 +162,7 @@ def adapters_of(args: argparse.Namespace, steps: Steps) -> list[tuple[Any, float
 
     found = []
     for text in args.lora_adapter:
-        path, factor = scaled(text, "lora-adapter")
+        path, factor = path_and_scale(text, "lora-adapter")
         adapter = open_adapter(Path(path))
         for note in adapter.notes:
             steps.note(note)

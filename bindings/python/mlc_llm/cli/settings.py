@@ -51,35 +51,20 @@ def _when_full(text: str) -> str:
 # The settings of /set: for generation, and for the case that the context is full.
 CHAT_SETTINGS: dict[str, Callable[[str], Any]] = {**_GENERATION, "when_full": _when_full}
 
-_ENGINE: dict[str, Callable[[str], Any]] = {
-    "max_num_sequence": int,
-    "max_total_seq_length": int,
-    "prefill_chunk_size": int,
-    "max_history_size": int,
-    "gpu_memory_utilization": _number,
-    "speculative_mode": str,
-    "additional_models": lambda text: [text],  # only one; its library may follow a comma
-    "spec_draft_length": int,
-    "spec_tree_width": int,
-    "prefix_cache_mode": str,
-    "prefix_cache_max_num_recycling_seqs": int,
-    "prefix_cache_dir": str,
-    "prefix_cache_dir_bytes": int,
-    "prefix_cache_dir_days": int,
-    "prefill_mode": str,
-    "context_window_size": int,
-    "sliding_window_size": int,
-    "attention_sink_size": int,
-    "tensor_parallel_shards": int,
-    "pipeline_parallel_stages": int,
-    "num_threads": int,
-    "lora_ranks": int,
-    "kv_cache_bytes": int,
-    "kv_cache_dtype": str,
-    "memory_limit_bytes": int,
-    "max_queued_requests": int,
-    "openai_last_chunk": _truth,
+_BY_TYPE: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": _number,
+    "bool": _truth,
+    "list[str]": lambda text: [text],  # only one model; its library may follow a comma
 }
+
+
+def _engine_settings() -> dict[str, Callable[[str], Any]]:
+    """The fields of an engine config; the core checks words. Few commands need them."""
+    from mlc_llm.types_gen import EngineConfig
+
+    types = {name: str(type_) for name, type_ in EngineConfig.__annotations__.items()}
+    return {name: _BY_TYPE.get(t.removesuffix(" | None"), str) for name, t in types.items()}
 
 
 @dataclass(frozen=True)
@@ -142,7 +127,8 @@ def settings_table(
 def parse_overrides(text: str, args: argparse.Namespace) -> dict[str, Any]:
     """MLC-LLM's `--overrides` as an engine config, with the options of `add_library_options`."""
     given = {name: getattr(args, name) for name in ("kv_cache_dtype", "tensor_parallel_shards")}
-    return dict(_parse(text, _ENGINE)) | {k: v for k, v in given.items() if v is not None}
+    config = dict(_parse(text, _engine_settings())) if text else {}
+    return config | {k: v for k, v in given.items() if v is not None}
 
 
 _UNITS = {"": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 1 << 10, "mib": 1 << 20,
@@ -223,7 +209,7 @@ def _kind(parse: Callable[[str], Any]) -> str:
     return kinds.get(parse, "a number")
 
 
-def scaled(text: str, param: str = "lora") -> tuple[str, float]:
+def path_and_scale(text: str, param: str = "lora") -> tuple[str, float]:
     """PATH or PATH:SCALE, as options of adapters take it."""
     path, colon, tail = text.rpartition(":")
     try:
