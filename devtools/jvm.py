@@ -76,7 +76,7 @@ def entries(system: str, libraries: dict[str, bytes]) -> dict[str, bytes]:
     return {f"{NATIVE}/{system}/{name}": data for name, data in files.items()}
 
 
-def of_machines(machines: Sequence[str]) -> dict[str, bytes]:
+def natives_of_machines(machines: Sequence[str]) -> dict[str, bytes]:
     """Those of Linux on other CPUs."""
     found: dict[str, bytes] = {}
     for machine in machines:
@@ -88,7 +88,7 @@ def of_machines(machines: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def others() -> dict[str, bytes]:
+def natives_of_other_systems() -> dict[str, bytes]:
     """Those of other systems, from MLC_JVM_NATIVES/<system>/."""
     named = os.environ.get("MLC_JVM_NATIVES")
     if not named:
@@ -110,7 +110,7 @@ def artifact() -> Artifact:
 
 def make(machines: Sequence[str] = ()) -> Path:
     """Returns the jar."""
-    libraries = {**others(), **of_machines(machines), **natives()}
+    libraries = {**natives_of_other_systems(), **natives_of_machines(machines), **natives()}
     held = {"META-INF/MANIFEST.MF": _MANIFEST, **libraries, **classes()}
     one = artifact()
     jar = write_zip(RUNTIME / one.file_name("jar"), held, first=("META-INF/MANIFEST.MF",))

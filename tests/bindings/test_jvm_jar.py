@@ -113,10 +113,10 @@ def test_a_second_build_has_the_same_bytes(jar: Path, pytestconfig: pytest.Confi
 
 def test_what_another_cpu_needs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match=r"riscv64: not a CPU of this build \(aarch64\)"):
-        jvm.of_machines(["riscv64"])
+        jvm.natives_of_machines(["riscv64"])
     monkeypatch.setattr(jvm_machines, "ROOT", tmp_path)
     with pytest.raises(SystemExit, match=r"no wheel for aarch64: ./dev wheel aarch64"):
-        jvm.of_machines(["aarch64"])
+        jvm.natives_of_machines(["aarch64"])
 
 
 def for_old_linux(libraries: dict[str, bytes]) -> None:

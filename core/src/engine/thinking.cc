@@ -18,6 +18,7 @@ bool ThinkingMeter::MeetMarker() {
   if (is_first) recent_.erase(0, recent_.find_first_not_of(" \n\t\r"));
   size_t at = recent_.find(marker);
   if (at == std::string::npos || (is_first && at > 0)) {
+    // thoughts that must come first do not come if the text is no beginning of their marker
     is_over_ = is_first && recent_.compare(0, recent_.size(), marker, 0, recent_.size()) != 0;
     if (!is_first && recent_.size() >= marker.size()) {
       recent_.erase(0, recent_.size() - marker.size() + 1);

@@ -60,11 +60,11 @@ def test_a_wrong_variable_is_refused(
 
 def test_a_file_with_keys(tmp_path: Path, mlc_llm: Callable[..., Any]) -> None:
     keys = tmp_path / "keys"
-    keys.write_text("# of the team\nsk-one\n\n  sk-zwei-ü  \n")
+    keys.write_text("# of the team\n  # old\nsk-one\n\n  sk-zwei-ü  \n")
     with running_server("--api-key", "sk-three", "--api-key-file", str(keys)) as url:
         for key, status in (
             ("sk-one", 200), ("sk-zwei-ü", 200), ("sk-three", 200), ("# of the team", 401),
-            ("sk-four", 401),
+            ("sk-four", 401), ("# old", 401),
         ):  # fmt: skip
             headers = {"Authorization": f"Bearer {key}".encode()}
             assert get(f"{url}/v1/models", headers=headers).status_code == status, key

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 
 _FORMAT = "mlc_llm chat"
-# As the engine's own for a request without one (request_builder.h).
+# As the engine's own for a request without one (kDefaultMaxTokens in generation_fields.h).
 DEFAULT_MAX_TOKENS = 4096
 _ADVICE = (
     "/reset starts anew; `/set when_full=drop` drops the oldest turns whenever the context is full"
@@ -359,7 +359,7 @@ def _read_chat(path: Path) -> dict[str, Any]:
         saved = json.loads(path.read_text(encoding="utf-8"))
         roles = [message["role"] for message in saved["messages"]]
         texts = [message["content"] for message in saved["messages"]]
-        texts += [path for message in saved["messages"] for path in message.get(PICTURES, [])]
+        texts += [picture for one in saved["messages"] for picture in one.get(PICTURES, [])]
         system, settings = saved["system"], saved["settings"]
         is_right = saved["format"] == _FORMAT and roles == ["user", "assistant"] * (len(roles) // 2)
         is_right &= all(isinstance(text, str) for text in [*texts, settings, system or ""])

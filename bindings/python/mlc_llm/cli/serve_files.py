@@ -45,7 +45,8 @@ def api_keys_of(args: argparse.Namespace) -> tuple[str, ...]:
             lines = Path(args.api_key_file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidRequestError(f"--api-key-file: {error}", param="api_key_file") from None
-        found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        words = [line.strip() for line in lines]
+        found = [word for word in words if word and not word.startswith("#")]
         if not found:
             raise InvalidRequestError(
                 f"--api-key-file: there is no key in '{args.api_key_file}'", param="api_key_file"

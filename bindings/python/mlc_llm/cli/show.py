@@ -13,7 +13,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_library_options, parse_overrides
-from mlc_llm.prepare.model_folder import chat_template, read_object
+from mlc_llm.prepare.model_folder import chat_template, read_json_object
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
 # Fields of generation_config.json, and what stands for them in mlc-chat-config.json.
@@ -86,7 +86,7 @@ def _config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def generation_fields(folder: Path, config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Which sampling defaults apply, and which fields of generation_config.json do not."""
-    original = read_object(folder / "generation_config.json")
+    original = read_json_object(folder / "generation_config.json")
     applied = {name: config[name] for name in (*SAMPLING, *_TOKENS) if name in config}
     ignored = {name: value for name, value in original.items() if name not in applied}
     return {"applies": applied, "without_effect": ignored}

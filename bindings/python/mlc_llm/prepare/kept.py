@@ -15,7 +15,7 @@ from mlc_llm.prepare.embedded_model import NAME
 from mlc_llm.prepare.hub_download import MARK, PREFIX
 from mlc_llm.prepare.jit_cache import LAST_USE, home
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
-from mlc_llm.prepare.model_folder import read_object
+from mlc_llm.prepare.model_folder import read_json_object
 from mlc_llm.prepare.progress import TerminalSteps
 from mlc_llm.prepare.temporary_files import locked
 
@@ -83,8 +83,8 @@ def remove(model: KeptModel) -> None:
 def _converted(folder: Path) -> Iterator[KeptModel]:
     for path in sorted(folder.glob("[!.]*-MLC")):
         if match := _CONVERTED.fullmatch(path.name):
-            quantization = read_object(path / "mlc-chat-config.json").get("quantization")
-            origin = str(read_object(path / LAST_USE).get("model", ""))
+            quantization = read_json_object(path / "mlc-chat-config.json").get("quantization")
+            origin = str(read_json_object(path / LAST_USE).get("model", ""))
             name = origin if origin.startswith(PREFIX) else match["name"]
             yield _entry(path, name, str(quantization or match["quantization"]), "converted")
 
@@ -94,7 +94,7 @@ def _downloads(folder: Path) -> Iterator[KeptModel]:
         path = mark.parent
         repo, _, revision = path.name.partition("@")
         name = f"{PREFIX}{path.parent.name}/{repo}" + (f":{revision}" if revision else "")
-        config = read_object(path / "mlc-chat-config.json")
+        config = read_json_object(path / "mlc-chat-config.json")
         yield _entry(path, name, str(config.get("quantization", "-")), "downloaded")
 
 
@@ -110,7 +110,7 @@ def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
     models = list(models)
     for library in sorted((home() / "model_lib").glob("*.so")):
         mark = library.with_suffix(".json")
-        folder = str(read_object(mark).get("folder", "?"))
+        folder = str(read_json_object(mark).get("folder", "?"))
         paths = (library, mark, *sorted(library.parent.glob(f"{library.stem}-*.strips")))
         used = max(_time(library), _time(mark))
         if (index := by_folder.get(folder)) is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 
-def read_object(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty if there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -19,7 +19,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 def chat_template(folder: Path, config: Mapping[str, Any]) -> str:
     """The model's Jinja template, or the name of its conversation template."""
-    own = read_object(folder / "tokenizer_config.json").get("chat_template")
+    own = read_json_object(folder / "tokenizer_config.json").get("chat_template")
     if isinstance(own, str):
         return own
     if isinstance(own, list):

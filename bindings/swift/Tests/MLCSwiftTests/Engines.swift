@@ -23,7 +23,7 @@ func user(_ text: String) -> [ChatCompletionMessage] {
     [ChatCompletionMessage(role: .user, content: text)]
 }
 
-/// Goes on to the end of its tokens, and that is far.
+/// A request with it goes on until `max_tokens` or the end of the context.
 let endless = DebugConfig(ignore_eos: true)
 
 extension MLCEngine {

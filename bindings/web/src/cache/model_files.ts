@@ -14,10 +14,10 @@ import { requireRoom, type StorageEstimator } from "./quota.ts";
 export interface ModelIntegrity {
   config?: string;
   model_lib?: string;
-  /** Of the library for browsers without WebGPU; WebLLM has no such. */
+  /** Of the library for browsers without WebGPU; WebLLM has no such member. */
   model_lib_cpu?: string;
   tokenizer?: Record<string, string>;
-  /** By their names, as in `tensor-cache.json`; WebLLM has no such. */
+  /** By their names, as in `tensor-cache.json`; WebLLM has no such member. */
   weights?: Record<string, string>;
   onFailure?: "error" | "warn";
 }

@@ -56,7 +56,7 @@ public enum TransferAnswer: Hashable, Sendable {
     case discard
     /// The hub sends another file.
     case refuse(Refusal)
-    /// See ``Retry``.
+    /// The status is an error; ``Retry`` decides whether to ask again.
     case status
 
     public init(

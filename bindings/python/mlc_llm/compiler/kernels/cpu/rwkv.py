@@ -110,7 +110,7 @@ def time_mix(shape: TimeMixShape) -> tirx.PrimFunc:
 
     def body(*buffers) -> None:
         named = dict(zip([*rows, *TimeMixShape.WEIGHTS], buffers, strict=False))
-        emit_heads(shape, buffers, lambda y, state: _Head(shape, named, y, state).emit)
+        emit_heads(shape, buffers, lambda y, state: _TimeMixHead(shape, named, y, state).emit)
 
     args = [Arg(name, ("n", shape.width)) for name in rows]
     weights = zip(TimeMixShape.WEIGHTS, shape.dtypes, strict=True)
@@ -166,7 +166,7 @@ class Head:
         self._emit_over(store)
 
 
-class _Head(Head):
+class _TimeMixHead(Head):
     """A step of RWKV 7."""
 
     def __init__(self, shape: TimeMixShape, named, y, state: HeadState) -> None:

@@ -23,6 +23,7 @@ from tvm import relax, tirx
 from mlc_llm.compiler.kernels.gpu import sampling, sampling_cut, sampling_exclude
 from mlc_llm.compiler.kernels.gpu.sampler_words_gen import SAMPLER_VERSION, TASK_WORDS
 from mlc_llm.compiler.kernels.gpu.sampling_rows import CUT_WORDS, Rows
+from mlc_llm.compiler.nn.function_inputs import Input
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
@@ -127,8 +128,6 @@ def describe() -> dict[str, Any]:
 
 def build(nn: Builder, columns: int) -> None:
     """Adds the functions to the library."""
-    from mlc_llm.compiler.nn.builder import Input
-
     inputs = {
         "logits": Input(("m", columns)),
         "tasks": Input(("n", TASK_WORDS), "int32"),
