@@ -23,8 +23,8 @@ MODEL_MEMBERS = KEYWORDS | frozenset(
 TAKEN_TYPES = (
     "Any", "BaseModel", "cast", "ClassVar", "ConfigDict", "Field", "ItemsView", "KeysView",
     "Literal", "Mapping", "Required", "Sequence", "TypeAlias", "ValuesView",
-    "TypedDict", "ABC", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self", "Stream",
-    "TracebackType", "TypeVar", "TYPE_CHECKING", "Unpack",
+    "TypedDict", "AsyncIterator", "AsyncStream", "Iterator", "Protocol", "Self", "Stream",
+    "TypeVar", "TYPE_CHECKING", "Unpack",
 )  # fmt: skip
 MEASUREMENTS = ("CompletionUsageExtra",)  # which can be read as a `dict`
 FOLDER = "bindings/python/mlc_llm"

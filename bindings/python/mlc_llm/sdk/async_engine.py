@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -90,13 +89,7 @@ class AsyncChunkStream(Generic[_Answer]):
     async def __aenter__(self) -> AsyncChunkStream[_Answer]:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def __del__(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Self, Unpack
@@ -44,13 +43,7 @@ class Stream(Protocol[_Item]):
     def __next__(self) -> _Item: ...
     def close(self) -> None: ...
     def __enter__(self) -> Self: ...
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
 
 class AsyncStream(Protocol[_Item]):
@@ -61,13 +54,7 @@ class AsyncStream(Protocol[_Item]):
     async def __anext__(self) -> _Item: ...
     async def close(self) -> None: ...
     async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    async def __aexit__(self, *_: object) -> None: ...
 
 
 def _request(

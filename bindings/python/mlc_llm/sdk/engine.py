@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -80,13 +79,7 @@ class ChunkStream(Generic[_Answer]):
     def __enter__(self) -> ChunkStream[_Answer]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:

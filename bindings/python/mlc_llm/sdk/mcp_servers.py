@@ -17,7 +17,6 @@ import importlib.util
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -104,13 +103,7 @@ class MCPTools:
     def __enter__(self) -> MCPTools:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _add(self, connection: _Connection, tools: Sequence[Any]) -> None:

@@ -16,7 +16,6 @@ from collections.abc import (
 )
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -234,13 +233,7 @@ class ToolStream(AbstractContextManager["ToolStream"]):
     def close(self) -> None:
         self._events.close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def run(self) -> ToolRun:
@@ -331,13 +324,7 @@ class AsyncToolStream(AbstractAsyncContextManager["AsyncToolStream"]):
     async def close(self) -> None:
         await self._events.aclose()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def run(self) -> ToolRun:
