@@ -45,6 +45,8 @@ def run_pytest(folder: Path, listed: str, *options: str) -> subprocess.Completed
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", folder, folder]
     words = ["-p", "no:cacheprovider", "--no-skips", folder / "list.txt", *options]
     alone = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_XDIST")}
+    alone["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those that are installed take seconds
+    words += ["-p", "xdist"] if options else []
     return subprocess.run([*command, *words], cwd=ROOT, env=alone, capture_output=True, text=True)
 
 
