@@ -58,7 +58,7 @@ _HOSTS = ("huggingface.co/", "hf.co/")  # also where downloads come from a mirro
 
 def repository(text: str) -> str | None:
     """`HF://org/repo` for the forms in which people write a repository: `hf://org/repo`, and its
-    web address with or without `https://` and `/tree/REVISION`. None for anything else."""
+    web address with or without its scheme and `/tree/REVISION`. None for anything else."""
     if text[: len(PREFIX)].upper() == PREFIX:
         return PREFIX + text[len(PREFIX) :]
     path = text.partition("?")[0].rpartition("://")[2].removeprefix("www.")
