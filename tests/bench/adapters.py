@@ -190,9 +190,9 @@ def measure(args: argparse.Namespace, shape: str) -> list[dict[str, Any]]:
         for prompt in args.prompts:
             rows += engines.compare(f"prompt of {prompt}", 1, prompt, 1)
     if args.peer:  # when our engines are gone
-        from adapter_parts import llama_cpp
+        from adapter_parts import beside
 
-        rows += llama_cpp.rows(
+        rows += beside.rows(
             shape, engines.config, sizes_of(engines.config), rank=args.rank, rounds=args.rounds,
             threads=os.cpu_count() or 1, tokens=args.tokens, prompts=args.prompts,
             batches=args.batches,

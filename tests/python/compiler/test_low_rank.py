@@ -11,6 +11,7 @@ import gpu_tools  # noqa: E402
 from activation_codes import decoded, encoded  # noqa: E402
 from kernel_tools import compiled, frozen  # noqa: E402
 
+from mlc_llm.compiler.kernels.common.low_rank import FIELDS  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import low_rank  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.activations import Codes  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.linear import Tile  # noqa: E402
@@ -37,7 +38,7 @@ def run(both, x, y, a, b, units):
     rows, groups = (np.array([u[i] for u in units], np.int32) for i in (0, 1))
     scales = np.array([u[2] for u in units], np.float32).view(np.int32)
     t, y = np.zeros((len(units), 8 * PARTS), np.float32), y.copy()
-    found = np.zeros((len(x), low_rank.FIELDS), np.int32)
+    found = np.zeros((len(x), FIELDS), np.int32)
     table(np.zeros(len(x), np.int32), frozen(rows), frozen(groups), found)
     shrink(frozen(x), frozen(a), *map(frozen, (groups, scales, found)), t)
     expand(frozen(t), frozen(b), frozen(groups), frozen(found), y)
@@ -87,12 +88,12 @@ def test_gpus_add_the_same(backend):
         for function in (
             gpu_low_rank.table(),
             gpu_low_rank.shrink(INS, PARTS, dtype, dtype),
-            gpu_low_rank.expand(low_rank.Added(WIDTHS, dtype), dtype),
+            gpu_low_rank.expand(gpu_low_rank.Added(WIDTHS, dtype), dtype),
         )
     )
     rows, groups = (frozen(np.array([u[i] for u in UNITS], np.int32)) for i in (0, 1))
     scales = frozen(np.array([u[2] for u in UNITS], np.float32).view(np.int32))
-    found = np.zeros((len(x), low_rank.FIELDS), np.int32)
+    found = np.zeros((len(x), FIELDS), np.int32)
     t, got = np.zeros((len(UNITS), 8 * PARTS), np.float32), y.copy()
     table(np.zeros(len(x), np.int32), rows, groups, found)
     shrink(frozen(x), frozen(a), rows, groups, scales, t)
@@ -109,7 +110,7 @@ def test_code_is_generated_for_gpus_that_are_not_here(device):
 
     from mlc_llm.compiler import lowering, targets
 
-    added = low_rank.Added(WIDTHS, "float16")
+    added = gpu_low_rank.Added(WIDTHS, "float16")
     kernels = {
         "table": gpu_low_rank.table(),
         "shrink": gpu_low_rank.shrink(64, PARTS, "float16", "float16"),
@@ -166,7 +167,7 @@ def test_a_product_with_strips_adds_the_same():
             ]
             owners, groups = (np.array([u[i] for u in units], np.int32) for i in (0, 1))
             t = rng.standard_normal((len(units), 8 * PARTS)).astype(np.float32)
-            table = np.zeros((rows, low_rank.FIELDS), np.int32)
+            table = np.zeros((rows, FIELDS), np.int32)
             make_table(np.zeros(rows, np.int32), frozen(owners), frozen(groups), table)
             extras = list(map(frozen, (t, b, groups, table)))
             wanted, got = (np.zeros((rows, OUTS), np.float32) for _ in range(2))
@@ -187,7 +188,7 @@ def test_rows_of_codes_are_the_floats_that_the_base_multiplies(bits, weight_bits
     a = rng.standard_normal((POOL, PARTS * size // 16, 8, 16)).astype(np.float16)
     owners, groups = np.array([0, 1, 2, 3, 5], np.int32), np.array([4, 4, 4, 4, 1], np.int32)
     scales = np.full(5, 0.5, np.float32).view(np.int32)
-    table = np.zeros((rows, low_rank.FIELDS), np.int32)
+    table = np.zeros((rows, FIELDS), np.int32)
     compiled(low_rank.table())(np.zeros(rows, np.int32), frozen(owners), frozen(groups), table)
     wanted, got = (np.zeros((5, 8 * PARTS), np.float32) for _ in range(2))
     rest = list(map(frozen, (a, groups, scales, table)))

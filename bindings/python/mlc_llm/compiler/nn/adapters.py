@@ -2,8 +2,8 @@
 
 Their weights are no parameters: the core keeps a pool of groups of 8 ranks for each of these layers
 (`kernels/cpu/low_rank.py`). A step has an entry, a unit, for each row and group that changes it. A
-program leaves out the calls that make something for each unit if there are none. The calls that
-make something for each row, and read units beside it, are those of a library without adapters then.
+program leaves out the calls that take units if there are none, and then runs the calls of a library
+without adapters (`Without`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mlc_llm.compiler.kernels.common.low_rank import FIELDS
 from mlc_llm.compiler.kernels.cpu import low_rank
 from mlc_llm.compiler.kernels.gpu import low_rank as gpu_low_rank
 from mlc_llm.compiler.nn.tensors import num_rows, tensor
@@ -39,6 +40,15 @@ class Place:
         return [(count, RANKS, VECTOR) for count in blocks]
 
 
+@dataclass(frozen=True)
+class Without:
+    """What runs in the place of a kernel if there are no units: a kernel that takes its first
+    `count` arguments. The next one has a row for each unit."""
+
+    kernel: str
+    count: int
+
+
 class Adapters:
     """The layers of a library that may have adapters, in order."""
 
@@ -60,7 +70,7 @@ class Adapters:
         """Of the units of each row (`low_rank.table`), made once in a function."""
         if self._table is None or self._table[0] is not function:
             batch, kernel = function.batch, self.nn.kernel("lora_table", (), self.kernels.table)
-            out = self.nn.rows(batch.positions, low_rank.FIELDS, dtype="int32")
+            out = self.nn.rows(batch.positions, FIELDS, dtype="int32")
             units = [batch.adapter_rows, batch.adapter_groups]
             made = self.nn.call(kernel, [batch.positions, *units], out)
             self._table = function, made
@@ -100,7 +110,7 @@ class _Adapted:
             [rows, a, *nn.of([*units, table], [batch.adapter_rows, *units])],
             tensor(num_rows(batch.adapter_rows), len(place.widths) * RANKS),
         )
-        added = low_rank.Added(place.widths, self.adapters.dtype)
+        added = kernels.Added(place.widths, self.adapters.dtype)
         args = [t, b, batch.adapter_groups, table]
         if self.linear.adds:
             return self.linear(x, residual, (added, args))

@@ -18,14 +18,23 @@ for each 16 inputs of a part, B one for each 16 outputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tvm import DataType, tirx
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common import low_rank
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.low_rank import (
+    COUNT,
+    DISTANCE,
+    FIRST,
+    RANKS,
+    RUN,
+    TABLE,
+    UNITS,
+)
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes, emit_values
 from mlc_llm.compiler.kernels.cpu.linear import Tile
@@ -39,7 +48,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     shuffle,
 )
 
-RANKS = 8  # of a group
 _TOGETHER = 16  # units whose groups are prefetched
 _ROWS = 4  # of a task
 _FEW = 16  # rows whose groups are the work of several threads
@@ -48,11 +56,6 @@ _VECTORS = 8  # of outputs in a task
 _MANY = 1 << 15
 _AHEAD = 16  # blocks of A that are prefetched where few units share them
 _LINE = 64
-
-UNITS = [Arg(name, ("units",), "int32") for name in ("rows", "groups")]
-FIELDS = 4  # of a row of `table`
-FIRST, COUNT, DISTANCE, RUN = range(FIELDS)
-TABLE = Arg("table", ("rows", FIELDS), "int32")
 
 
 def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile) -> tirx.PrimFunc:
@@ -185,24 +188,8 @@ def _emit_alike(table, first, rows: int, emit: Callable) -> None:
             found(emit_value(first + m), 1)
 
 
-@dataclass(frozen=True)
-class Added:
-    """What `expand` adds to the outputs of a layer. `widths`: the outputs of each part, whole
-    vectors."""
-
-    widths: tuple[int, ...]
-    dtype: str
-
-    @property
-    def blocks(self) -> int:
-        return sum(self.widths) // LANES
-
-    @property
-    def args(self) -> list[Arg]:
-        """t [units, parts * 8], b, groups [units], `table`."""
-        weights = Arg("b", ("pool", self.blocks, RANKS, LANES), self.dtype)
-        t = Arg("t", ("units", len(self.widths) * RANKS))
-        return [t, weights, UNITS[1], TABLE]
+class Added(low_rank.Added):
+    """What `expand` adds to the outputs of a layer."""
 
     def emit_ahead(self, args: Sequence[Any], block) -> None:
         """Prefetches what `emit_rows` reads first."""

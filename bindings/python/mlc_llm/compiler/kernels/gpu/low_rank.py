@@ -14,8 +14,16 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.low_rank import (
+    COUNT,
+    DISTANCE,
+    FIRST,
+    RANKS,
+    TABLE,
+    UNITS,
+    Added,
+)
 from mlc_llm.compiler.kernels.common.values import LANES
-from mlc_llm.compiler.kernels.cpu.low_rank import COUNT, DISTANCE, FIRST, RANKS, TABLE, UNITS, Added
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
     emit_group_sums,

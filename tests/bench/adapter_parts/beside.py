@@ -14,7 +14,7 @@ import numpy as np
 from cpu_parts import peer
 
 HOME = peer.HOME / "adapters"
-CHILD = Path(__file__).with_name("llama_cpp_child.py")
+CHILD = Path(__file__).with_name("beside_child.py")
 _Q4 = gguf.GGMLQuantizationType.Q4_0
 _BLOCK, _BLOCK_BYTES = 32, 18
 _NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",

@@ -1,6 +1,6 @@
 """Times llama.cpp with and without an adapter, through `llama_cpp` in an environment of its own.
 
-usage: llama_cpp_child.py MODEL.gguf ADAPTER.gguf THREADS ROUNDS JOBS
+usage: beside_child.py MODEL.gguf ADAPTER.gguf THREADS ROUNDS JOBS
 
 Each of JOBS (JSON) has `prompt`, `tokens` and `batch`. Prints, as JSON, two rows for each: medians
 over the rounds, which run both ways in turn.
