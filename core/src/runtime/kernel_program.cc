@@ -96,7 +96,8 @@ struct KernelProgram::Impl {
   struct Call {
     ffi::Function kernel;
     std::vector<ffi::AnyView> arguments;
-    std::vector<int> sizes;  // the run-time sizes of its tensors that must have rows
+    std::vector<int> sizes;        // the run-time sizes of its tensors, which must have rows
+    std::vector<int> empty_sizes;  // those that must have none
   };
 
   std::string name;
@@ -194,12 +195,10 @@ void KernelProgram::Impl::PrepareCalls() {
   buffers.resize(spec.buffers.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const ProgramSpec::Name& name : spec.calls[i].arguments) {
-      if (name.kind == Kind::kInput && !name.may_be_empty) {
-        calls[i].sizes.push_back(spec.inputs[name.index].size);
-      }
-      if (name.kind == Kind::kTemporary && !name.may_be_empty) {
-        calls[i].sizes.push_back(spec.temporaries[name.index].size);
-      }
+      std::vector<int>& those = name.must_be_empty ? calls[i].empty_sizes : calls[i].sizes;
+      if (name.kind == Kind::kInput) those.push_back(spec.inputs[name.index].size);
+      if (name.kind == Kind::kTemporary) those.push_back(spec.temporaries[name.index].size);
+      if (name.must_be_empty) continue;
       std::vector<ffi::AnyView>& arguments = calls[i].arguments;
       if (auto* places = PlacesOf(name.kind)) {
         places->emplace_back(i, static_cast<int>(arguments.size()));
@@ -272,8 +271,9 @@ char* KernelProgram::Impl::PlaceInputs(const ProgramInput* given, char* next) {
 
 // A step may want no logits, no hidden states, or copy no slots.
 bool KernelProgram::Impl::HasNothingToDo(const Call& call) const {
-  return std::any_of(call.sizes.begin(), call.sizes.end(),
-                     [this](int size) { return Units(size) == 0; });
+  auto is_empty = [this](int size) { return Units(size) == 0; };
+  return std::any_of(call.sizes.begin(), call.sizes.end(), is_empty) ||
+         !std::all_of(call.empty_sizes.begin(), call.empty_sizes.end(), is_empty);
 }
 
 void KernelProgram::Impl::Launch(const Call& call) {

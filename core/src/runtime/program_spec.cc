@@ -76,12 +76,12 @@ Result<RowsSpec> ReadTemporary(const Json& json, Sizes* sizes, const ProgramSpec
   return rows;
 }
 
-// "t12": a letter and a number. "t12?": it may have no rows.
+// "t12": a letter and a number. "i12!": it must have no rows.
 Result<ProgramSpec::Name> ReadName(const Json& json) {
   constexpr std::string_view kLetters = "iwpctsa";
   std::string text = json.is_string() ? json.as_string() : "";
-  bool may_be_empty = text.size() > 1 && text.back() == '?';
-  if (may_be_empty) text.pop_back();
+  bool must_be_empty = text.size() > 1 && text.back() == '!';
+  if (must_be_empty) text.pop_back();
   size_t letter = text.empty() ? std::string::npos : kLetters.find(text[0]);
   bool digits = text.size() > 1 && text.size() < 8 &&
                 text.find_first_not_of("0123456789", 1) == std::string::npos;
@@ -89,7 +89,7 @@ Result<ProgramSpec::Name> ReadName(const Json& json) {
     return InvalidArgument("a program names a tensor '" + text + "'");
   }
   return ProgramSpec::Name{static_cast<ProgramSpec::Kind>(letter), std::stoi(text.substr(1)),
-                           may_be_empty};
+                           must_be_empty};
 }
 
 Result<ProgramSpec::Call> ReadCall(const Json& json) {

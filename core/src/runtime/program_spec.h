@@ -33,7 +33,7 @@ struct ProgramSpec {
   struct Name {
     Kind kind;
     int index;
-    bool may_be_empty = false;  // a call also runs if it has no rows
+    bool must_be_empty = false;  // no argument: the call runs only if it has no rows
   };
   struct Call {
     std::string kernel;

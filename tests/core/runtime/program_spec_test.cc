@@ -43,13 +43,13 @@ TEST(ProgramSpec, SaysKernelsAndTensors) {
             (std::vector<std::pair<std::string, int>>{{"picked", 1}, {"all", 0}}));
 }
 
-TEST(ProgramSpec, MarksArgumentsWithoutWhichACallStillRuns) {
-  Result<ProgramSpec> program = Parse(With("\"i1\", \"p1\"", "\"i1?\", \"p1\""));
+TEST(ProgramSpec, MarksWhatMustHaveNoRows) {
+  Result<ProgramSpec> program = Parse(With("\"i1\", \"p1\"", "\"i1!\", \"p1\""));
   ASSERT_TRUE(program.ok()) << program.status().message();
-  EXPECT_TRUE(program->calls[1].arguments[1].may_be_empty);
+  EXPECT_TRUE(program->calls[1].arguments[1].must_be_empty);
   EXPECT_EQ(program->calls[1].arguments[1].index, 1);
-  EXPECT_FALSE(program->calls[1].arguments[0].may_be_empty);
-  for (const char* name : {"i?", "?", "i1??", "i?1"}) {
+  EXPECT_FALSE(program->calls[1].arguments[0].must_be_empty);
+  for (const char* name : {"i!", "!", "i1!!", "i!1"}) {
     EXPECT_FALSE(Parse(With("\"i1\", \"p1\"", "\"" + std::string(name) + "\", \"p1\"")).ok());
   }
 }

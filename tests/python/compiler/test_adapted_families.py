@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import tiny_experts
 from family_fixtures import load
 from safetensors.numpy import load_file
 from tiny_families import Collector, Source, converted
+from tiny_llama import CONFIG
 
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.compile import library_spec
@@ -91,3 +93,32 @@ def test_projections_of_latent_attention_take_adapters_or_are_refused_by_name(
         assert {key for key in written if not key.endswith(".b")} <= layers
         taken.add(module)
     assert {"kv_a_proj_with_mqa", "o_proj"} <= taken
+
+
+def step_of(monkeypatch, **options: bool) -> dict[str, Any]:
+    """The program of a step of a small Llama."""
+    said: dict[str, str] = {}
+    monkeypatch.setattr(Builder, "text_function", lambda nn, name, text: said.update({name: text}))
+    chat = {**CONFIG, "hidden_size": 64, "intermediate_size": 96, "quantization": "q4f16_1"}
+    build_module(library_spec(chat, device="cpu", **options), models.get("llama"))
+    return json.loads(said["_programs"])["batch_prefill"]
+
+
+def calls_without_units(program: dict[str, Any]) -> list[tuple[str, int]]:
+    """The kernels that the core calls, and how many arguments they get."""
+    kinds = {"i": program["inputs"], "t": program["temporaries"]}
+    units = {f"{c}{n}" for c, them in kinds.items() for n, one in enumerate(them)
+             if one["shape"][0] == "u"}  # fmt: skip
+    assert all(argument.rstrip("!") in units for _, *arguments in program["calls"]
+               for argument in arguments if argument.endswith("!"))  # fmt: skip
+    return [
+        (re.sub(r"_?\d+$", "", kernel), sum(not argument.endswith("!") for argument in arguments))
+        for kernel, *arguments in program["calls"]
+        if not units & set(arguments)
+    ]
+
+
+def test_a_step_without_adapters_makes_the_calls_of_a_library_without_them(monkeypatch):
+    plain, adapted = (step_of(monkeypatch, adapters=adapters) for adapters in (False, True))
+    assert len(adapted["calls"]) > len(plain["calls"]) > 10
+    assert calls_without_units(adapted) == calls_without_units(plain)

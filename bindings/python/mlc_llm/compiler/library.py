@@ -299,7 +299,10 @@ def _build_programs(nn: Builder, names: tuple[str, ...]) -> None:
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
     constants: list[tvm.runtime.Tensor] = []
     there = [name for name in names if name in functions]
-    programs = {name: program_of(functions[name], constants, nn.results_of[name]) for name in there}
+    without = nn.adapters.without if nn.adapters else {}
+    programs = {
+        name: program_of(functions[name], constants, nn.results_of[name], without) for name in there
+    }
     for index, value in enumerate(constants):
         nn.constant_function(f"_constant_{index}", value)
     nn.text_function("_programs", json.dumps({"constants": len(constants), **programs}))

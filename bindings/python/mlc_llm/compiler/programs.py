@@ -9,7 +9,7 @@ the same. docs/model-library.md describes the format; `core/src/runtime/kernel_p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,14 +19,14 @@ from tvm import relax
 from mlc_llm.compiler import memory
 from mlc_llm.compiler.memory import bindings_of, is_scratch, last_uses, made_by, members_read
 from mlc_llm.compiler.nn.adapters import WEIGHTS as ADAPTER_WEIGHTS
+from mlc_llm.compiler.nn.adapters import Without
 
 Program = dict[str, Any]
 
 # What stands for a tensor in a program: a letter and a number.
 INPUT, WEIGHT, PAGES, STATE, CONSTANT, TEMPORARY = "i", "w", "p", "s", "c", "t"
 ADAPTER = "a"
-EMPTY = "?"  # behind an argument: the call has something to do if it has no rows
-UNITS = "u"  # a run-time size: what makes something else of units also runs without them
+EMPTY = "!"  # behind what is no argument: the call runs only if it has no rows
 FIXED = ""  # in the place of a run-time size: of what no run changes
 _TUPLES = {"params": WEIGHT, "kv_pages": PAGES, "states": STATE, ADAPTER_WEIGHTS: ADAPTER}
 
@@ -35,10 +35,11 @@ def program_of(
     function: relax.Function,
     constants: list[tvm.runtime.Tensor] | None = None,
     results: Sequence[str] = ("result",),
+    without: Mapping[str, Without] | None = None,
 ) -> Program:
     """The program of a function that only calls kernels, one after the other. Adds new
-    constants. `results`: their names."""
-    return _Writer(function, [] if constants is None else constants).write(results)
+    constants. `results`: their names. `without`: what runs in the place of kernels."""
+    return _Writer(function, [] if constants is None else constants, without or {}).write(results)
 
 
 def buffer_bytes(program: Program) -> dict[str, int]:
@@ -90,8 +91,13 @@ class Buffers:
 
 
 class _Writer:
-    def __init__(self, function: relax.Function, constants: list[tvm.runtime.Tensor]) -> None:
-        self.function, self.constants = function, constants
+    def __init__(
+        self,
+        function: relax.Function,
+        constants: list[tvm.runtime.Tensor],
+        without: Mapping[str, Without],
+    ) -> None:
+        self.function, self.constants, self.without = function, constants, without
         # the name of each variable in the program; a list for the members of a tuple
         self.names: dict[relax.Var, Any] = {}
         self.inputs: list[Any] = []
@@ -131,11 +137,10 @@ class _Writer:
         kernel, arguments = call.args[0], [self._name(arg) for arg in call.args[1]]
         kinds = made_by(binding)
         made = [self._temporary(kind) for kind in kinds]
-        given = arguments
-        if kinds and all(_size_of(kind)[0] != UNITS for kind in kinds):
-            may_be_empty = [_size_of(arg.ty)[0] == UNITS for arg in call.args[1]]
-            given = [f"{a}{EMPTY * e}" for a, e in zip(arguments, may_be_empty, strict=True)]
-        self.calls.append([kernel.name_hint, *given, *made])
+        self.calls.append([kernel.name_hint, *arguments, *made])
+        if (other := self.without.get(kernel.name_hint)) is not None:
+            *given, missing = arguments[: other.count + 1]
+            self.calls.append([other.kernel, *given, *made, missing + EMPTY])
         if call.op.name == "relax.call_tir":
             return made if isinstance(binding.var.ty, relax.TupleType) else made[0]
         fresh = iter(made)

@@ -57,6 +57,7 @@ class Adapters:
         self._widths = widths
         self.places: list[Place] = []
         self.kernels = nn.of(low_rank, gpu_low_rank)
+        self.without: dict[str, Without] = {}  # by the names of kernels
         self._table: tuple[Function, Any] | None = None
 
     def beside(self, linear: Any, name: str, ins: int) -> Any:
@@ -75,6 +76,13 @@ class Adapters:
             made = self.nn.call(kernel, [batch.positions, *units], out)
             self._table = function, made
         return self._table[1]
+
+    def run_without_units(self, kernel: Any, plain: Any, count: int) -> None:
+        """Lets a program call `plain` in the place of `kernel`. No function need call it: its
+        symbol keeps it in the library."""
+        block = self.nn.block
+        block.update_func(plain, block.get()[plain].with_attr("global_symbol", plain.name_hint))
+        self.without[kernel.name_hint] = Without(plain.name_hint, count)
 
     def inputs(self) -> list[Input]:
         from mlc_llm.compiler.nn.builder import Input

@@ -77,7 +77,6 @@ def multiply(
     nn: Builder, matrix: CPUMatrix, x, *, bias=None, residual=None, added: Adding | None = None
 ) -> relax.Var:
     options, unit = _options(bias, residual), nn.device.vectors
-    options |= {} if added is None else {"added": added[0]}
     codes = nn.codes_of(matrix)
     if codes is None:
         name, key, rows = "linear", (matrix.shape, matrix.kind), plain(x)
@@ -86,8 +85,12 @@ def multiply(
         name, key, rows = "linear_integer", (codes, matrix.kind), quantized(nn, x, codes)
         make = partial(matrix.linear_of_codes, codes, unit, **options)
     args = [rows, *nn.params_of(matrix), *_extras(nn, bias, residual)]
-    args += [] if added is None else added[1]
-    kernel = nn.kernel(name, (*key, *options.values()), make)
+    key = (*key, *options.values())
+    kernel = nn.kernel(name, key, make)
+    if added is not None:
+        adding = nn.kernel(f"{name}_added", (*key, added[0]), partial(make, added=added[0]))
+        nn.adapters.run_without_units(adding, kernel, len(args))
+        kernel, args = adding, [*args, *added[1]]
     return nn.call(kernel, args, tensor(num_rows(x), matrix.shape[0]))
 
 
