@@ -32,6 +32,9 @@ const std::string kHighDef = R"("layout": "high_definition", "tile": 8, "max_til
 const std::string kGrid =
     R"("layout": "closest_grid", "tile": 8, "max_tiles": 6, "text": {"begin": "[", "end": "]"})";
 
+const std::string kFilled =
+    R"("layout": "filled", "min_pixels": 64, "max_pixels": 192, "text": {"begin": "[", "end": "]"})";
+
 // "<1,1>4<1,2>4/": texts, and numbers of rows.
 std::string Shape(const std::string& members, PictureSize size,
                   PictureDetail detail = PictureDetail::kAuto) {
@@ -81,6 +84,14 @@ TEST(PictureLayout, Multiples) {
 TEST(PictureLayout, Bounded) {
   EXPECT_EQ(Shape(kPixtral, {9, 5}), "3/3.") << "never made larger";
   EXPECT_EQ(Shape(kPixtral, {320, 40}), "8.");
+}
+
+TEST(PictureLayout, Filled) {
+  EXPECT_EQ(Shape(kFilled, {100, 100}), "[9]") << "12 x 12 pixels";
+  EXPECT_EQ(Shape(kFilled, {2, 1}), "[8]") << "made larger: 16 x 8";
+  EXPECT_EQ(Shape(kFilled, {100, 100}, PictureDetail::kLow), "[4]");
+  EXPECT_EQ(Shape(kFilled, {300, 1}), "[12]") << "one row of blocks";
+  EXPECT_EQ(Shape(kFilled, {1, 60}), "[12]");
 }
 
 TEST(PictureLayout, ClosestGrid) {
@@ -133,7 +144,8 @@ TEST(PictureLayout, LongAndNarrowPicturesEndInLimits) {
   std::string clip = R"("layout": "cropped", "shortest_edge": 4096, "crop": [8, 8])";
   EXPECT_NE(Shape(clip, {32768, 1}).find("too long and narrow"), std::string::npos);
   for (PictureSize size : {PictureSize{32768, 1}, {1, 32768}, {1, 1}, {32768, 32768}}) {
-    for (const std::string& members : {kTiles, kQwen, kPixtral, kGrid, kAnyRes, kHighDef}) {
+    for (const std::string& members :
+         {kTiles, kQwen, kPixtral, kGrid, kFilled, kAnyRes, kHighDef}) {
       EXPECT_NE(Shape(members, size), "");
     }
   }
@@ -155,6 +167,7 @@ TEST(PictureSettings, ErrorsNameTheField) {
       {R"("layout": "any_resolution", "tile": 8, "grids": [])", "pictures.grids"},
       {R"("layout": "any_resolution", "tile": 8, "grids": [[8, 12]])", "pictures.grids"},
       {R"("layout": "high_definition", "tile": 8)", "pictures.max_tiles"},
+      {R"("layout": "filled", "min_pixels": 9)", "pictures.max_pixels"},
       {R"("layout": "stretched", "size": [8, 8], "text": {"begin": 1})", "pictures.text"},
       {R"("layout": "stretched", "size": [8, 8], "split": 1)", "pictures.split"},
       {R"("layout": "stretched", "size": [8, 8], "columns": -1)", "pictures.columns"},
