@@ -39,8 +39,8 @@ from mlc_llm.compiler.spec.tower import (
 from mlc_llm.errors import CorruptFileError
 
 _EPS = 1e-6  # of all norms; no config has it
-# Of the largest picture. Files allow 16,384 rows, whose attention alone is hundreds of TFLOP;
-# transformers' own default is this one.
+# Of the largest picture. Files allow 16,384 rows, whose attention alone is hundreds of TFLOP. This
+# is the default of transformers' class for Qwen 2-VL (docs/models.md says what that changes).
 _MOST_ROWS = 1280
 _SECTIONS, _INTERLEAVED = "mrope_section", "mrope_interleaved"
 _NAMES = {
