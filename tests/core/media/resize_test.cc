@@ -53,5 +53,16 @@ TEST(Resize, OneColourStaysUnderEveryRule) {
   }
 }
 
+// Weights of a place between two pixels: -3/32, 19/32, 19/32, -3/32. The first and the last pixel
+// count for those outside.
+TEST(Interpolate, FourPixelsCountAndNothingIsCut) {
+  std::vector<float> made = Interpolate(Row({0, 0, 255, 255}), 2, 1);
+  ASSERT_EQ(made.size(), 6u);
+  for (size_t c = 0; c < 3; ++c) {
+    EXPECT_FLOAT_EQ(made[c], -255 * 3 / 32.F);
+    EXPECT_FLOAT_EQ(made[3 + c], 255 + 255 * 3 / 32.F);
+  }
+}
+
 }  // namespace
 }  // namespace mlc

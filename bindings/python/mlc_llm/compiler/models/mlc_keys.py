@@ -29,7 +29,7 @@ REASONS = {
     "llama4": f"{_PICTURES}; {_TEXT}, llama4_text",
     "gemma3": f"a Hugging Face folder loads with its pictures; {_TEXT_ALONE}, gemma3_text",
     "phi-msft": "the config of the first repositories of Phi 1 and 2: use one with model_type phi",
-    "phi3_v": _PICTURES,
+    "phi3_v": "MLC-LLM's own folders of it are not read; a Hugging Face folder is",
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
     "qwen3_5": f"{_PICTURES}; {_TEXT}, qwen3_5_text",
     "llava": "MLC-LLM's own folders of it are not read; a Hugging Face folder of LLaVA 1.5 is",
