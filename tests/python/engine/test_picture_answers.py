@@ -45,7 +45,6 @@ EXPANDED = {
     "smolvlm": f"<fake_token_around_image><global-img>{16 * '*'}<fake_token_around_image>",
     "gemma3": f"\n\n<start_of_image>{16 * '*'}<end_of_image>\n\n",
     "llava": 64 * "*",
-    "llava_next": 65 * "*",  # the whole picture, and the end of a line
     "internvl_chat": f"<img>{16 * '*'}</img>",
     "lfm2_vl": f"<|image_start|>{16 * '*'}<|image_end|>",
     "pixtral": "[IMG_BREAK]".join(8 * ["********"]) + "[IMG_END]",
@@ -73,9 +72,9 @@ class Model:
         pixels = ((picture / 255 - mean) / std).transpose(2, 0, 1)
         return tower_numpy.rows(self.config, tiny_pictures.weights(self.config), pixels[None])
 
-    def logprobs(self, pictures: list[Array]) -> Array:
-        """NumPy's, of the first token of the answer. A picture's rows are further words of the
-        vocabulary."""
+    def prepared(self, pictures: list[Array]) -> tuple[Any, dict[str, Array], list[int], int]:
+        """For NumPy: the decoder, its parameters, the ids of the prompt, and the number of words. A
+        picture's rows are further words of the vocabulary."""
         text = text_part(self.config)
         assert text is not None
         family, typed = models.get(text["model_type"]), models.config_from_hf(text)
@@ -93,19 +92,23 @@ class Model:
         if inputs in params:
             first = params[inputs][:1].repeat(sum(map(len, rows)), 0)
             params[inputs] = np.concatenate([params[inputs], first])
-        ids, last_seen = self._ids([self.expanded(len(some)) for some in rows], words)
+        ids = self._ids([self.expanded(len(some)) for some in rows], words)
         assert max(ids) == words + sum(len(some) for some in rows) - 1
+        return spec, params, ids, words
+
+    def logprobs(self, pictures: list[Array]) -> Array:
+        """NumPy's, of the first token of the answer."""
+        spec, params, ids, words = self.prepared(pictures)
         if self.case == "gemma3":
             spec = with_pictures(spec, PictureRows(see_each_other=True))
-        step = {"last_seen": np.array(last_seen)}
+        step = {"last_seen": np.array(last_seen(ids, words))}
         last = reference.logits(spec, params, ids, step=step)[-1][:words]
         return np.asarray(last - last.max() - np.log(np.exp(last - last.max()).sum()))
 
     def expanded(self, rows: int) -> str:
         return EXPANDED[self.case]
 
-    def _ids(self, pictures: list[str], words: int) -> tuple[list[int], list[int]]:
-        """Of the prompt, and the last place that each row sees."""
+    def _ids(self, pictures: list[str], words: int) -> list[int]:
         word = tiny_pictures.row_word(self.case)
         marker = tiny_pictures.TOKENS.index(word)
         parts = [part for one in pictures for part in (TEXT, one.replace("*", word))]
@@ -114,25 +117,34 @@ class Model:
         tokenizer = mlc_core_parts.Tokenizer((self.folder / "tokenizer.json").read_text())
         tokens = tokenizer.encode(prompt, add_special_tokens=True)
         rows = itertools.count(words)
-        seen: list[int] = list(range(len(tokens)))
-        for place in reversed(range(len(tokens) - 1)):
-            if tokens[place] == tokens[place + 1] == marker:
-                seen[place] = seen[place + 1]
-        return [next(rows) if token == marker else token for token in tokens], seen
+        return [next(rows) if token == marker else token for token in tokens]
 
-    def answer(self, pictures: list[Array]) -> list[float]:
-        """The engine's, of the likeliest first tokens."""
+    def answer(self, pictures: list[Array], count: int = 1) -> list[float]:
+        """The engine's, of the likeliest first tokens; or of the tokens of an answer, if it has
+        more than one."""
         parts: list[Any] = []
         for picture in pictures:
             url = {"url": png(picture), "detail": self.detail}
             parts += [{"type": "text", "text": TEXT}, {"type": "image_url", "image_url": url}]
         answer = self.engine.chat.completions.create(
             messages=[{"role": "user", "content": parts}],
-            max_tokens=1, temperature=0.0, logprobs=True, top_logprobs=TOP,
+            max_tokens=count, temperature=0.0, logprobs=True, top_logprobs=TOP,
+            debug_config={"ignore_eos": count > 1},
         )  # fmt: skip
         logprobs = answer.choices[0].logprobs
         assert logprobs is not None and logprobs.content is not None
+        if count > 1:
+            return [token.logprob for token in logprobs.content]
         return [token.logprob for token in logprobs.content[0].top_logprobs]
+
+
+def last_seen(ids: list[int], words: int) -> list[int]:
+    """The last place that each row sees, where those of a picture see each other."""
+    seen = list(range(len(ids)))
+    for place in reversed(range(len(ids) - 1)):
+        if words <= ids[place] == ids[place + 1] - 1:
+            seen[place] = seen[place + 1]
+    return seen
 
 
 def png(picture: Array) -> bytes:
