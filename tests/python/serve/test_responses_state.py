@@ -7,8 +7,10 @@ import contextlib
 import json
 import logging
 import signal
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -37,6 +39,19 @@ def kept(number: int, *, previous: str | None = None, size: int = 0, **fields: A
     item = {"type": "message", "role": "user", "content": f"{number}" + "x" * size}
     response = {"id": f"r{number}", "status": "completed", "output": [{"n": number}], **fields}
     return KeptResponse(f"r{number}", previous, [item], response)
+
+
+@pytest.fixture
+def server_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> pytest.LogCaptureFixture:
+    """Servers of other tests in this process may have configured the log."""
+    log = logging.getLogger("uvicorn.error")
+    for name, value in (("disabled", False), ("level", logging.INFO), ("propagate", False)):
+        monkeypatch.setattr(log, name, value)
+    monkeypatch.setattr(log, "handlers", [caplog.handler])
+    monkeypatch.setattr(logging.root.manager, "disable", 0)
+    return caplog
 
 
 # The store
@@ -112,17 +127,8 @@ def is_kept(store: ResponseStore, number: int) -> bool:
 
 @pytest.mark.parametrize("damage", ["text", "cut", "page", "version"])
 def test_a_damaged_file_is_put_aside(
-    damage: str,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    damage: str, tmp_path: Path, server_log: pytest.LogCaptureFixture
 ) -> None:
-    log = logging.getLogger("uvicorn.error")
-    # Servers of other tests in this process may have configured it.
-    for name, value in (("disabled", False), ("level", logging.INFO), ("propagate", False)):
-        monkeypatch.setattr(log, name, value)
-    monkeypatch.setattr(log, "handlers", [caplog.handler])
-    monkeypatch.setattr(logging.root.manager, "disable", 0)
     path = tmp_path / "db"
     store = ResponseStore(path)
     for number in range(50):
@@ -142,7 +148,7 @@ def test_a_damaged_file_is_put_aside(
     assert not is_kept(store, 1)
     store.put(kept(1))
     assert is_kept(store, 1)
-    assert len(list(tmp_path.glob("db.damaged-*"))) >= 1 and "damaged" in caplog.text
+    assert len(list(tmp_path.glob("db.damaged-*"))) >= 1 and "damaged" in server_log.text
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
@@ -347,3 +353,59 @@ def test_the_background_keeps_room_only_while_it_waits() -> None:
             with contextlib.suppress(openai.BadRequestError):  # it has ended already
                 client.responses.cancel(made.id)
         assert client.responses.create(input="x", model="fake-model").output_text
+
+
+def test_what_is_not_written_has_a_bound(server_log: pytest.LogCaptureFixture) -> None:
+    """Behind a store that waits, and when the server has ended."""
+
+    async def keep() -> None:
+        state = ResponseState(ServeOptions())
+        release = threading.Event()
+        state.store.put = lambda kept: release.wait(PATIENCE)  # type: ignore[assignment]
+        for number in range(300):
+            one = kept(number, previous_response_id=None)
+            state.keep(one.input, one.response)
+        assert len(server_log.records) == 300 - 256
+        release.set()
+        await state.close()
+        state.keep(one.input, one.response)
+        assert server_log.records[-1].message.endswith("the server ends")
+
+    asyncio.run(keep())
+
+
+def test_an_answer_that_json_cannot_write_is_said(server_log: pytest.LogCaptureFixture) -> None:
+    async def keep() -> None:
+        state = ResponseState(ServeOptions())
+        one = kept(1, previous_response_id=None, output=[object()])
+        state.keep(one.input, one.response)
+        await state.close()
+
+    asyncio.run(keep())
+    assert [record.message for record in server_log.records] == [
+        "The response r1 could not be kept"
+    ]
+
+
+def test_at_most_256_begin_in_the_background() -> None:
+    async def begin() -> None:
+        state = ResponseState(ServeOptions())
+        state._ask_store = lambda *_: asyncio.sleep(60)  # type: ignore[assignment, method-assign]
+        room = BodyRoom(1 << 30)
+        core: Any = None
+        tasks = []
+        for number in range(257):
+            answer: Any = SimpleNamespace(
+                describe=lambda _, number=number: {"id": f"r{number}", "previous_response_id": None}
+            )
+            body = Body(room).for_later(b"{}")
+            tasks.append(asyncio.ensure_future(state.begin([], answer, core, body, core)))
+        done, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        refused = [task.exception() for task in done]
+        assert [getattr(one, "code", None) for one in refused] == ["server_busy"]
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+        await state.close()
+
+    asyncio.run(begin())

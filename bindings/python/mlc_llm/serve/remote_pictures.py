@@ -89,6 +89,8 @@ class RemotePictures:
         self._limits = limits or RemoteLimits()
         self._resolve, self._allow = resolve, allow
         self._turns = asyncio.Semaphore(_AT_ONCE)
+        if self._hosts:
+            self._client()  # imports it now: that takes up to a second
 
     async def fetch(self, body: Body, seconds: float | None = None) -> None:
         """Puts the pictures themselves into the request of a chat, in place of their addresses.

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-import sqlite3
+import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +20,14 @@ from mlc_llm.serve.body_room import Body
 from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.options import ServeOptions
 from mlc_llm.serve.responses import ResponsesAnswerFormat
-from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
+from mlc_llm.serve.responses_store import UNFINISHED, KeptResponse, ResponseStore
 from mlc_llm.serve.slot import Lease
 
 _T = TypeVar("_T")
 _Result = TypeVar("_Result")
 _log = logging.getLogger("uvicorn.error")
 _MAX_IN_BACKGROUND = 256
+_MAX_UNWRITTEN = 256
 _ID_PREFIXES = {"function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
 
 
@@ -49,6 +50,8 @@ class ResponseState:
         self._thread = ThreadPoolExecutor(1, "mlc-responses")
         self._options = options
         self._running: dict[str, _Running] = {}
+        self._beginning = 0  # responses in the background that the store does not have yet
+        self._room_to_write = threading.BoundedSemaphore(_MAX_UNWRITTEN)
 
     async def conversation(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The items before those of a request. Raises MLCError if they are not kept."""
@@ -71,12 +74,26 @@ class ResponseState:
     def finish(self, response: dict[str, Any]) -> None:
         """Keeps a response of the background that has ended, unless it was deleted. Does not wait
         for that."""
-        self._thread.submit(_logged, response["id"], self.store.update, response)
+        self._write(response["id"], self.store.update, response)
 
     def keep(self, items: Sequence[dict[str, Any]], response: dict[str, Any]) -> None:
         """Keeps a response that has ended. `items`: of its own request. Does not wait for that."""
         kept = KeptResponse(response["id"], response["previous_response_id"], items, response)
-        self._thread.submit(_logged, kept.id, self.store.put, kept)
+        self._write(kept.id, self.store.put, kept)
+
+    def _write(self, response_id: str, work: Callable[[_T], None], argument: _T) -> None:
+        """A client has its answer also where it cannot be kept: on a full disk, behind many that
+        wait for a slow one, and at the server's end."""
+        if not self._room_to_write.acquire(blocking=False):
+            _log.error("The response %s is not kept: %d wait", response_id, _MAX_UNWRITTEN)
+            return
+        try:
+            written = self._thread.submit(_logged, response_id, work, argument)
+        except RuntimeError:  # the server ends
+            _log.error("The response %s is not kept: the server ends", response_id)
+            self._room_to_write.release()
+        else:
+            written.add_done_callback(lambda _: self._room_to_write.release())
 
     async def begin(
         self,
@@ -90,14 +107,19 @@ class ResponseState:
         body at its end."""
         queued = answer.describe("queued")
         kept = KeptResponse(queued["id"], queued["previous_response_id"], items, queued)
+        self._beginning += 1
         try:
-            if len(self._running) >= _MAX_IN_BACKGROUND:
+            if len(self._running) + self._beginning > _MAX_IN_BACKGROUND:
                 words = f"{_MAX_IN_BACKGROUND} responses are made in the background"
                 raise error_of(reasons.SERVER_BUSY, words)
             await self._ask_store(self.store.put, kept)
-        except BaseException:
+        except BaseException as error:
             body.release()
+            if isinstance(error, asyncio.CancelledError):  # the store may have it all the same
+                self._write(kept.id, self.store.remove, kept.id)
             raise
+        finally:
+            self._beginning -= 1
         running = self._running[kept.id] = _Running(core, lease, body, kept.id)
         running.task = asyncio.ensure_future(self._run(running, answer))
         running.task.add_done_callback(lambda _: lease.release())
@@ -113,7 +135,9 @@ class ResponseState:
             running.task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await running.task
-            self.finish({**(await self.get(response_id)).response, "status": "cancelled"})
+            found = (await self.get(response_id)).response
+            if found["status"] in UNFINISHED:
+                self.finish({**found, "status": "cancelled"})
         found = (await self.get(response_id)).response
         if not found["background"]:
             raise error_of(
@@ -130,11 +154,14 @@ class ResponseState:
 
     async def close(self) -> None:
         """Ends what runs. Its responses have failed."""
+        tasks = []
         for response_id in list(self._running):
             running = self._running.pop(response_id)
             running.core.end()
             assert running.task is not None
             running.task.cancel()
+            tasks.append(running.task)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await asyncio.to_thread(self._thread.shutdown)
         self.store.close()
 
@@ -165,10 +192,9 @@ class ResponseState:
 
 
 def _logged(response_id: str, work: Callable[[_T], None], argument: _T) -> None:
-    """A client has its answer also where it cannot be kept, as on a full disk."""
     try:
         work(argument)
-    except sqlite3.Error:
+    except Exception:
         _log.exception("The response %s could not be kept", response_id)
 
 

@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS responses (
   response TEXT NOT NULL        -- JSON: the object that clients get
 )
 """
-_UNFINISHED = ("queued", "in_progress")
+UNFINISHED = ("queued", "in_progress")
 _COLUMNS = "id, previous, input, response"
 _SIZE = "LENGTH(CAST(input AS BLOB)) + LENGTH(CAST(response AS BLOB))"
 
@@ -82,7 +82,7 @@ class ResponseStore:
         # One by one, as Python's other threads wait while one item is written.
         given = f"[{','.join(map(_json, kept.input))}]"
         answer = _json(kept.response)
-        unfinished = kept.response["status"] in _UNFINISHED
+        unfinished = kept.response["status"] in UNFINISHED
         with self._lock, self._whole_change() as database:
             self._remove(kept.id)
             database.execute(
@@ -95,7 +95,7 @@ class ResponseStore:
 
     def update(self, response: dict[str, Any]) -> None:
         """Keeps a new state of a response. Does nothing if it is not kept."""
-        answer, unfinished = _json(response), response["status"] in _UNFINISHED
+        answer, unfinished = _json(response), response["status"] in UNFINISHED
         with self._lock, self._whole_change() as database:
             found = database.execute(
                 "SELECT LENGTH(CAST(response AS BLOB)) FROM responses WHERE id = ?",
@@ -125,6 +125,10 @@ class ResponseStore:
     def delete(self, response_id: str) -> None:
         """Raises MLCError if it is not kept."""
         self.get(response_id)
+        self.remove(response_id)
+
+    def remove(self, response_id: str) -> None:
+        """Does nothing if it is not kept."""
         with self._lock, self._whole_change():
             self._remove(response_id)
 
@@ -142,7 +146,7 @@ class ResponseStore:
                     f"Previous response with id '{next_id[:100]}' not found.",
                     param="previous_response_id",
                 )
-            if (status := found.response["status"]) in _UNFINISHED:
+            if (status := found.response["status"]) in UNFINISHED:
                 raise InvalidRequestError(
                     f"The response '{next_id[:100]}' is still {status}: wait until it has ended.",
                     param="previous_response_id",
