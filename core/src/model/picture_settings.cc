@@ -13,6 +13,7 @@ constexpr int kMostSide = 1 << 15;  // of a picture that is resized
 constexpr int kMostPatch = 256;     // pixels of a side
 constexpr int kMostTilesOfSide = 60;
 constexpr size_t kMostGrids = 256;
+constexpr int kMostTiles = 256;
 constexpr int64_t kMostPixels = 1 << 26;  // of a picture that is resized
 
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
@@ -74,6 +75,9 @@ class Reader {
       Fail(field, "must be a list of [height, width], at most " + std::to_string(kMostGrids));
     for (size_t i = 0; fits && i < value->as_array().size(); ++i) {
       grids.push_back(HeightAndWidth(field, &value->as_array()[i], side, "the tile"));
+      int64_t tiles = int64_t{grids.back().width / side} * (grids.back().height / side);
+      if (tiles > kMostTiles)
+        Fail(field, "must have at most " + std::to_string(kMostTiles) + " tiles each");
     }
     return grids;
   }
@@ -154,6 +158,11 @@ void ReadTexts(const Json& json, Reader* reader, PictureSettings* settings) {
 
 void ReadKind(Reader* reader, PictureSettings* settings) {
   Kind kind = settings->kind;
+  bool has_plain_rows =
+      kind == Kind::kBounded || kind == Kind::kAnyResolution || kind == Kind::kHighDefinition;
+  if (settings->rotary && has_plain_rows) {
+    reader->Fail("rotary", "does not go with this layout, which gives no positions of three axes");
+  }
   bool is_square = kind == Kind::kTiles || kind == Kind::kClosestGrid ||
                    kind == Kind::kAnyResolution || kind == Kind::kHighDefinition;
   if (kind == Kind::kStretched) settings->view = reader->HeightAndWidth("size", settings->block());
@@ -176,11 +185,12 @@ void ReadKind(Reader* reader, PictureSettings* settings) {
   }
   if (kind == Kind::kAnyResolution) settings->grids = reader->Grids("grids", settings->tile);
   if (kind == Kind::kHighDefinition) {
-    settings->max_tiles = static_cast<int>(reader->Number("max_tiles", 1, 256));
+    settings->max_tiles = static_cast<int>(reader->Number("max_tiles", 1, kMostTiles));
   }
   if (kind == Kind::kClosestGrid) {
-    settings->min_tiles = static_cast<int>(reader->NumberOr("min_tiles", 1, 256, 1));
-    settings->max_tiles = static_cast<int>(reader->Number("max_tiles", settings->min_tiles, 256));
+    settings->min_tiles = static_cast<int>(reader->NumberOr("min_tiles", 1, kMostTiles, 1));
+    settings->max_tiles =
+        static_cast<int>(reader->Number("max_tiles", settings->min_tiles, kMostTiles));
     settings->split_above = reader->NumberOr("split_above", 0, kMostPixels, 0);
     settings->thumbnail = reader->Flag("thumbnail", true);
     if (!reader->Has("max_pixels")) return;

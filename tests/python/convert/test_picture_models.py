@@ -182,7 +182,10 @@ def test_qwens_three_positions_are_checked(sections: Any, when: str, tmp_path: P
     [
         ("internvl", {"size": 48}, "size"),
         ("llava_next", {"size": {"shortest_edge": 96}}, "size"),
+        ("llava_next", {"crop_size": {"height": 48, "width": 24}}, "crop_size"),
+        ("llava_next", {"do_pad": False}, "do_pad"),
         ("lfm2_vl", {"tile_size": 64}, "tile_size"),
+        ("mistral3", {"size": {"height": 32, "width": 48}}, "size"),
         ("mistral3", {"size": {"longest_edge": 80}}, "longest_edge"),
         ("gemma4", {"max_soft_tokens": 140}, "max_soft_tokens"),
     ],
@@ -191,6 +194,24 @@ def test_tiles_fit_the_tower(case: str, fields: dict, param: str, tmp_path: Path
     source = open_source(tiny_pictures.write_hf_folder(tmp_path / case, case))
     edit(tmp_path / case / "preprocessor_config.json", **fields)
     with pytest.raises(UnsupportedError) as error:
+        write_config(source, tmp_path / "out", quantization="q0f32")
+    assert error.value.param == param
+
+
+@pytest.mark.parametrize(
+    ("case", "fields", "param"),
+    [
+        ("internvl", {"min_patches": 9, "max_patches": 2}, "min_tiles"),
+        ("llava_next", {"image_grid_pinpoints": [[24 * 17, 24 * 16]]}, "image_grid_pinpoints"),
+        ("llava_next", {"image_grid_pinpoints": 257 * [[24, 24]]}, "image_grid_pinpoints"),
+    ],
+)
+def test_numbers_of_tiles_are_the_cores(
+    case: str, fields: dict, param: str, tmp_path: Path
+) -> None:
+    source = open_source(tiny_pictures.write_hf_folder(tmp_path / case, case))
+    edit(tmp_path / case / "preprocessor_config.json", **fields)
+    with pytest.raises(CorruptFileError) as error:
         write_config(source, tmp_path / "out", quantization="q0f32")
     assert error.value.param == param
 

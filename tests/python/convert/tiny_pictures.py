@@ -73,7 +73,6 @@ WORDS = (
     "[IMG_BREAK]",
     "[IMG_END]",
     "<|image>",
-    "<|image|>",
     "<image|>",
 )
 # What the template writes for a picture.

@@ -21,18 +21,19 @@ KEYS = (
     "orion llava rwkv6 chatglm eagle bert medusa starcoder2 cohere minicpm deepseek gptj olmo "
     "olmo2 nemotron bert-bge"
 ).split()
-_PICTURES = "it takes pictures, and no encoder of pictures is there yet"
+_PICTURES = "it takes pictures, and its tower is not supported"
 _TEXT = "a Hugging Face folder loads as its text part"
+_LOADS = "a Hugging Face folder loads with its pictures"
 _TEXT_ALONE = "the text alone is"
 _DRAFT = "a part that drafts for another model, not a model"
 REASONS = {
     "llama4": f"{_PICTURES}; {_TEXT}, llama4_text",
-    "gemma3": f"a Hugging Face folder loads with its pictures; {_TEXT_ALONE}, gemma3_text",
+    "gemma3": f"{_LOADS}; {_TEXT_ALONE}, gemma3_text",
     "phi-msft": "the config of the first repositories of Phi 1 and 2: use one with model_type phi",
-    "phi3_v": "MLC-LLM's own folders of it are not read; a Hugging Face folder is",
+    "phi3_v": f"MLC-LLM's own folders of it are not read; {_LOADS}",
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
-    "qwen3_5": f"{_PICTURES}; {_TEXT}, qwen3_5_text",
-    "llava": "MLC-LLM's own folders of it are not read; a Hugging Face folder of LLaVA 1.5 is",
+    "qwen3_5": f"{_LOADS}; {_TEXT_ALONE}, qwen3_5_text",
+    "llava": f"MLC-LLM's own folders of it are not read; {_LOADS}",
     "chatglm": "the config of ChatGLM 2 and 3, and of GLM 4's first repositories: use GLM 4 in "
     "transformers' form (glm, glm4) or a GGUF file of it",
     "eagle": _DRAFT,

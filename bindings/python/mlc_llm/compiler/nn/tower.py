@@ -250,7 +250,7 @@ class Tower:
         tile = linear.Tile(*nn.device.vectors.panel_tile)
         scale = self.spec.attention_scale or dim**-0.5
         make = partial(patch_attention.patch_attention, heads, dim, scale, tile=tile)
-        kernel = nn.kernel("patch_attention", (heads, dim), make)
+        kernel = nn.kernel("patch_attention", (heads, dim, scale), make)
         return nn.call(kernel, [qkv, views], tensor(num_rows(qkv), heads * dim))
 
     def _linear(

@@ -29,7 +29,6 @@ _USUAL = {
     "intermediate_size": 3072,
     "num_hidden_layers": 16,
     "num_attention_heads": 12,
-    "image_size": 16,  # which no config has
     "patch_size": 16,
     "hidden_act": "gelu_pytorch_tanh",
     "layer_norm_eps": 1e-6,
@@ -63,7 +62,7 @@ _SIGHT = "pictures_see"
 def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
     usual = {"hidden_activation": "hidden_act", "rms_norm_eps": "layer_norm_eps"}
     given = {usual.get(name, name): value for name, value in vision.config.items()}
-    fields = vit_fields(ConfigReader({**given, "image_size": None}), _USUAL | {"image_size": 256})
+    fields = vit_fields(ConfigReader(given), _USUAL, columns=1)
     width, heads, eps = fields["width"], fields["heads"], fields["norm"].eps
     _check_heads(vision, width, heads)
     rope = ConfigReader(vision.mapping("rope_parameters") or {})

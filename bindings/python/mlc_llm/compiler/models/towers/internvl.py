@@ -159,6 +159,12 @@ def _pictures(
 ) -> dict[str, Any]:
     """`field`: of the repository, which says the side of a `tile`."""
     side = spec.columns * spec.patch_size
+    if tiles["min_tiles"] > tiles["max_tiles"]:
+        raise CorruptFileError(
+            f"{processor.source}: the least number of tiles, {tiles['min_tiles']}, is above the "
+            f"largest, {tiles['max_tiles']}",
+            param="min_tiles",
+        )
     if tile != side:
         raise UnsupportedError(
             f"{field} is {tile}, and image_size of vision_config is {side}: tables of positions "

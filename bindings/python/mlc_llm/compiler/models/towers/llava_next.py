@@ -27,6 +27,7 @@ from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _GRIDS = "image_grid_pinpoints"
 _MOST_SIDE = 2**15
+_MOST_GRIDS = _MOST_TILES = 256  # the core's limits
 
 
 def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
@@ -37,7 +38,12 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
 
 def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> dict[str, Any]:
     tile = spec.columns * spec.patch_size
-    for name, inner in (("size", "shortest_edge"), ("crop_size", "height")):
+    processor.always("do_pad", True)
+    for name, inner in (
+        ("size", "shortest_edge"),
+        ("crop_size", "height"),
+        ("crop_size", "width"),
+    ):
         if edge(processor, name, inner, tile) != tile:
             raise UnsupportedError(
                 f"{processor.source}: {name} is not {tile}, which image_size of vision_config is",
@@ -59,9 +65,11 @@ def _grids(processor: ConfigReader, whole: ConfigReader, tile: int) -> list[list
     found = processor.config.get(_GRIDS) or whole.config.get(_GRIDS)
     if found is None:
         return [[tile * rows, tile * columns] for rows, columns in usual]
-    if not (isinstance(found, list) and found and all(_is_grid(one, tile) for one in found)):
+    is_list = isinstance(found, list) and 0 < len(found) <= _MOST_GRIDS
+    if not (is_list and all(_is_grid(one, tile) for one in found)):
         raise CorruptFileError(
-            f"{processor.source}: {_GRIDS} must be a list of [height, width], multiples of {tile}",
+            f"{processor.source}: {_GRIDS} must be a list of at most {_MOST_GRIDS} [height, width]"
+            f", multiples of {tile} and of at most {_MOST_TILES} tiles",
             param=_GRIDS,
         )
     return found
@@ -72,16 +80,18 @@ def _is_grid(one: Any, tile: int) -> bool:
         isinstance(one, list)
         and len(one) == 2
         and all(type(side) is int and 0 < side <= _MOST_SIDE and not side % tile for side in one)
+        and one[0] * one[1] <= _MOST_TILES * tile**2
     )
 
 
 def _config_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
     """The pairs of the repository, one behind the other."""
     key = f"vision.{_GRIDS}"
-    flat = fields.raw(key) if key in fields else None
-    if isinstance(flat, list):
-        flat = [list(pair) for pair in zip(flat[::2], flat[1::2], strict=False)]
-    return {"vision_feature_layer": -1, _GRIDS: flat}
+    flat = fields.raw(key) if key in fields else []
+    if not isinstance(flat, list) or len(flat) % 2:
+        raise CorruptFileError(f"clip.{key} must be a list of heights and widths", param=key)
+    pairs = [list(pair) for pair in zip(flat[::2], flat[1::2], strict=True)]
+    return {"vision_feature_layer": -1, _GRIDS: pairs}
 
 
 def _tensors_in_gguf(fields: GGUFFields) -> dict[str, str]:

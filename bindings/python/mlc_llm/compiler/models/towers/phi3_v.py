@@ -14,6 +14,7 @@ from mlc_llm.compiler.models.towers.family import (
     CLIP_MEAN,
     CLIP_STD,
     TowerFamily,
+    chosen_layers,
     patches,
     pixels,
     vit_fields,
@@ -39,6 +40,7 @@ def _check_form(layer: ConfigReader) -> None:
 def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
     """`vision` is `img_processor`. It names CLIP's large model, and says none of its sizes."""
     _check_form(ConfigReader(whole.mapping("embd_layer") or _PUBLISHED, source="embd_layer"))
+    vision.choice("type_feature", of={"patch": "patch"}, default="patch")
     fields = vit_fields(vision, CLIP_USUAL)
     width = fields["width"]
     if vision.integer("image_dim_out", default=width, maximum=2**16) != width:
@@ -53,7 +55,10 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
         )
     end = (f"{_AT}sub_GN", (1, 1, 1, 4 * width))
     before_whole = (f"{_AT}glb_GN", (1, 1, 4 * width))
-    fields |= {"layers": fields["layers"] - 1, "positions": fields["positions"] + 1}
+    fields |= {
+        "layers": chosen_layers(vision, "layer_idx", -2, fields["layers"]),
+        "positions": fields["positions"] + 1,
+    }
     return TowerSpec(
         **fields,
         class_row=True,

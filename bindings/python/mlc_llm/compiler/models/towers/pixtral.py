@@ -116,6 +116,12 @@ def _merger(whole: ConfigReader, width: int, merge: int) -> tuple[ProjectorPart,
 def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> dict[str, Any]:
     block = spec.patch_size * spec.merge
     side = ConfigReader(whole.mapping("vision_config") or {}).integer("image_size", default=1024)
+    size = processor.config.get("size")
+    if isinstance(size, Mapping) and "longest_edge" not in size:
+        raise UnsupportedError(
+            f"{processor.source}: size must have longest_edge; others are not supported",
+            param="size",
+        )
     longest = edge(processor, "size", "longest_edge", side)
     if longest > side:
         raise UnsupportedError(
