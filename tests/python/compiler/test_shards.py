@@ -10,12 +10,16 @@ import quick_code
 import reference_decoder
 import tiny_families
 from family_fixtures import load
+from kernel_tools import compiled
+from mlc_folder import mlc_config
 from shard_runner import ShardRunners
 
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.device_plan import device_plan, weight_bytes
+from mlc_llm.compiler.kernels.cpu.shards import keep_own
 from mlc_llm.compiler.library import build_module
+from mlc_llm.compiler.quantization.shards import Split, matrices_of
 from mlc_llm.compiler.shards import divided
 from mlc_llm.errors import UnsupportedError
 
@@ -84,6 +88,48 @@ def test_a_group_of_weights_is_not_cut():
     config: Any = models.config_from_hf({**LLAMA_1B, "intermediate_size": 2080})
     with pytest.raises(UnsupportedError, match="down_proj.q_weight .*groups of weights together"):
         divided(models.get("llama"), config, quantization.get("q4f16_1"), 2)
+
+
+def test_experts_of_a_type_of_their_own_are_divided():
+    shape, split = (4, 512, 256), Split(2, "outputs", (512,))
+    scheme = quantization.get("gguf_q4_0", weight_types={"w.weight": [["Q8_0", 4 * 512]]})
+    whole = scheme.stacked("w.weight", shape, "experts")[0].stored
+    (own,) = matrices_of(scheme, "w.weight", shape, "experts", split)
+    for part, stored in zip(own.stored, whole, strict=True):
+        assert (part.name, part.dtype) == (stored.name, stored.dtype)
+        assert part.shape == (4, stored.shape[1] // 2, *stored.shape[2:])
+        assert (part.shares.axis, part.shares.runs) == (1, ((0, part.shape[1]),))
+
+
+def test_the_folders_number_counts_where_shards_can_run():
+    config = {**tiny_families.config("qwen2"), "quantization": "q0f32"}
+    chat = {**config, "tensor_parallel_shards": 2}
+    made_by_mlc_llm = {**mlc_config(config, "q0f32"), "tensor_parallel_shards": 2}
+    assert library_spec(chat, device="x86-64-v3").shards == 2
+    assert library_spec(chat, device="x86-64-v3", adapters=True).shards == 1
+    assert library_spec(made_by_mlc_llm, device="x86-64-v3").shards == 1
+    for device in ("cuda", "wasm"):
+        assert library_spec(chat, device=device).shards == 1
+        asked = library_spec(chat, device=device, overrides="tensor_parallel_shards=2")
+        with pytest.raises(UnsupportedError, match=f"{device}.* leave out --tensor") as found:
+            build_module(asked, models.get("qwen2"))
+        assert found.value.param == "tensor_parallel_shards"
+
+
+def test_what_the_core_cannot_cut_is_refused_before_it_is_compiled():
+    chat = mlc_config(load("cohere").config, "q0f32")
+    spec = library_spec(chat, device="cpu", overrides="tensor_parallel_shards=2")
+    with pytest.raises(UnsupportedError, match="qkv_proj.* convert the model again") as found:
+        build_module(spec, models.get("cohere"))
+    assert found.value.param == "tensor_parallel_shards"
+
+
+def test_rows_of_other_shards_are_zeros_whatever_the_own_row_0_holds():
+    x = np.full((3, 20), np.nan, np.float32)
+    x[1] = np.arange(20)
+    y, own = np.ones_like(x), np.array([-1, 0, -1], np.int32)
+    compiled(keep_own(20))(x, own, y)
+    assert np.array_equal(y, [np.zeros(20), x[1], np.zeros(20)])
 
 
 # Llama 3 70B's

@@ -114,6 +114,9 @@ def compile_model(
         )
         for line in notes(opt, one) if opt != _DEFAULT_OPT else ():
             progress(line)
+        given = parse_overrides(overrides)
+        if why := _shards_not_used(config, given, one, adapters=adapters):
+            progress(f"one shard, not the config's tensor_parallel_shards: {why} has one")
         folder = dump if dump is None or len(devices) == 1 else dump / one.name
         executable = _build(spec, prefix, passes, folder, progress)
         progress("archive" if is_static else "link")
@@ -166,7 +169,11 @@ def library_spec(
 
     flags = OptimizationFlags.parse(opt)
     name = model_type or _text(config, "model_type")
-    merged = merged_config(config, parse_overrides(overrides))
+    device = flags.applied_to(targets.resolve(device) if isinstance(device, str) else device)
+    given = parse_overrides(overrides)
+    if _shards_not_used(config, given, device, adapters=adapters):
+        given = {**given, "tensor_parallel_shards": 1}
+    merged = merged_config(config, given)
     typed = models.get(mlc_folders.text_type(name)).config_class.from_dict(merged)
     theirs = mlc_folders.is_theirs(config)
     if theirs and getattr(typed, "num_mtp_layers", 0):  # their converter drops the layer
@@ -180,7 +187,7 @@ def library_spec(
         scheme=schemes.get(
             quantization or _text(config, "quantization"), weight_types=config.get("weight_types")
         ),
-        device=flags.applied_to(targets.resolve(device) if isinstance(device, str) else device),
+        device=device,
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
         activation_bits=_activation_bits(config, opt, flags),
@@ -192,6 +199,25 @@ def library_spec(
         draft=draft_of(config),
         shards=read.integer("tensor_parallel_shards", default=1, maximum=shards.MOST),
     )
+
+
+def _shards_not_used(
+    config: Mapping[str, Any],
+    given: Mapping[str, int],
+    device: targets.Device | targets.GPU,
+    *,
+    adapters: bool,
+) -> str:
+    """Why the number of shards in the folder is not used; "": it is used. Another program may have
+    written it, and what the user asks for counts more."""
+    from mlc_llm.compiler.shards import hindrance
+
+    name = "tensor_parallel_shards"
+    if name in given or merged_config(config, {}).get(name) in (None, 1):
+        return ""
+    if mlc_folders.is_theirs(config):
+        return "a folder that MLC-LLM's converter made"
+    return hindrance(device, adapters=adapters)
 
 
 def _activation_bits(config: Mapping[str, Any], opt: str, flags: OptimizationFlags) -> int:

@@ -22,7 +22,7 @@ from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.nn.tower import Tower
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
-from mlc_llm.compiler.shards import divided
+from mlc_llm.compiler.shards import LEAVE_OUT, check_shared, divided, hindrance
 from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
 from mlc_llm.compiler.spec.draft import PREFIX
@@ -77,6 +77,7 @@ def build_module(
     change: Callable[[tvm.IRModule], tvm.IRModule] | None = None,
 ) -> tvm.IRModule:
     """`change` may change functions and kernels before the lists of kernel calls are made."""
+    _check_shards(spec)
     family = family.with_draft(spec.draft)
     weights, scheme, parts = _weights(spec, family)
     decoder, splits = divided(family, spec.config, scheme, spec.shards)
@@ -90,7 +91,7 @@ def build_module(
         splits=splits,
     )
     _check_types(nn)
-    _check_shards(spec)
+    check_shared(nn.params, parts)
     if spec.built_tower is not None:
         decoder = with_pictures(decoder, spec.built_tower.rows)
     _check_adapters(spec, decoder)
@@ -148,14 +149,13 @@ def _check_types(nn: Builder) -> None:
 
 
 def _check_shards(spec: LibrarySpec) -> None:
-    if spec.shards == 1 or not (isinstance(spec.device, GPU) or spec.adapters):
-        return
-    what = "adapters that requests choose" if spec.adapters else f"the device {spec.device.name}"
-    raise UnsupportedError(
-        f"tensor_parallel_shards {spec.shards}: {what} and shards do not work together; use one "
-        "shard",
-        param="tensor_parallel_shards",
-    )
+    what = hindrance(spec.device, adapters=spec.adapters)
+    if spec.shards > 1 and what:
+        raise UnsupportedError(
+            f"tensor_parallel_shards {spec.shards}: {what} and shards do not work together; "
+            f"{LEAVE_OUT}",
+            param="tensor_parallel_shards",
+        )
 
 
 def _check_adapters(spec: LibrarySpec, decoder: DecoderSpec) -> None:

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from typing import Any
 
+from mlc_llm.compiler.hosts import is_wasm
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.quantization import Scheme
+from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.quantization.shards import Split, matrices_of
 from mlc_llm.compiler.spec import DecoderSpec
 from mlc_llm.compiler.spec.shards import sharded, splits
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.compiler.targets import GPU, Device
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 MOST = 64  # shards
+LEAVE_OUT = "leave out --tensor-parallel-shards"
+
+
+def hindrance(device: Device | GPU, *, adapters: bool) -> str:
+    """What keeps a library from being the program of a shard, apart from the model; "": nothing."""
+    if adapters:
+        return "adapters that requests choose"
+    return f"the device {device.name}" if isinstance(device, GPU) or is_wasm(device) else ""
+
+
+def check_shared(params: Iterable[StoredParam], joined: Container[str]) -> None:
+    """Refuses a folder that MLC-LLM's converter made, if a shard needs several pieces of a
+    parameter that is made when the model loads. (The core cuts one piece.)"""
+    for param in params:
+        runs, axis = (param.shares.runs, param.shares.axis) if param.shares else ((), 0)
+        if param.name in joined and runs and (len(runs) > 1 or axis > 1):
+            raise UnsupportedError(
+                f"shards cannot share {param.name} in a folder that MLC-LLM's converter made; "
+                f"convert the model again (mlc_llm convert_weight), or {LEAVE_OUT}",
+                param="tensor_parallel_shards",
+            )
 
 
 def divided(
@@ -19,6 +43,11 @@ def divided(
 ) -> tuple[DecoderSpec, dict[str, Split]]:
     """What one of `count` shards computes, and how they share the weights. Error: UnsupportedError
     that says how many shards the model can have."""
+    if not 1 <= count <= MOST:
+        raise InvalidRequestError(
+            f"tensor_parallel_shards must be from 1 to {MOST}, not {count}",
+            param="tensor_parallel_shards",
+        )
     whole = family.decoder(config)
     if count == 1:
         return whole, {}
@@ -26,7 +55,7 @@ def divided(
         return _divided(family, config, scheme, count)
     except UnsupportedError as error:
         possible = [str(n) for n in range(2, MOST + 1) if _can(family, config, scheme, n)]
-        advice = "use one shard"
+        advice = f"use one shard: {LEAVE_OUT}"
         if possible:
             advice = f"this model can have {', '.join(possible)} shards, or one"
         raise UnsupportedError(

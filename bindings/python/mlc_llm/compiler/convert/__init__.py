@@ -198,7 +198,8 @@ def write_config(
     """Writes only the config and the tokenizer files, for `gen_config`."""
     work = _Work(source, quantization, model_type, draft)
     overrides = overrides or ConfigOverrides()
-    work.check_shards(overrides.tensor_parallel_shards or 1)
+    count = overrides.tensor_parallel_shards
+    work.check_shards(1 if count is None else count)
     with staged_folder(output, needed_bytes=0) as stage:
         work.write_config(stage, overrides)
 

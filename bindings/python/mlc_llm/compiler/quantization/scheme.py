@@ -123,6 +123,9 @@ class Scheme(Protocol):
         """The same for a stack (experts, out, in): one matrix with the rows of all experts. Its
         stored tensors have an axis for experts before the others."""
 
+    def with_rows(self, name: str, rows: int) -> Scheme:
+        """The scheme of a model whose stack `name` has so many rows."""
+
     def stored_params(
         self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
     ) -> tuple[StoredParam, ...]:
@@ -184,6 +187,9 @@ class SchemeOfMatrices:
                 param="quantization",
             )
         return [_with_experts(made[0], experts)]
+
+    def with_rows(self, name: str, rows: int) -> Any:
+        return self
 
     def stored_params(
         self, name: str, shape: tuple[int, ...], *, use: WeightUse | None

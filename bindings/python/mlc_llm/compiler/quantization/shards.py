@@ -42,6 +42,7 @@ def matrices_of(
     part, runs = (*shape[:-1], shape[-1] // split.count), [(0, shape[-1] // split.count)]
     if split.axis == "outputs":
         part = (shape[0], shape[1] // split.count, shape[2])
+        scheme = scheme.with_rows(name, part[0] * part[1])
         runs = list(_within(name, split, range(shape[1])))
     own = _stacked(scheme, name, part, use)
     return [_joined(*pair, runs, split.count) for pair in zip(whole, own, strict=True)]

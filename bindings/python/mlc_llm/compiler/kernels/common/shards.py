@@ -1,5 +1,5 @@
 """Kernels between shards. The core does the work: each calls one of its functions by name
-(`core/src/runtime/shards.h`), and all shards call the same ones in the same order."""
+(`core/src/runtime/shards/collective.h`), and all shards call the same ones in the same order."""
 
 from __future__ import annotations
 

@@ -28,9 +28,8 @@ def keep_own(size: int) -> tirx.PrimFunc:
         def row(r) -> None:
             def keep(base, lanes: int) -> None:
                 place = [r, at(base, lanes)]
-                is_own = T.Cast("float32", T.min(own[r] + 1, 1))
-                factor = T.Broadcast(is_own, lanes) if lanes > 1 else is_own
-                T.buffer_store(y, x[place[0], place[1]] * factor, place)
+                zero = T.Broadcast(T.float32(0), lanes) if lanes > 1 else T.float32(0)
+                T.buffer_store(y, T.if_then_else(own[r] >= 0, x[place[0], place[1]], zero), place)
 
             emit_over(size, keep)
 

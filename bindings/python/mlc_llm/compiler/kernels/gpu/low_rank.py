@@ -65,7 +65,8 @@ def shrink(ins: int, parts: int, dtype: str, x_dtype: str) -> tirx.PrimFunc:
     blocks = ins // LANES
 
     def body(x, a, rows, groups, scales, t) -> None:
-        with grid((parts, t.shape[0]), ITEMS) as ((part, unit), item):
+        # a grid has at most 65,535 groups along all axes but the first, and units may be more
+        with grid((t.shape[0], parts), ITEMS) as ((unit, part), item):
             sums, partial = registers(RANKS), shared(RANKS * ITEMS)
             row, group = emit_value(rows[unit]), emit_value(groups[unit])
             emit_fill(sums, RANKS, 0.0)

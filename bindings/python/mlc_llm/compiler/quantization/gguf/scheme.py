@@ -13,7 +13,7 @@ and `qkv_proj.1`. A tensor of one type has its own name.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.compiler.quantization.gguf.types import TYPES, StoredType
@@ -50,6 +50,11 @@ class GGUFScheme(SchemeOfMatrices):
         names = [module] if len(runs) == 1 else [f"{module}.{i}" for i in range(len(runs))]
         made = zip(names, runs, strict=True)
         return [_matrix(n, TYPES[kind], (rows, shape[1])) for n, (kind, rows) in made]
+
+    def with_rows(self, name: str, rows: int) -> GGUFScheme:
+        if name not in self.others:
+            return self
+        return replace(self, others={**self.others, name: ((self.others[name][0][0], rows),)})
 
     def config_fields(self) -> dict[str, Any]:
         """`others_of` reads it."""
