@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -122,6 +124,13 @@ def test_code_is_generated_for_gpus_that_are_not_here(device):
         built = tvm.compile(tvm.IRModule(named), target=gpu.target(), tir_pipeline=lowering.GPU)
     (made,) = built.mod.imports
     assert made.kind == device and all(name in made.inspect_source() for name in kernels)
+
+
+def test_units_are_along_the_first_axis_of_the_grid():
+    """CUDA has at most 65,535 groups along the others; a long prompt has more units."""
+    text = gpu_low_rank.shrink(64, PARTS, "float16", "float16").script()
+    extents = dict(re.findall(r"thread_binding\((.*), thread=\"(blockIdx\..)\"\)", text))
+    assert extents.pop(str(PARTS)) == "blockIdx.y" and list(extents.values()) == ["blockIdx.x"]
 
 
 @pytest.mark.parametrize("many", [1, 1 << 40])
