@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import tiny_models
 
+from mlc_llm.cli import main
 from mlc_llm.prepare.jit_cache import Policies
 from mlc_llm.prepare.model_source import resolve_model
 
@@ -47,6 +48,26 @@ def test_a_missing_linker_is_found_before_the_work(
     assert "pip install ziglang" in error_of(compiled)
     assert not list(home.rglob("*-MLC"))  # nothing was converted
     assert "linker: none: models cannot be compiled here" in mlc_llm("doctor", **machine).stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("convert_weight", "--tensor-parallel-shards", "0"), "must be from 1 to 64, not 0"),
+        (("gen_config", "--tensor-parallel-shards", "0"), "must be from 1 to 64, not 0"),
+        (
+            ("compile", "--tensor-parallel-shards", "4", "--overrides", "tensor_parallel_shards=2"),
+            "is 4, and --overrides says 2",
+        ),
+    ],
+)
+def test_a_number_of_shards_that_cannot_be_is_refused(
+    command: tuple[str, ...], words: str, tiny_hf_folder: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    name, *options = command
+    assert main([name, str(tiny_hf_folder), "-o", str(tmp_path / "x.so"), *options]) == 1
+    assert words in capsys.readouterr().err
 
 
 def test_commands_that_prepare_take_the_names_that_doctor_takes(

@@ -74,6 +74,7 @@ def test_every_key(tmp_path: Path) -> None:
         "prefill_chunk_size": 128,
         "attention_sink_size": 0,
         "max_batch_size": 1,
+        "tensor_parallel_shards": 1,
     }
     assert config.prebuilt == {"tiny-q4": tmp_path / "lib.tar"}
 

@@ -50,7 +50,7 @@ def register(subparsers: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--lora", action="append", default=[], metavar="[NAME=]PATH[:SCALE]",
-        help="a LoRA adapter that changes the answers (CPUs); may be given several times",
+        help="a LoRA adapter that changes the answers; may be given several times",
     )  # fmt: skip
     parser.add_argument("--lines", action="store_true", help="each piped line is a message")
     parser.add_argument("--system", help="a system message for the conversation")

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_library_options
+from mlc_llm.errors import InvalidRequestError
 from mlc_llm.prepare import linker
 from mlc_llm.prepare.progress import Steps, Update
 
@@ -111,8 +112,16 @@ def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
 def _overrides(args: argparse.Namespace) -> str | None:
     if args.tensor_parallel_shards is None:
         return args.overrides
-    shards = f"tensor_parallel_shards={args.tensor_parallel_shards}"
-    return f"{args.overrides};{shards}" if args.overrides else shards
+    from mlc_llm.compiler.options import parse_overrides
+
+    count = args.tensor_parallel_shards
+    other = parse_overrides(args.overrides).get("tensor_parallel_shards", count)
+    if other != count:
+        raise InvalidRequestError(
+            f"--tensor-parallel-shards is {count}, and --overrides says {other}; give one of them",
+            param="tensor_parallel_shards",
+        )
+    return f"{args.overrides or ''};tensor_parallel_shards={count}"
 
 
 def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Update) -> None:

@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> None:
             importance=importance,
             adapters=adapters,
             draft=args.draft,
-            shards=args.tensor_parallel_shards or 1,
+            shards=1 if args.tensor_parallel_shards is None else args.tensor_parallel_shards,
             report=update,
         )
     if adapters:

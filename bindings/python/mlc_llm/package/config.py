@@ -249,7 +249,8 @@ def _overrides(value: Any, place: str) -> tuple[dict[str, int], dict[str, str]]:
             sizes[name] = _integer(given, at, least=least)
             if name in _PARALLEL and given != 1:
                 raise UnsupportedError(f"{at}: {given}: one device is supported", param=at)
-    return {name: size for name, size in sizes.items() if name not in _PARALLEL}, texts
+    sizes.pop("pipeline_parallel_stages", None)
+    return sizes, texts
 
 
 def _quantization(value: Any, place: str) -> str | None:
