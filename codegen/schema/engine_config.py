@@ -200,7 +200,9 @@ class EngineConfig(Model):
         le=16,
     )
     tensor_parallel_shards: int | None = field(
-        None, "Over how many devices each layer is split. Absent: the model's own.", ge=1
+        None,
+        "Among how many groups of CPU threads each layer is divided. Absent: the model's own.",
+        ge=1,
     )
     pipeline_parallel_stages: int | None = field(
         None,
@@ -210,7 +212,7 @@ class EngineConfig(Model):
     lora_ranks: int | None = field(
         None,
         "Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A "
-        "library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no "
+        "library that is given must be compiled with `--lora`. Absent: 0, which is no "
         "room.",
         ge=0,
         le=65536,

@@ -1400,7 +1400,9 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     tensor_parallel_shards: int | None
-    """Over how many devices each layer is split. Absent: the model's own. Range: at least 1."""
+    """Among how many groups of CPU threads each layer is divided. Absent: the model's own.
+    Range: at least 1.
+    """
 
     pipeline_parallel_stages: int | None
     """Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
@@ -1409,8 +1411,8 @@ class EngineConfigParam(TypedDict, total=False):
 
     lora_ranks: int | None
     """Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
-    library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no
-    room. Range: at least 0 and at most 65536.
+    library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range:
+    at least 0 and at most 65536.
     """
 
     num_threads: int | None
@@ -1552,7 +1554,9 @@ class EngineConfig(_Config):
     """
 
     tensor_parallel_shards: int | None = None
-    """Over how many devices each layer is split. Absent: the model's own. Range: at least 1."""
+    """Among how many groups of CPU threads each layer is divided. Absent: the model's own.
+    Range: at least 1.
+    """
 
     pipeline_parallel_stages: int | None = None
     """Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
@@ -1561,8 +1565,8 @@ class EngineConfig(_Config):
 
     lora_ranks: int | None = None
     """Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
-    library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no
-    room. Range: at least 0 and at most 65536.
+    library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range:
+    at least 0 and at most 65536.
     """
 
     num_threads: int | None = None

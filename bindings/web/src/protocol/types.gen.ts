@@ -1153,7 +1153,10 @@ export interface EngineConfig {
    * at most 16.
    */
   spec_tree_width?: number | null;
-  /** Over how many devices each layer is split. Absent: the model's own. Range: at least 1. */
+  /**
+   * Among how many groups of CPU threads each layer is divided. Absent: the model's own. Range: at
+   * least 1.
+   */
   tensor_parallel_shards?: number | null;
   /**
    * Over how many groups of devices the layers are spread. Absent: the model's own. Range: at least
@@ -1162,8 +1165,8 @@ export interface EngineConfig {
   pipeline_parallel_stages?: number | null;
   /**
    * Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
-   * library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no room.
-   * Range: at least 0 and at most 65536.
+   * library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range: at
+   * least 0 and at most 65536.
    */
   lora_ranks?: number | null;
   /**

@@ -1119,14 +1119,15 @@ struct EngineConfig {
   // `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1 and
   // at most 16.
   std::optional<int64_t> spec_tree_width;
-  // Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
+  // Among how many groups of CPU threads each layer is divided. Absent: the model's own. Range: at
+  // least 1.
   std::optional<int64_t> tensor_parallel_shards;
   // Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
   // least 1.
   std::optional<int64_t> pipeline_parallel_stages;
   // Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
-  // library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no room.
-  // Range: at least 0 and at most 65536.
+  // library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range: at
+  // least 0 and at most 65536.
   std::optional<int64_t> lora_ranks;
   // Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
   // most 1024.

@@ -2910,14 +2910,15 @@ public struct EngineConfig: WireObject {
     /// `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1
     /// and at most 16.
     public var spec_tree_width: Int?
-    /// Over how many devices each layer is split. Absent: the model's own. Range: at least 1.
+    /// Among how many groups of CPU threads each layer is divided. Absent: the model's own. Range:
+    /// at least 1.
     public var tensor_parallel_shards: Int?
     /// Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
     /// least 1.
     public var pipeline_parallel_stages: Int?
     /// Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
-    /// library that is given must be compiled with `--lora`; CPUs only. Absent: 0, which is no
-    /// room. Range: at least 0 and at most 65536.
+    /// library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range: at
+    /// least 0 and at most 65536.
     public var lora_ranks: Int?
     /// Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and
     /// at most 1024.

@@ -2896,8 +2896,8 @@ data class EngineConfig(
      */
     val spec_tree_width: Long? = null,
     /**
-     * Over how many devices each layer is split. Absent: the model's own. Range: at least
-     * 1.
+     * Among how many groups of CPU threads each layer is divided. Absent: the model's own.
+     * Range: at least 1.
      */
     val tensor_parallel_shards: Long? = null,
     /**
@@ -2907,8 +2907,8 @@ data class EngineConfig(
     val pipeline_parallel_stages: Long? = null,
     /**
      * Room for the adapters that requests choose, in ranks: four adapters of rank 16 take
-     * 64. A library that is given must be compiled with `--lora`; CPUs only. Absent: 0,
-     * which is no room. Range: at least 0 and at most 65536.
+     * 64. A library that is given must be compiled with `--lora`. Absent: 0, which is no
+     * room. Range: at least 0 and at most 65536.
      */
     val lora_ranks: Long? = null,
     /**
