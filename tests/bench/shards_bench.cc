@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <vector>
 
 #include "runtime/parallel.h"
@@ -18,14 +19,15 @@ int main(int argc, char** argv) {
   constexpr int kRounds = 101, kSums = 200;
   mlc::SetComputeThreads(1);
   mlc::HostCollective group(shards);
-  mlc::ShardThreads threads(shards);
+  mlc::Result<std::unique_ptr<mlc::ShardThreads>> threads = mlc::ShardThreads::Make(shards);
+  if (!threads.ok()) return 1;
   std::vector<std::vector<float>> x(static_cast<size_t>(shards)), sums = x;
   for (auto* all : {&x, &sums}) {
     for (std::vector<float>& one : *all) one.assign(static_cast<size_t>(floats), 1.0f);
   }
   std::vector<double> microseconds;
   for (int round = 0; round < kRounds; ++round) {
-    threads.Run([&](int rank) {
+    (*threads)->Run([&](int rank) {
       auto index = static_cast<size_t>(rank);
       mlc::Collective* shard = group.shard(rank);
       (void)shard->Sum(x[index].data(), floats, sums[index].data());  // both are there now

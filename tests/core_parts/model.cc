@@ -29,16 +29,12 @@ class ModelRunner {
     FolderSource source(folder);
     Bytes config = Unwrap(source.Open("mlc-chat-config.json"));
     ChatConfig parsed = Unwrap(ParseChatConfig(config.text(), folder));
-    auto load = [&](int rank) {
-      Device cpu = Unwrap(ParseDevice("cpu"));
-      return DeviceRunner::Load(source, parsed, library, cpu, nullptr, "", rank);
-    };
-    std::unique_ptr<DeviceRunner> first = Unwrap(load(0));
-    int shards = first->info().num_shards;
-    int threads = num_threads > 0 ? num_threads : NumAvailableCores();
-    SetComputeThreads(std::max(1, threads / shards));
-    if (shards > 1) {
-      model_ = Unwrap(ShardedRunner::Make(std::move(first), load));
+    Device cpu = Unwrap(ParseDevice("cpu"));
+    std::unique_ptr<DeviceRunner> first =
+        Unwrap(DeviceRunner::Load(source, parsed, library, cpu, nullptr));
+    SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
+    if (first->info().num_shards > 1) {
+      model_ = Unwrap(ShardedRunner::Make(std::move(first), source, nullptr));
     } else {
       model_ = std::move(first);
     }

@@ -145,9 +145,8 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   // The weights are in memory already, so they are added to what is available.
   int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
-  // Each shard has so many; a shard has at least its own thread.
-  int threads = std::max(1, NumComputeThreads() / model->info().num_shards);
-  options.has_idle_core = threads * model->info().num_shards < NumAvailableCores();
+  int threads = std::max(NumComputeThreads(), model->info().num_shards);
+  options.has_idle_core = threads < NumAvailableCores();
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Drafter> drafter,
       MakeDrafter(config_, model->info(), *bundle.tokenizer, options, std::move(draft)));

@@ -68,7 +68,7 @@ class ChatEngine {
   struct Loaded {
     ModelBundle bundle;
     std::string name;
-    int num_threads = 1;  // of each shard
+    int num_threads = 1;
     std::unique_ptr<EngineLoop> loop;
   };
   class LoadScope;

@@ -11,7 +11,7 @@ namespace mlc {
 
 struct LifecycleRoutes {
   EngineLoop* loop;
-  int num_threads;  // of each shard, that compute when the device is cool
+  int num_threads;  // that compute when the device is cool
 
   // A wrong request is refused, without an event; otherwise `callback` gets one event.
   Status Trim(const Json& json, ChatCallback callback) const;

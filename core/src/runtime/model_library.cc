@@ -67,6 +67,33 @@ Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
   return TemporaryLibrary::Write(bytes);
 }
 
+// Taken while a file is opened.
+std::recursive_mutex& Opening() {
+  static auto* mutex = new std::recursive_mutex();
+  return *mutex;
+}
+
+// The module of a file. All modules of one open file share the variables of its code, and TVM keeps
+// in one of them which module finds the functions that the code calls by name. If that module were
+// freed before another one, the other one's code would use freed memory. So an open file has one
+// module, for as long as someone uses it.
+ffi::Module ModuleOfFile(const std::string& file) {
+  static auto* modules = new std::map<void*, ffi::WeakObjectPtr<ffi::ModuleObj>>();
+  auto handle = [&] {  // the same one for the same open file, whatever its path
+    void* open = OpenIfLoaded(file.c_str());
+    if (open != nullptr) CloseLibrary(open);
+    return open;
+  };
+  std::lock_guard<std::recursive_mutex> lock(Opening());
+  if (auto found = modules->find(handle()); found != modules->end()) {
+    if (ffi::ObjectPtr<ffi::ModuleObj> module = found->second.lock()) return ffi::Module(module);
+  }
+  BoundLibrary bound(file);
+  ffi::Module module = ffi::Module::LoadFromFile(file);
+  if (void* open = handle()) (*modules)[open] = ffi::GetObjectPtr<ffi::ModuleObj>(module.get());
+  return module;
+}
+
 // Libraries register themselves when they are opened, in a table of TVM that has no lock, and a
 // second file of the same names would overwrite the first one's kernels. So one at a time is opened
 // or looked for, and each name belongs to one file for as long as the process lives.
@@ -166,6 +193,8 @@ Status ModelLibrary::Impl::Start(Device device, const std::function<ffi::Module(
 ModelLibrary::ModelLibrary(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ModelLibrary::~ModelLibrary() = default;
 
+const std::string& ModelLibrary::path() const { return impl_->path; }
+
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path, Device device) {
   return path.rfind(kSystemScheme, 0) == 0 ? LoadLinked(path, device) : LoadFile(path, device);
 }
@@ -184,8 +213,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
     MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisCpu(bytes, path));
     MLC_ASSIGN_OR_RETURN(variant, TemporaryLibrary::Write(chosen));
   }
-  static std::mutex* loading = new std::mutex();
-  std::unique_lock<std::mutex> lock(*loading);
+  std::unique_lock<std::recursive_mutex> lock(Opening());
   if (!variant) {
     MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, device));
   }
@@ -202,8 +230,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Open(const std::string& path
   std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
   library->impl_->path = path;
   MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] {
-    BoundLibrary bound(file);
-    ffi::Module module = ffi::Module::LoadFromFile(file);
+    ffi::Module module = ModuleOfFile(file);
     if (on_open) on_open();
     return module;
   }));
@@ -312,6 +339,15 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::OpenLinked(const std::string
   }
   // Its parts keep pages of different types: each has an id.
   if (library.ok()) (*library)->id_ = HexText(Fnv1a(id + (*library)->metadata_json_));
+  return library;
+}
+
+Result<std::unique_ptr<ModelLibrary>> ModelLibrary::WithOwnMachine(Device device) const {
+  std::unique_ptr<ModelLibrary> library(new ModelLibrary(std::make_unique<Impl>()));
+  library->impl_->path = impl_->path;
+  MLC_RETURN_IF_ERROR(library->impl_->Start(device, [&] { return impl_->executable.value(); }));
+  library->metadata_json_ = metadata_json_;
+  library->id_ = id_;
   return library;
 }
 

@@ -37,8 +37,11 @@ class ModelLibrary {
   // --system-lib-prefix PREFIX). Where there are variants for CPUs beside it, a CPU gets the
   // fastest one that it can run.
   static Result<std::unique_ptr<ModelLibrary>> Load(const std::string& path, Device device);
+  // The same library for another thread, which may call it while this one is called.
+  Result<std::unique_ptr<ModelLibrary>> WithOwnMachine(Device device) const;
   ~ModelLibrary();
 
+  const std::string& path() const;  // for messages
   const std::string& metadata_json() const { return metadata_json_; }
   // Identifies the library: a hash of the file, or of the metadata if there is no file.
   const std::string& id() const { return id_; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "platform/host.h"
 #include "platform/shared_library.h"
@@ -118,6 +119,23 @@ void SetComputeThreads(int num_threads) {
 }
 
 int MaxWorkers() { return within_loop ? 1 : NumThreads(); }
+
+struct PartPool::Impl {
+  ThreadPool threads;
+};
+
+PartPool::PartPool() : impl_(std::make_unique<Impl>()) {}
+PartPool::~PartPool() = default;
+
+void PartPool::Run(int num_threads, const std::function<void()>& act) {
+  std::unique_ptr<WorkerPool>& pool = impl_->threads.pool;
+  if (pool && pool->num_threads() != num_threads) pool.reset();
+  int asked = std::exchange(num_threads_asked, num_threads);
+  pool.swap(thread_pool.pool);
+  act();
+  pool.swap(thread_pool.pool);
+  num_threads_asked = asked;
+}
 
 void ParallelFor(int count, const std::function<void(int index, int worker)>& act) {
   (void)RunLoop(CallAct, const_cast<std::function<void(int, int)>*>(&act), count);

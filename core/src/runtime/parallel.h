@@ -3,6 +3,7 @@
 #define MLC_RUNTIME_PARALLEL_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
@@ -20,6 +21,20 @@ int MaxWorkers();
 // below MaxWorkers(), and one worker runs one call at a time. Returns when all calls are done.
 // `act` must not throw. Inside `act` or inside a kernel's loop it uses only the calling thread.
 void ParallelFor(int count, const std::function<void(int index, int worker)>& act);
+
+// Threads for the loops of a part of what a thread computes. Beside them the thread keeps its own
+// pool.
+class PartPool {
+ public:
+  PartPool();
+  ~PartPool();
+  // Calls `act`; the loops that it starts run on so many threads. `act` must not throw.
+  void Run(int num_threads, const std::function<void()>& act);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // Makes the kernels of a loaded library use this pool for their loops. (TVM's own pool uses half of
 // the CPUs that it finds on x86-64, binds threads to cores, and waits for every thread that is

@@ -22,7 +22,7 @@ from engine_ways import (
 from fixture_models import FixtureModel
 
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.errors import InternalError, MLCError, UnsupportedError
+from mlc_llm.errors import InternalError, InvalidRequestError, MLCError, UnsupportedError
 
 # 2 and 4 shards can share the heads, the groups of 32 inputs and the vocabulary, in strips of 16
 SIZES = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "vocab_size": 320,
@@ -83,6 +83,24 @@ def test_a_saved_state_holds_the_pages_of_all_shards(
     model: Model, greedy: list[float], tmp_path: Path
 ) -> None:
     check_a_saved_state(model, greedy, 1e-3, tmp_path)
+
+
+def test_others_that_open_the_library_leave_it_as_it_is(model: Model) -> None:
+    """All users of one file share its code, which looks up the core's functions when it runs."""
+    with engine_of(model) as engine, engine_of(model) as other:
+        with engine_of(model):
+            engine._core.plan()
+        expected = ask(engine)
+        engine._core.plan()
+        assert ask(other) == expected
+    with engine_of(model) as engine:
+        assert ask(engine) == expected
+
+
+def test_a_shard_needs_a_thread(model: Model) -> None:
+    with pytest.raises(InvalidRequestError, match="each of the 2 shards") as found:
+        engine_of(model, num_threads=1)
+    assert found.value.param == "num_threads"
 
 
 # "\u00e9" begins with token 198: row 38 of the second shard's part. Row 38 of the first is "#".

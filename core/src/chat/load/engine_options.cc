@@ -31,9 +31,26 @@ Status CheckWindow(const protocol::EngineConfig& config, const ModelInfo& model)
   };
   MLC_RETURN_IF_ERROR(
       check("sliding_window_size", config.sliding_window_size, model.sliding_window_size));
-  MLC_RETURN_IF_ERROR(
-      check("tensor_parallel_shards", config.tensor_parallel_shards, model.num_shards));
   return check("attention_sink_size", config.attention_sink_size, model.attention_sink_size);
+}
+
+// So is what each shard computes.
+Status CheckShards(const protocol::EngineConfig& config, const ModelInfo& model) {
+  std::string shards = std::to_string(model.num_shards);
+  int64_t wanted = config.tensor_parallel_shards.value_or(model.num_shards);
+  if (wanted != model.num_shards) {
+    return Unsupported("tensor_parallel_shards is " + std::to_string(wanted) +
+                       ", but the model was compiled with " + shards +
+                       "; leave it out, or compile the model with --tensor-parallel-shards " +
+                       std::to_string(wanted))
+        .WithParam("tensor_parallel_shards");
+  }
+  int64_t threads = config.num_threads.value_or(model.num_shards);
+  if (threads >= model.num_shards) return Status();
+  return InvalidArgument("num_threads is " + std::to_string(threads) + ", but each of the " +
+                         shards + " shards needs a thread; leave it out, or give at least " +
+                         shards)
+      .WithParam("num_threads");
 }
 
 // The precision is compiled into the kernels too.
@@ -49,10 +66,10 @@ Status CheckKVCacheDType(const protocol::EngineConfig& config, const ModelInfo& 
 
 Status CheckAdapters(int64_t ranks, const ModelInfo& model) {
   if (ranks == 0 || model.adapters != nullptr) return Status();
-  return Unsupported(
-             "lora_ranks is " + std::to_string(ranks) +
-             ", but the model library takes no adapters; leave it out, or compile the model with "
-             "--lora")
+  std::string compiled = "compile the model with --lora";
+  if (model.num_shards > 1) compiled += " and one shard: several shards take no adapters";
+  return Unsupported("lora_ranks is " + std::to_string(ranks) +
+                     ", but the model library takes no adapters; leave it out, or " + compiled)
       .WithParam("lora_ranks");
 }
 
@@ -187,6 +204,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   MLC_RETURN_IF_ERROR(CheckSupported(config));
   MLC_RETURN_IF_ERROR(CheckContext(config, model));
   MLC_RETURN_IF_ERROR(CheckWindow(config, model));
+  MLC_RETURN_IF_ERROR(CheckShards(config, model));
   MLC_RETURN_IF_ERROR(CheckKVCacheDType(config, model));
   int64_t ranks = config.lora_ranks.value_or(0);
   MLC_RETURN_IF_ERROR(CheckAdapters(ranks, model));

@@ -34,10 +34,14 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
                        DeviceRunner::Load(source, loaded->bundle.config, files.library,
                                           files.device, on_weights, files.strips));
   if (model->info().num_shards > 1) {
-    MLC_ASSIGN_OR_RETURN(loaded->model, ShardedRunner::Make(std::move(model), [&](int rank) {
-                           return DeviceRunner::Load(source, loaded->bundle.config, files.library,
-                                                     files.device, on_weights, files.strips, rank);
-                         }));
+    if (!files.draft_kind.empty()) {
+      return Unsupported("engine setting 'speculative_mode' " + files.draft_kind +
+                         ": a library of several shards has no part that drafts; use small_draft, "
+                         "prompt_lookup or tensor_parallel_shards 1")
+          .WithParam("speculative_mode");
+    }
+    MLC_ASSIGN_OR_RETURN(loaded->model,
+                         ShardedRunner::Make(std::move(model), source, on_weights, files.strips));
     return Status();
   }
   if (!files.draft_kind.empty()) {

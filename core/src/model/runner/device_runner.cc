@@ -83,23 +83,37 @@ Result<LibraryMetadata> DeviceRunner::Inspect(const ChatConfig& config,
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
     const ByteSource& source, const ChatConfig& config, const std::string& library_path,
-    Device device, const LoadProgress& progress, const std::string& strips_prefix, int rank) {
+    Device device, const LoadProgress& progress, const std::string& strips_prefix) {
   MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
-  MLC_ASSIGN_OR_RETURN(std::vector<ParamSpec> params, ParamsOfShard(open.metadata.params, rank));
-  LoadProgress of_all = [&, count = open.metadata.info.num_shards](double fraction) {
-    return !progress || progress((rank + fraction) / count);
-  };
-  Result<Weights> weights = Weights::Load(source, params, device, of_all, strips_prefix);
-  if (!weights.ok()) {
-    Status error = weights.status();
-    return error.param() == "model_lib" ? std::move(error).In(library_path) : error;
-  }
-  open.metadata.info.library_id = open.library->id();
-  open.metadata.info.weights_id = weights->id();
   std::unique_ptr<DeviceRunner> runner(
       new DeviceRunner(std::move(open.library), std::move(open.metadata), device));
-  MLC_RETURN_IF_ERROR(runner->Start(std::move(weights).value(), {}).In(library_path));
+  MLC_RETURN_IF_ERROR(runner->StartShard(0, source, progress, strips_prefix));
   return runner;
+}
+
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadShard(
+    int rank, const ByteSource& source, const LoadProgress& progress,
+    const std::string& strips_prefix) const {
+  MLC_ASSIGN_OR_RETURN(std::shared_ptr<ModelLibrary> library, library_->WithOwnMachine(device_));
+  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(library), metadata_, device_));
+  MLC_RETURN_IF_ERROR(runner->StartShard(rank, source, progress, strips_prefix));
+  return runner;
+}
+
+Status DeviceRunner::StartShard(int rank, const ByteSource& source, const LoadProgress& progress,
+                                const std::string& strips_prefix) {
+  MLC_ASSIGN_OR_RETURN(std::vector<ParamSpec> params, ParamsOfShard(metadata_.params, rank));
+  LoadProgress of_all = [&, count = info().num_shards](double fraction) {
+    return !progress || progress((rank + fraction) / count);
+  };
+  Result<Weights> weights = Weights::Load(source, params, device_, of_all, strips_prefix);
+  if (!weights.ok()) {
+    Status error = weights.status();
+    return error.param() == "model_lib" ? std::move(error).In(library_->path()) : error;
+  }
+  metadata_.info.library_id = library_->id();
+  metadata_.info.weights_id = weights->id();
+  return Start(std::move(weights).value(), {}).In(library_->path());
 }
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadDraft(

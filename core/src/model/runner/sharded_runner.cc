@@ -1,5 +1,6 @@
 #include "model/runner/sharded_runner.h"
 
+#include <exception>
 #include <utility>
 
 #include "platform/host.h"
@@ -16,6 +17,17 @@ Status ForEach(const Shards& shards, F f) {
   return Status();
 }
 
+// The step of one shard. An exception must not leave its thread.
+Result<Outputs> Step(DeviceRunner* shard, const Batch& batch) {
+  try {
+    return shard->Forward(batch);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("no memory is left for the step");
+  } catch (const std::exception& error) {
+    return Internal(error.what());
+  }
+}
+
 // The sum of f(shard).
 template <typename F>
 int64_t SumOf(const Shards& shards, F f) {
@@ -27,7 +39,9 @@ int64_t SumOf(const Shards& shards, F f) {
 }  // namespace
 
 Result<std::unique_ptr<ShardedRunner>> ShardedRunner::Make(std::unique_ptr<DeviceRunner> first,
-                                                           const LoadShard& load) {
+                                                           const ByteSource& source,
+                                                           const LoadProgress& progress,
+                                                           const std::string& strips_prefix) {
   int count = first->info().num_shards;
   if (!kHasThreads || !first->info().takes_cores) {
     return Unsupported("a library of " + std::to_string(count) +
@@ -35,18 +49,20 @@ Result<std::unique_ptr<ShardedRunner>> ShardedRunner::Make(std::unique_ptr<Devic
                        "--tensor-parallel-shards 1")
         .WithParam("model_lib");
   }
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<ShardThreads> threads, ShardThreads::Make(count));
   Shards shards;
   shards.push_back(std::move(first));
   for (int rank = 1; rank < count; ++rank) {
-    MLC_ASSIGN_OR_RETURN(shards.emplace_back(), load(rank));
+    MLC_ASSIGN_OR_RETURN(shards.emplace_back(),
+                         shards.front()->LoadShard(rank, source, progress, strips_prefix));
   }
-  return std::unique_ptr<ShardedRunner>(new ShardedRunner(std::move(shards)));
+  return std::unique_ptr<ShardedRunner>(new ShardedRunner(std::move(shards), std::move(threads)));
 }
 
-ShardedRunner::ShardedRunner(Shards shards)
+ShardedRunner::ShardedRunner(Shards shards, std::unique_ptr<ShardThreads> threads)
     : shards_(std::move(shards)),
       collective_(static_cast<int>(shards_.size())),
-      threads_(static_cast<int>(shards_.size())) {}
+      threads_(std::move(threads)) {}
 
 Status ShardedRunner::AllocatePages(const std::vector<int>& num_pages) {
   first_windowed_ = num_pages.front();
@@ -141,10 +157,10 @@ int64_t ShardedRunner::TouchWeights() {
 Result<Outputs> ShardedRunner::Forward(const Batch& batch) {
   Outputs outputs;
   std::vector<Status> found(shards_.size());
-  threads_.Run([&](int rank) {
+  threads_->Run([&](int rank) {
     auto index = static_cast<size_t>(rank);
     WithCollective with(collective_.shard(rank));
-    Result<Outputs> made = shards_[index]->Forward(batch);
+    Result<Outputs> made = Step(shards_[index].get(), batch);
     if (!made.ok()) {
       collective_.Fail(rank);
       found[index] = made.status();

@@ -1,12 +1,12 @@
 // A compiled model whose layers several shards of this process compute together. Each shard is a
-// DeviceRunner with its part of the weights and of each page, on a thread with its own cores; the
-// kernels between shards meet in a collective. A page here is the pages of all shards, one after
-// another.
+// DeviceRunner with its part of the weights and of each page, and has a thread with its part of the
+// workers; the kernels between shards meet in a collective. Nothing binds a shard to cores or to a
+// memory of the machine. A page here is the pages of all shards, one after another.
 #ifndef MLC_MODEL_RUNNER_SHARDED_RUNNER_H_
 #define MLC_MODEL_RUNNER_SHARDED_RUNNER_H_
 
-#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "model/runner/device_runner.h"
@@ -17,10 +17,11 @@ namespace mlc {
 
 class ShardedRunner : public Model {
  public:
-  // `load` loads the shard with that rank; the first one is `first`, which says how many there are.
-  using LoadShard = std::function<Result<std::unique_ptr<DeviceRunner>>(int rank)>;
+  // Loads the other shards (see DeviceRunner::Load); `first` says how many there are.
   static Result<std::unique_ptr<ShardedRunner>> Make(std::unique_ptr<DeviceRunner> first,
-                                                     const LoadShard& load);
+                                                     const ByteSource& source,
+                                                     const LoadProgress& progress,
+                                                     const std::string& strips_prefix = "");
 
   const ModelInfo& info() const override { return shards_.front()->info(); }
   int64_t AvailableBytes() const override { return shards_.front()->AvailableBytes(); }
@@ -47,7 +48,8 @@ class ShardedRunner : public Model {
   DeviceSampler* sampler() override { return nullptr; }
 
  private:
-  explicit ShardedRunner(std::vector<std::unique_ptr<DeviceRunner>> shards);
+  ShardedRunner(std::vector<std::unique_ptr<DeviceRunner>> shards,
+                std::unique_ptr<ShardThreads> threads);
   // Calls f(shard, offset of its part of the page, bytes of the part) for all shards.
   template <typename F>
   Status ForPartsOf(int32_t page, F f) const;
@@ -55,7 +57,7 @@ class ShardedRunner : public Model {
 
   std::vector<std::unique_ptr<DeviceRunner>> shards_;
   HostCollective collective_;
-  ShardThreads threads_;
+  std::unique_ptr<ShardThreads> threads_;
   int first_windowed_ = 0;  // the first page of the second group (kv/page_groups.h)
 };
 

@@ -1,6 +1,9 @@
 #include "runtime/shards/shard_threads.h"
 
-#include "runtime/parallel.h"
+#include <algorithm>
+#include <exception>
+#include <string>
+
 #include "runtime/spin.h"
 
 namespace mlc {
@@ -11,10 +14,19 @@ constexpr std::chrono::microseconds kSpin{200};
 
 }  // namespace
 
-ShardThreads::ShardThreads(int count) {
-  for (int rank = 1; rank < count; ++rank) {
-    threads_.emplace_back([this, rank] { Serve(rank); });
+Result<std::unique_ptr<ShardThreads>> ShardThreads::Make(int count) {
+  std::unique_ptr<ShardThreads> made(new ShardThreads());
+  try {
+    for (int rank = 1; rank < count; ++rank) {
+      made->threads_.emplace_back([all = made.get(), rank] { all->Serve(rank); });
+    }
+  } catch (const std::exception& error) {
+    return ResourceExhausted("the system gives no thread to each of " + std::to_string(count) +
+                             " shards: " + error.what() +
+                             "; end other programs, or use fewer shards")
+        .WithParam("tensor_parallel_shards");
   }
+  return made;
 }
 
 ShardThreads::~ShardThreads() {
@@ -35,8 +47,13 @@ void ShardThreads::Run(const std::function<void(int rank)>& act) {
     ++turn_;
   }
   changed_.notify_all();
-  act(0);
+  first_.Run(NumWorkers(0), [&] { act(0); });
   SpinOrYield([this] { return unfinished_.load(std::memory_order_acquire) == 0; });
+}
+
+int ShardThreads::NumWorkers(int rank) const {
+  int count = static_cast<int>(threads_.size()) + 1;
+  return std::max(1, num_workers_ / count + (rank < num_workers_ % count ? 1 : 0));
 }
 
 void ShardThreads::Serve(int rank) {
@@ -49,7 +66,7 @@ void ShardThreads::Serve(int rank) {
     }
     if (stopped_) return;
     seen = turn_;
-    SetComputeThreads(num_workers_);
+    SetComputeThreads(NumWorkers(rank));
     (*act_)(rank);
     unfinished_.fetch_sub(1, std::memory_order_release);
   }

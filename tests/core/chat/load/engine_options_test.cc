@@ -172,6 +172,22 @@ TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
                   .ok());
 }
 
+TEST(ResolveEngineOptions, EachShardHasAThreadAndNoAdapters) {
+  ModelInfo model = SomeModel();
+  model.num_shards = 4;
+  auto resolve = [&](const char* config) {
+    return ResolveEngineOptions(*protocol::EngineConfig::Parse(*Json::Parse(config)), model, kRoomy)
+        .status();
+  };
+  EXPECT_TRUE(resolve(R"({"num_threads": 4})").ok());
+  Status few = resolve(R"({"num_threads": 3})");
+  EXPECT_EQ(few.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(few.param(), "num_threads");
+  Status adapters = resolve(R"({"lora_ranks": 8})");
+  EXPECT_EQ(adapters.param(), "lora_ranks");
+  EXPECT_NE(adapters.message().find("--lora and one shard"), std::string::npos);
+}
+
 TEST(ResolveEngineOptions, TheSchedulersSettings) {
   Result<EngineOptions> options = Resolve("{}");
   ASSERT_TRUE(options.ok());

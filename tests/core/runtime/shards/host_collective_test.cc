@@ -24,7 +24,7 @@ std::vector<float> Values(uint64_t seed, int size) {
 TEST(HostCollective, EveryShardGetsTheSumInTheOrderOfTheShards) {
   for (int count : {1, 2, 3, 4}) {
     HostCollective group(count);
-    ShardThreads threads(count);
+    std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(count)).value();
     for (int size : {1, 15, 64, 2048, 100003}) {
       std::vector<std::vector<float>> given, made(static_cast<size_t>(count));
       std::vector<float> expected(static_cast<size_t>(size));
@@ -34,7 +34,7 @@ TEST(HostCollective, EveryShardGetsTheSumInTheOrderOfTheShards) {
           expected[i] = rank == 0 ? given[0][i] : expected[i] + given.back()[i];
         }
       }
-      threads.Run([&](int rank) {
+      threads->Run([&](int rank) {
         auto index = static_cast<size_t>(rank);
         made[index].resize(static_cast<size_t>(size));
         Status status = group.shard(rank)->Sum(given[index].data(), size, made[index].data());
@@ -48,9 +48,9 @@ TEST(HostCollective, EveryShardGetsTheSumInTheOrderOfTheShards) {
 TEST(HostCollective, TheFirstShardGetsAllRowsSideBySide) {
   constexpr int kShards = 3, kRows = 2, kWidth = 2;
   HostCollective group(kShards);
-  ShardThreads threads(kShards);
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards)).value();
   std::vector<float> joined(kShards * kRows * kWidth), untouched(joined.size(), 7.0f);
-  threads.Run([&](int rank) {
+  threads->Run([&](int rank) {
     std::vector<float> own(kRows * kWidth);
     std::iota(own.begin(), own.end(), static_cast<float>(10 * rank));
     float* to = rank == 0 ? joined.data() : untouched.data();
@@ -63,12 +63,12 @@ TEST(HostCollective, TheFirstShardGetsAllRowsSideBySide) {
 TEST(HostCollective, AShardThatFailsEndsTheWaitOfTheOthers) {
   constexpr int kShards = 3;
   HostCollective group(kShards);
-  ShardThreads threads(kShards);
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards)).value();
   for (int round = 0; round < 20; ++round) {
     std::vector<Status> found(kShards);
     float x = 1, sum = 0;
     std::vector<float> sums(kShards);
-    threads.Run([&](int rank) {
+    threads->Run([&](int rank) {
       auto index = static_cast<size_t>(rank);
       if (rank == 1) return group.Fail(rank);
       found[index] = group.shard(rank)->Sum(&x, 1, &sums[index]);
@@ -78,7 +78,7 @@ TEST(HostCollective, AShardThatFailsEndsTheWaitOfTheOthers) {
       EXPECT_NE(found[rank].message().find("shard 1 has failed"), std::string::npos);
     }
     group.Reset();
-    threads.Run([&](int rank) {
+    threads->Run([&](int rank) {
       EXPECT_TRUE(group.shard(rank)->Sum(&x, 1, &sums[static_cast<size_t>(rank)]).ok());
     });
     sum = std::accumulate(sums.begin(), sums.end(), 0.0f);
