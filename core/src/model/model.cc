@@ -29,12 +29,13 @@ void ModelInfo::SetLayers(const std::vector<LayerState>& layers, bool two_tables
   sliding_window_size = widest > 0 && !any_sees_all ? widest : -1;
 }
 
-void ModelInfo::SetShards(int count) {
+bool ModelInfo::SetShards(int count) {
   num_shards = count;
   for (int64_t* bytes : {&page_bytes, &windowed_page_bytes, &state_bytes, &weight_bytes,
-                         &step_bytes, &row_bytes, &logit_row_bytes, &tower_bytes}) {
-    *bytes *= count;
+                         &step_bytes, &row_bytes, &logit_row_bytes, &decode_row_bytes}) {
+    if (__builtin_mul_overflow(*bytes, count, bytes)) return false;
   }
+  return true;
 }
 
 std::vector<int64_t> ModelInfo::PageBytes() const {

@@ -76,8 +76,9 @@ struct ModelInfo {
   // need a page until the last of them reads it: the widest window counts. If one of them has no
   // window, their table has none.
   void SetLayers(const std::vector<LayerState>& layers, bool two_tables = false);
-  // The bytes are those of one of `count` shards; now they are those of all.
-  void SetShards(int count);
+  // The bytes are those of one of `count` shards; now they are those of all. False: they are more
+  // than a number can say.
+  [[nodiscard]] bool SetShards(int count);
   bool has_windowed_pages() const { return windowed_page_bytes > 0; }
   // The bytes of a page of each group.
   std::vector<int64_t> PageBytes() const;

@@ -340,7 +340,16 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_ASSIGN_OR_RETURN(out.tower, ReadTowerSpec(json, &info.tower_bytes));
   MLC_RETURN_IF_ERROR(ReadDraft(json, &out).In("draft"));
   MLC_ASSIGN_OR_RETURN(int num_shards, ReadNumShards(json));
-  info.SetShards(num_shards);
+  if (num_shards > 1 && (out.tower || out.draft != nullptr || info.adapters != nullptr)) {
+    return Unsupported(
+               "was compiled for several shards, which take no pictures, adapters or part that "
+               "drafts; compile it with --tensor-parallel-shards 1")
+        .WithParam("tensor_parallel_shards");
+  }
+  if (!info.SetShards(num_shards)) {
+    return InvalidArgument("the memory of all shards is too large")
+        .WithParam("tensor_parallel_shards");
+  }
   return out;
 }
 

@@ -7,6 +7,12 @@ namespace {
 
 constexpr int64_t kMaxShards = 64;
 
+// The whole tensor, of which the parameter may be a part, in bytes that a number can say.
+Status CheckSize(const ParamSpec& spec) {
+  if (TensorBytes(StoredShape(spec), spec.dtype)) return Status();
+  return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
+}
+
 // "rows": [first, number]: the parameter is shape[0] rows, from row `first`, of a tensor with
 // `number` rows. "columns": the same for shape[1].
 Status ReadPart(const Json& param, ParamSpec* spec) {
@@ -76,7 +82,8 @@ Status ReadShares(const Json& param, int num_shards, ParamSpec* spec) {
   bool is_plain = spec->extent == 0 && !spec->stored_dtype;
   if (!is_list || !is_plain || axis < 0 || axis >= static_cast<int64_t>(shape.size())) return bad;
   shares.axis = static_cast<int>(axis);
-  int64_t left = shape[static_cast<size_t>(axis)], end = left * num_shards;
+  int64_t left = shape[static_cast<size_t>(axis)], end = 0;
+  if (__builtin_mul_overflow(left, num_shards, &end)) return bad;
   for (const Json& run : runs->as_array()) {
     bool is_pair = run.is_array() && run.as_array().size() == 2;
     if (!is_pair || !run.as_array()[0].is_int() || !run.as_array()[1].is_int()) return bad;
@@ -87,7 +94,7 @@ Status ReadShares(const Json& param, int num_shards, ParamSpec* spec) {
   }
   if (left != 0 && !shares.runs.empty()) return bad;
   spec->shares = std::move(shares);
-  return Status();
+  return CheckSize(*spec);
 }
 
 // [first, count, step, ...]: places along an axis, the outermost loop first.
@@ -158,12 +165,6 @@ Status ReadParts(const Json& param, ParamSpec* spec) {
   MLC_RETURN_IF_ERROR(CheckParts(stored, StoredShape(*spec), dtype));
   spec->parts = std::move(stored);
   return Status();
-}
-
-// The whole tensor, of which the parameter may be a part, in bytes that a number can say.
-Status CheckSize(const ParamSpec& spec) {
-  if (TensorBytes(StoredShape(spec), spec.dtype)) return Status();
-  return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
 }
 
 }  // namespace

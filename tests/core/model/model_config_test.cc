@@ -126,6 +126,10 @@ TEST(ParseLibraryMetadata, AnMtpLayerIsAModelOfItsOwn) {
   EXPECT_EQ(layer.params.size(), 1u);
   Status fault = ParseLibraryMetadata(With(with, "draft", "{}").Dump(), "l").status();
   EXPECT_EQ(fault.code(), StatusCode::kCorrupt);
+  Json of_shards = With(With(with, "draft", mtp), "tensor_parallel_shards", "2");
+  Status refused = ParseLibraryMetadata(of_shards.Dump(), "l").status();
+  EXPECT_EQ(refused.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(refused.param(), "tensor_parallel_shards");
 }
 
 TEST(ParseLibraryMetadata, MedusasHeadsHaveNeitherStepsNorPages) {

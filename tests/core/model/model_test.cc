@@ -48,5 +48,16 @@ TEST(ModelInfo, LayersWithAWindowMayHaveTheirOwnPages) {
   EXPECT_EQ(info.PageBytes(), (std::vector<int64_t>{22})) << "an older library";
 }
 
+TEST(ModelInfo, TheBytesOfAllShards) {
+  ModelInfo info;
+  info.page_bytes = 2, info.logit_row_bytes = 3, info.decode_row_bytes = 5;
+  ASSERT_TRUE(info.SetShards(4));
+  EXPECT_EQ(info.page_bytes, 8);
+  EXPECT_EQ(info.logit_row_bytes, 12);
+  EXPECT_EQ(info.decode_row_bytes, 20);
+  info.weight_bytes = INT64_MAX / 2;
+  EXPECT_FALSE(info.SetShards(3));
+}
+
 }  // namespace
 }  // namespace mlc

@@ -91,6 +91,15 @@ TEST(ParseLibraryMetadata, AParameterMayBeSharedByShards) {
     EXPECT_EQ(status.code(), StatusCode::kCorrupt) << shares;
   }
   EXPECT_FALSE(parse(R"({"axis": 0, "runs": [[0, 6]]})", R"(, "rows": [0, 12])").ok());
+  for (const char* count : {"2", "64"}) {  // 2^60 floats of each shard
+    Json huge = With(GoodMetadata(), "params",
+                     R"([{"name": "w", "shape": [1152921504606846976], "dtype": "float32",
+                          "shares": {"axis": 0, "runs": [[0, 1152921504606846976]]}}])");
+    Status status =
+        ParseLibraryMetadata(With(huge, "tensor_parallel_shards", count).Dump(), "l").status();
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << count;
+    EXPECT_EQ(status.param(), "params") << count;
+  }
   for (const char* count : {"0", "65", "1.5"}) {
     Json bad = With(GoodMetadata(), "tensor_parallel_shards", count);
     EXPECT_EQ(ParseLibraryMetadata(bad.Dump(), "l").status().param(), "tensor_parallel_shards");
