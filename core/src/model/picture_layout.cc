@@ -134,11 +134,40 @@ void Tiles(const PictureSettings& settings, PictureSize size, bool split, Builde
   builder->Place("end");
 }
 
-// The whole picture, squeezed (Gemma3ImageProcessor without pan and scan).
-void Stretched(const PictureSettings& settings, PictureSize size, Builder* builder) {
-  builder->Place("begin");
-  builder->View({true, All(size), settings.view});
-  builder->Place("end");
+// "Pan and scan" of Gemma3ImageProcessor: cuts across the longer side of a long picture, the last
+// tile may be smaller.
+std::vector<PictureWindow> Cuts(const PictureSettings& settings, PictureSize size) {
+  int longer = std::max(size.width, size.height), shorter = std::min(size.width, size.height);
+  double ratio = static_cast<double>(longer) / shorter;
+  if (settings.max_tiles == 0 || ratio < settings.split_ratio) return {};
+  int tiles = std::min(longer / settings.min_tile, static_cast<int>(std::floor(ratio + 0.5)));
+  tiles = std::min(std::max(tiles, 2), settings.max_tiles);
+  int side = (longer + tiles - 1) / tiles;
+  if (std::min(side, shorter) < settings.min_tile) return {};
+  std::vector<PictureWindow> cuts;
+  for (int at = 0; at < longer; at += side) {
+    int length = std::min(side, longer - at);
+    cuts.push_back(size.width >= size.height ? PictureWindow{at, 0, length, size.height}
+                                             : PictureWindow{0, at, size.width, length});
+  }
+  return cuts;
+}
+
+// Gemma3ImageProcessor: the whole picture, squeezed, and in a long one its tiles behind it.
+void Stretched(const PictureSettings& settings, PictureSize size, bool split, Builder* builder) {
+  auto view = [&](const PictureWindow& window) {
+    builder->Place("begin");
+    builder->View({true, window, settings.view});
+    builder->Place("end");
+  };
+  std::vector<PictureWindow> cuts;
+  if (split) cuts = Cuts(settings, size);
+  if (!cuts.empty()) builder->Place("whole");
+  view(All(size));
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    builder->Place(i == 0 ? "first_tile" : "next_tile");
+    view(cuts[i]);
+  }
 }
 
 // CLIPImageProcessor: the short side, then the middle.
@@ -324,7 +353,7 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
       Tiles(settings, size, settings.split && !is_low, &builder);
       break;
     case Kind::kStretched:
-      Stretched(settings, size, &builder);
+      Stretched(settings, size, settings.split && !is_low, &builder);
       break;
     case Kind::kCropped:
       Cropped(settings, size, &builder);

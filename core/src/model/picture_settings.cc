@@ -94,6 +94,14 @@ class Reader {
     if (!fits) Fail(field, "must be [height, width], multiples of " + unit);
     return {sides[1], sides[0]};
   }
+  double Ratio(const char* field) {
+    const Json* value = json_.Find(field);
+    bool fits = value != nullptr && value->is_number() && value->as_double() >= 1 &&
+                value->as_double() <= kMostSide;
+    if (fits) return value->as_double();
+    Fail(field, "must be a number from 1 to " + std::to_string(kMostSide));
+    return 1;
+  }
   bool Flag(const char* field, bool usual) {
     const Json* value = json_.Find(field);
     if (value == nullptr || value->is_null()) return usual;
@@ -156,6 +164,17 @@ void ReadTexts(const Json& json, Reader* reader, PictureSettings* settings) {
   }
 }
 
+// Without "max_tiles" there is one view.
+void ReadStretched(Reader* reader, PictureSettings* settings) {
+  settings->view = reader->HeightAndWidth("size", settings->block());
+  if (!reader->Has("max_tiles")) return;
+  int most = static_cast<int>(reader->Number("max_tiles", 1, kMostTiles));
+  settings->max_tiles = most;
+  // tiles of at least as many pixels as there are tiles: none of them is empty
+  settings->min_tile = static_cast<int>(reader->Number("min_tile", most, kMostSide));
+  settings->split_ratio = reader->Ratio("split_ratio");
+}
+
 void ReadKind(Reader* reader, PictureSettings* settings) {
   Kind kind = settings->kind;
   bool has_plain_rows =
@@ -165,7 +184,7 @@ void ReadKind(Reader* reader, PictureSettings* settings) {
   }
   bool is_square = kind == Kind::kTiles || kind == Kind::kClosestGrid ||
                    kind == Kind::kAnyResolution || kind == Kind::kHighDefinition;
-  if (kind == Kind::kStretched) settings->view = reader->HeightAndWidth("size", settings->block());
+  if (kind == Kind::kStretched) ReadStretched(reader, settings);
   if (kind == Kind::kCropped) {
     settings->shortest_edge = reader->Side("shortest_edge");
     settings->view = reader->HeightAndWidth("crop", settings->block());

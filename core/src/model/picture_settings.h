@@ -41,8 +41,10 @@ struct PictureSettings {
   int shortest_edge = 0;             // cropped: of the resized picture
   int longest_edge = 0;              // tiles, bounded: of the resized picture
   int largest_side = 0;              // tiles: of the resized picture, whatever longest_edge is
-  bool split = true;                 // tiles, closest_grid: false, one view
-  int min_tiles = 1, max_tiles = 0;  // closest_grid; max_tiles: high_definition
+  bool split = true;                 // tiles, stretched, closest_grid: false, one view
+  int min_tiles = 1, max_tiles = 0;  // closest_grid; max_tiles: stretched, high_definition
+  int min_tile = 0;                  // stretched: the shortest side of a tile
+  double split_ratio = 0;            // stretched: of the sides; below it there is one view
   std::vector<PictureSize> grids;    // any_resolution: pixels, multiples of the tile
   int64_t split_above = 0;           // closest_grid: pixels; up to them there is one view
   bool thumbnail = true;             // closest_grid: behind the tiles

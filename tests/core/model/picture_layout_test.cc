@@ -70,6 +70,43 @@ TEST(PictureLayout, OneView) {
   EXPECT_EQ(Shape(R"("layout": "cropped")" + text, {500, 3}), "[4]");
 }
 
+// Gemma 3's pan and scan.
+TEST(PictureLayout, StretchedWithTiles) {
+  std::string gemma = R"("layout": "stretched", "size": [8, 8], "max_tiles": 4, "min_tile": 10,
+      "split_ratio": 1.5, "text": {"begin": "[", "end": "]", "whole": "<all>", "first_tile": "<1>",
+      "next_tile": "<n>"})";
+  EXPECT_EQ(Shape(gemma, {30, 10}), "<all>[4]<1>[4]<n>[4]<n>[4]");
+  EXPECT_EQ(Shape(gemma, {10, 30}), Shape(gemma, {30, 10}));
+  EXPECT_EQ(Shape(gemma, {29, 20}), "[4]") << "below the ratio";
+  EXPECT_EQ(Shape(gemma, {30, 20}), "<all>[4]<1>[4]<n>[4]") << "the ratio itself";
+  EXPECT_EQ(Shape(gemma, {90, 9}), "[4]") << "the tiles were too small";
+  EXPECT_EQ(Shape(gemma, {19, 12}), "<all>[4]<1>[4]<n>[4]") << "at least two";
+  EXPECT_EQ(Shape(gemma, {900, 10}), "<all>[4]<1>[4]<n>[4]<n>[4]<n>[4]") << "at most max_tiles";
+  EXPECT_EQ(Shape(gemma, {30, 10}, PictureDetail::kLow), "[4]");
+  EXPECT_EQ(Shape(gemma + R"(, "split": false)", {30, 10}), "[4]");
+  PictureLayout layout = *LayOutPicture(*Parse(gemma), {12, 31}, PictureDetail::kAuto);
+  ASSERT_EQ(layout.views.size(), 4u);
+  EXPECT_EQ(layout.views[2].window.top, 11);
+  EXPECT_EQ(layout.views[2].window.width, 12);
+  EXPECT_EQ(layout.views[2].window.height, 11);
+  EXPECT_EQ(layout.views[3].window.height, 9) << "what is left";
+}
+
+TEST(PictureLayout, NoTileIsEmpty) {
+  std::string most = R"("layout": "stretched", "size": [8, 8], "max_tiles": 7, "min_tile": 7,
+      "split_ratio": 1)";
+  for (int longer = 7; longer < 200; ++longer) {
+    PictureLayout layout = *LayOutPicture(*Parse(most), {7, longer}, PictureDetail::kAuto);
+    int covered = 0;
+    for (size_t i = 1; i < layout.views.size(); ++i) {
+      EXPECT_GT(layout.views[i].window.height, 0) << longer;
+      covered += layout.views[i].window.height;
+    }
+    EXPECT_TRUE(layout.views.size() == 1 || covered == longer) << longer;
+    EXPECT_LE(layout.views.size(), 8u);
+  }
+}
+
 TEST(PictureLayout, Multiples) {
   EXPECT_EQ(Shape(kQwen, {20, 12}), "[15]");
   EXPECT_EQ(Shape(kQwen, {1, 1}), "[4]") << "made larger";
@@ -174,6 +211,15 @@ TEST(PictureSettings, ErrorsNameTheField) {
       {R"("layout": "stretched", "size": [8, 8], "text": {"begin": 1})", "pictures.text"},
       {R"("layout": "stretched", "size": [8, 8], "split": 1)", "pictures.split"},
       {R"("layout": "stretched", "size": [8, 8], "columns": -1)", "pictures.columns"},
+      {R"("layout": "stretched", "size": [8, 8], "max_tiles": 0)", "pictures.max_tiles"},
+      {R"("layout": "stretched", "size": [8, 8], "max_tiles": 4)", "pictures.min_tile"},
+      {R"("layout": "stretched", "size": [8, 8], "max_tiles": 4, "min_tile": 3)",
+       "pictures.min_tile"},
+      {R"("layout": "stretched", "size": [8, 8], "max_tiles": 4, "min_tile": 4)",
+       "pictures.split_ratio"},
+      {R"("layout": "stretched", "size": [8, 8], "max_tiles": 4, "min_tile": 4,
+          "split_ratio": 0.5)",
+       "pictures.split_ratio"},
   };
   for (const auto& [members, field] : cases) {
     Result<PictureSettings> settings = Parse(members);

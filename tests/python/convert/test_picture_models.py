@@ -68,6 +68,7 @@ def test_the_tower_is_converted_and_described(repository: Path, tmp_path: Path) 
     [
         ("idefics3", {"layout": "tiles", "tile": 48, "merge": 2}),
         ("gemma3", {"layout": "stretched", "size": [48, 48], "merge": 2, "filter": "lanczos"}),
+        ("gemma3", {"split": False, "max_tiles": 4, "min_tile": 256, "split_ratio": 1.2}),
         ("llava", {"layout": "cropped", "shortest_edge": 48, "crop": [48, 48], "merge": 1}),
         ("llava_next", {"layout": "any_resolution", "tile": 48, "merge": 1}),
         ("phi3_v", {"layout": "high_definition", "tile": 48, "max_tiles": 4, "merge": 2}),
@@ -204,6 +205,14 @@ def test_tiles_fit_the_tower(case: str, fields: dict, param: str, tmp_path: Path
         ("internvl", {"min_patches": 9, "max_patches": 2}, "min_tiles"),
         ("llava_next", {"image_grid_pinpoints": [[24 * 17, 24 * 16]]}, "image_grid_pinpoints"),
         ("llava_next", {"image_grid_pinpoints": 257 * [[24, 24]]}, "image_grid_pinpoints"),
+        ("gemma3", {"do_pan_and_scan": 1}, "do_pan_and_scan"),
+        ("gemma3", {"pan_and_scan_max_num_crops": 300}, "pan_and_scan_max_num_crops"),
+        ("gemma3", {"pan_and_scan_min_crop_size": 3}, "pan_and_scan_min_crop_size"),
+        (
+            "gemma3",
+            {"pan_and_scan_min_ratio_to_activate": "1.2"},
+            "pan_and_scan_min_ratio_to_activate",
+        ),
     ],
 )
 def test_numbers_of_tiles_are_the_cores(

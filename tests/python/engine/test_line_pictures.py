@@ -28,7 +28,8 @@ WIDE, TALL, TINY = picture_shapes.SHAPES[1:]
 
 
 class Model(test_picture_answers.Model):
-    def picture_rows(self, picture: Array) -> Array:
+    def views(self, picture: Array) -> Array:
+        """The pixels of square views as the core has them, which tests/python/media judges."""
         height, width = picture.shape[:2]
         config = json.loads((self.folder / "mlc-chat-config.json").read_text())["pictures"]
         given = (width, height, picture.tobytes())
@@ -38,9 +39,13 @@ class Model(test_picture_answers.Model):
         blocks = np.frombuffer(values, np.float32).reshape(
             -1, lines, lines, merge, merge, 3, side, side
         )
-        views = blocks.transpose(0, 5, 1, 3, 6, 2, 4, 7).reshape(-1, 3, *2 * [columns * side])
-        rows = tower_numpy.rows(self.config, tiny_pictures.weights(self.config), views)
-        learned = len(rows) - len(views) * lines**2
+        return blocks.transpose(0, 5, 1, 3, 6, 2, 4, 7).reshape(-1, 3, *2 * [columns * side])
+
+    def picture_rows(self, picture: Array) -> Array:
+        height, width = picture.shape[:2]
+        weights, views = tiny_pictures.weights(self.config), self.views(picture)
+        rows = tower_numpy.rows(self.config, weights, views)
+        learned = len(tower_numpy.rows(self.config, weights, views[:0]))
         order = np.array(self.order(width, height))
         return rows[np.where(order < 0, len(rows) - learned - 1 - order, order)]
 

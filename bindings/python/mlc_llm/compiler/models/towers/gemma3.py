@@ -1,6 +1,7 @@
-"""Gemma 3: SigLIP on the whole picture, 4 x 4 patches averaged to a row.
+"""Gemma 3: SigLIP on the whole picture, 4 x 4 patches averaged to a row; on tiles of a long picture
+too, if its processor says so ("pan and scan").
 
-(Facts: transformers' `modeling_gemma3.py`, `processing_gemma3.py`.)
+(Facts: transformers' `modeling_gemma3.py`, `processing_gemma3.py`, `image_processing_gemma3.py`.)
 """
 
 from __future__ import annotations
@@ -53,17 +54,39 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
 
 
 def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> dict[str, Any]:
-    """`begin` and `end` are what stands around the rows of a picture."""
+    """`begin` and `end` stand around the rows of a view; `whole`, `first_tile` and `next_tile`
+    before that in a picture with tiles. Published files leave the fields of pan and scan null: the
+    numbers are those of transformers' processor."""
     side = spec.columns * spec.patch_size
+    most = processor.integer("pan_and_scan_max_num_crops", default=4, maximum=256)
+    least = processor.integer(
+        "pan_and_scan_min_crop_size", default=256, minimum=most, maximum=2**15
+    )
     return {
         "layout": "stretched",
         "size": [side, side],
+        "split": processor.flag("do_pan_and_scan", default=False),
+        "max_tiles": most,
+        "min_tile": least,
+        "split_ratio": _ratio(processor),
         **pixels(processor, "bilinear"),
         **patches(spec),
         "rows_see_each_other": True,
         "marker": _BEGIN,
-        "text": {"begin": f"\n\n{_BEGIN}", "end": f"{_END}\n\n"},
+        "text": {
+            "begin": f"\n\n{_BEGIN}",
+            "end": f"{_END}\n\n",
+            "whole": "Here is the original image ",
+            "first_tile": " and here are some crops to help you see better ",
+            "next_tile": " ",
+        },
     }
+
+
+def _ratio(processor: ConfigReader) -> float:
+    """Of the longer side to the other: below 1 means the same as 1."""
+    name = "pan_and_scan_min_ratio_to_activate"
+    return min(max(processor.number(name, default=1.2), 1.0), 2.0**15)
 
 
 def _rows_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
