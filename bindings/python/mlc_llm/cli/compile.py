@@ -110,18 +110,19 @@ def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
 
 
 def _overrides(args: argparse.Namespace) -> str | None:
+    given: str | None = args.overrides
     if args.tensor_parallel_shards is None:
-        return args.overrides
+        return given
     from mlc_llm.compiler.options import parse_overrides
 
     count = args.tensor_parallel_shards
-    other = parse_overrides(args.overrides).get("tensor_parallel_shards", count)
+    other = parse_overrides(given).get("tensor_parallel_shards", count)
     if other != count:
         raise InvalidRequestError(
             f"--tensor-parallel-shards is {count}, and --overrides says {other}; give one of them",
             param="tensor_parallel_shards",
         )
-    return f"{args.overrides or ''};tensor_parallel_shards={count}"
+    return f"{given or ''};tensor_parallel_shards={count}"
 
 
 def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Update) -> None:
