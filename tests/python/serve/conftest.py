@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
 import signal
@@ -145,3 +146,16 @@ def http(url: str) -> Iterator[httpx.Client]:
     headers = {"Authorization": f"Bearer {KEY}"}
     with httpx.Client(base_url=url, headers=headers, timeout=PATIENCE) as client:
         yield client
+
+
+@pytest.fixture
+def server_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> pytest.LogCaptureFixture:
+    """Servers of other tests in this process may have configured the log."""
+    log = logging.getLogger("uvicorn.error")
+    for name, value in (("disabled", False), ("level", logging.INFO), ("propagate", False)):
+        monkeypatch.setattr(log, name, value)
+    monkeypatch.setattr(log, "handlers", [caplog.handler])
+    monkeypatch.setattr(logging.root.manager, "disable", 0)
+    return caplog
