@@ -26,7 +26,8 @@ from mlc_llm.compiler.shards import LEAVE_OUT, check_shared, divided, hindrance
 from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
 from mlc_llm.compiler.spec.draft import PREFIX
-from mlc_llm.compiler.spec.tower import TowerSpec, with_tower
+from mlc_llm.compiler.spec.tower import TowerSpec
+from mlc_llm.compiler.spec.tower_weights import with_tower
 from mlc_llm.compiler.stored_parts import StoredParts, stored_parts, weights_of
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError

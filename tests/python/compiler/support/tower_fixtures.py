@@ -23,7 +23,8 @@ from mlc_llm.compiler.convert.weights import as_in_files, check_tensors, convert
 from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.models.text_part import text_part
 from mlc_llm.compiler.random_weights import draw, unfolded
-from mlc_llm.compiler.spec.tower import TowerSpec, with_tower
+from mlc_llm.compiler.spec.tower import TowerSpec
+from mlc_llm.compiler.spec.tower_weights import with_tower
 
 FOLDER = Path(__file__).parents[3] / "fixtures/towers"
 sys.path.append(str(FOLDER))

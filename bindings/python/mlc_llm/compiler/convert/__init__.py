@@ -36,7 +36,7 @@ from mlc_llm.compiler.convert.weights import (
 )
 from mlc_llm.compiler.drafts import MedusaSpec
 from mlc_llm.compiler.shards import divided
-from mlc_llm.compiler.spec.tower import with_tower
+from mlc_llm.compiler.spec.tower_weights import with_tower
 from mlc_llm.errors import (
     CorruptFileError,
     InvalidRequestError,

@@ -10,7 +10,8 @@ from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.source import ModelSource
 from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.models import towers
-from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
+from mlc_llm.compiler.spec.tower import TowerSpec
+from mlc_llm.compiler.spec.tower_weights import tower_weights
 from mlc_llm.errors import CorruptFileError
 
 PICTURES = "pictures"  # the field of an mlc-chat-config.json

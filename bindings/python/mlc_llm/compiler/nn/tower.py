@@ -26,7 +26,6 @@ from mlc_llm.compiler.nn.layer_inputs import side_by_side
 from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor
 from mlc_llm.compiler.spec.decoder import Activation, NormSpec
 from mlc_llm.compiler.spec.tower import (
-    LEARNED,
     Averaged,
     Dense,
     Joined,
@@ -35,9 +34,8 @@ from mlc_llm.compiler.spec.tower import (
     ProjectorPart,
     Standardized,
     TowerSpec,
-    name_of,
-    projector_name,
 )
+from mlc_llm.compiler.spec.tower_weights import LEARNED, name_of, projector_name
 
 _PLACES = {"corners": patches.place_between, "resized": resized_table.place_resized}
 

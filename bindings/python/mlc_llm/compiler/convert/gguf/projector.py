@@ -23,7 +23,8 @@ from mlc_llm.compiler.convert.gguf.file import GGUFFile
 from mlc_llm.compiler.convert.source import Array, TensorInfo
 from mlc_llm.compiler.models import towers
 from mlc_llm.compiler.models.towers.family import TowerInGGUF
-from mlc_llm.compiler.spec.tower import TowerSpec, tower_weights
+from mlc_llm.compiler.spec.tower import TowerSpec
+from mlc_llm.compiler.spec.tower_weights import tower_weights
 from mlc_llm.compiler.spec.transforms import Unpaired
 from mlc_llm.errors import CorruptFileError
 
