@@ -97,6 +97,11 @@ def test_others_that_open_the_library_leave_it_as_it_is(model: Model) -> None:
         assert ask(engine) == expected
 
 
+def test_a_part_that_drafts_is_refused_with_what_drafts_for_shards(model: Model) -> None:
+    with pytest.raises(UnsupportedError, match="mtp: a library of several shards.* small_draft"):
+        engine_of(model, speculative_mode="mtp")
+
+
 def test_a_shard_needs_a_thread(model: Model) -> None:
     with pytest.raises(InvalidRequestError, match="each of the 2 shards") as found:
         engine_of(model, num_threads=1)

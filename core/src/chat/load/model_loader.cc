@@ -25,6 +25,15 @@ void LoadFakeModel(const ModelFiles& files, ModelAndBundle* loaded) {
   }
 }
 
+// Of a library of several shards.
+Status CheckDraftKind(const std::string& kind) {
+  if (kind.empty()) return Status();
+  return Unsupported("engine setting 'speculative_mode' " + kind +
+                     ": a library of several shards has no part that drafts; use small_draft, "
+                     "prompt_lookup or tensor_parallel_shards 1")
+      .WithParam("speculative_mode");
+}
+
 Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const ChatProgress& progress,
                     const char* what, ModelAndBundle* loaded) {
   LoadProgress on_weights = [&progress, what](double fraction) {
@@ -34,12 +43,7 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
                        DeviceRunner::Load(source, loaded->bundle.config, files.library,
                                           files.device, on_weights, files.strips));
   if (model->info().num_shards > 1) {
-    if (!files.draft_kind.empty()) {
-      return Unsupported("engine setting 'speculative_mode' " + files.draft_kind +
-                         ": a library of several shards has no part that drafts; use small_draft, "
-                         "prompt_lookup or tensor_parallel_shards 1")
-          .WithParam("speculative_mode");
-    }
+    MLC_RETURN_IF_ERROR(CheckDraftKind(files.draft_kind));
     MLC_ASSIGN_OR_RETURN(loaded->model,
                          ShardedRunner::Make(std::move(model), source, on_weights, files.strips));
     return Status();
@@ -122,6 +126,7 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
                        DeviceRunner::Inspect(config, files.library, files.device));
   inspected.info = metadata.info;
+  if (metadata.info.num_shards > 1) MLC_RETURN_IF_ERROR(CheckDraftKind(files.draft_kind));
   inspected.takes_pictures = metadata.tower.has_value();
   if (metadata.draft != nullptr) inspected.draft = metadata.draft->info;
   return inspected;
