@@ -1,4 +1,4 @@
-"""Which libraries the tests compile without LLVM's optimizations."""
+"""Which libraries the tests compile without LLVM's optimizations, and in small tiles."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ def test_models_that_are_not_small_are_compiled_as_users_get_them(
     device, prefix = compiler._build(Spec(SimpleNamespace(hidden_size=hidden_size), cpu), "a_")
     assert prefix == "a_" and device.describe() == cpu.describe()
     assert device.target().attrs.get("opt-level") == (0 if is_quick else None)
+    tiles = quick_compile.TILES if is_quick else {}
+    assert device.vectors == replace(cpu.vectors, **tiles) and cpu.vectors.dot_tile == (2, 2)
 
 
 def test_what_launches_a_gpus_kernels_is_not_optimized_either() -> None:

@@ -25,7 +25,6 @@ from mlc_llm.compiler import models, quantization  # noqa: E402
 from mlc_llm.compiler.compile import library_spec, read_chat_config  # noqa: E402
 from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import linear  # noqa: E402
-from mlc_llm.compiler.library import build_module  # noqa: E402
 from mlc_llm.compiler.quantization.pack import numpy_dtype  # noqa: E402
 from mlc_llm.compiler.targets import LinearSizes  # noqa: E402
 from mlc_llm.errors import UnsupportedError  # noqa: E402
@@ -91,7 +90,7 @@ def test_a_whole_model_computes_what_its_weights_say(name: str, tmp_path: Path) 
     convert_model(open_source(tmp_path / "hf"), tmp_path / "m", quantization=name)
     config = read_chat_config(tmp_path / "m")
     spec = library_spec(config, device="cpu")
-    module = quick_code.build(build_module(spec, models.get("llama")), spec.device)
+    module = quick_code.build(spec, models.get("llama"))
     stored_weights = read_mlc_folder(tmp_path / "m")
     model = Tiny(spec.config, module, stored_weights, meaning(tmp_path / "m", config))
     ids = [int(i) for i in np.random.default_rng(2).integers(0, 300, 21)]

@@ -25,7 +25,6 @@ from mlc_llm.compiler.compile import library_spec  # noqa: E402
 from mlc_llm.compiler.kernels.common.values import LANES  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import elementwise  # noqa: E402
 from mlc_llm.compiler.kernels.gpu import elementwise as gpu_elementwise  # noqa: E402
-from mlc_llm.compiler.library import build_module  # noqa: E402
 from mlc_llm.compiler.models.config import VECTOR  # noqa: E402
 from mlc_llm.errors import UnsupportedError  # noqa: E402
 
@@ -46,7 +45,7 @@ def test_a_model_with_such_heads_gives_the_logits_of_numpy(size, cache):
     made = with_heads_of(size, layers=2)
     chat = {**made.config, "quantization": "q0f32", "prefill_chunk_size": 64}
     spec = library_spec(chat, device="cpu", kv_cache_dtype=cache)
-    module = quick_code.build(build_module(spec, made.family), spec.device)
+    module = quick_code.build(spec, made.family)
     whole = Runner(module, made.params(), num_pages=8).forward([("a", made.ids)])
     expected = reference.logits(made.spec, made.params(), made.ids)
     apart = np.abs(whole - expected) / np.abs(expected).max()

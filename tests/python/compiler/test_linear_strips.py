@@ -40,7 +40,6 @@ from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     linear_strips,
 )
 from mlc_llm.compiler.kernels.cpu.strips import Strips  # noqa: E402
-from mlc_llm.compiler.library import build_module  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 
@@ -230,7 +229,7 @@ def test_a_mixed_file_computes_what_its_weights_say(bits, tmp_path, request):
     convert_model(open_source(tmp_path / "m.gguf"), tmp_path / "m", quantization="auto")
     config = read_chat_config(tmp_path / "m")
     spec = library_spec(config, device="cpu", opt=f"activation_bits={bits}")
-    module = quick_code.build(build_module(spec, models.get("llama")), spec.device)
+    module = quick_code.build(spec, models.get("llama"))
     model = Tiny(
         spec.config, module, read_mlc_folder(tmp_path / "m"), meaning(tmp_path / "m", config)
     )

@@ -18,7 +18,6 @@ from mlc_llm.compiler import reference
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.drafts import Draft
 from mlc_llm.compiler.drafts import MedusaSpec, draft_of
-from mlc_llm.compiler.library import build_module
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
 FIXTURE = "qwen2_window"
@@ -39,7 +38,7 @@ def test_logits_are_those_of_the_reference(draft: MedusaSpec) -> None:
     chat = {**fixture.config, "quantization": "q0f32", "prefill_chunk_size": 64}
     chat |= {"model_type": fixture.config["model_type"], "draft": draft.to_dict()}
     spec = library_spec(chat, device="cpu")
-    module = quick_code.build(build_module(spec, fixture.family), spec.device)
+    module = quick_code.build(spec, fixture.family)
     target = Runner(module, params, num_pages=16)
     states = target.step([("a", fixture.ids)], hidden_rows=range(len(fixture.ids)))["hidden_states"]
     heads = Runner(target.vm, params, part="draft")

@@ -30,7 +30,7 @@ ALWAYS = ("qwen2",)  # biases, and a head of its own
 def shards_of(family: str, config: dict[str, Any], count: int, scheme: str = "q0f32") -> Any:
     chat = {**config, "quantization": scheme, "prefill_chunk_size": 64}
     spec = library_spec(chat, device="cpu", overrides=f"tensor_parallel_shards={count}")
-    module = quick_code.build(build_module(spec, models.get(family)), spec.device)
+    module = quick_code.build(spec, models.get(family))
     weights = tiny_families.weights(config)
     stored = tiny_families.converted(tiny_families.Source(weights), config, scheme)
     return ShardRunners(module, stored, num_pages=16)

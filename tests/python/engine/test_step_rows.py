@@ -132,7 +132,7 @@ def test_a_step_gives_logits_and_states_of_chosen_layers(tmp_path: Path) -> None
     """Both by request, of rows in any order, with the bits of a step that gives one of them."""
     config = toy_reference.CONFIG
     spec = replace(toy_reference.library_spec(), hidden_layers=(0, 3))
-    module = quick_code.build(build_module(spec, FAMILY), spec.device)
+    module = quick_code.build(spec, FAMILY)
     params = toy_reference.weights(config)
     machine = Runner(module, params, num_pages=24)
     assert machine.metadata["hidden_layers"] == [0, 3]

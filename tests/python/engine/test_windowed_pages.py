@@ -36,11 +36,9 @@ LONG = PROMPT + "a sky. "
 def library(name: str) -> Any:
     import quick_code
 
-    from mlc_llm.compiler.library import build_module
-
     spec = toy_reference.library_spec(TOYS[name])
     spec = replace(spec, kv_cache_dtype="q8") if name == "q8" else spec
-    return quick_code.build(build_module(spec, FAMILY), spec.device)
+    return quick_code.build(spec, FAMILY)
 
 
 @pytest.fixture(scope="module", params=TOYS)

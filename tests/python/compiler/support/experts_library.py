@@ -12,14 +12,13 @@ from vm_runner import Runner
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.compile import library_spec
-from mlc_llm.compiler.library import build_module
 
 
 @cache
 def module(model_type: str, scheme: str = "q0f32", device: str = "cpu") -> Any:
     chat = {**tiny_experts.config(model_type), "quantization": scheme, "prefill_chunk_size": 64}
     spec = library_spec(chat, device=device)
-    return quick_code.build(build_module(spec, models.get(model_type)), spec.device)
+    return quick_code.build(spec, models.get(model_type))
 
 
 def runner(model_type: str, scheme: str = "q0f32") -> Runner:

@@ -18,7 +18,6 @@ from vm_runner import Runner
 from mlc_llm.compiler import family_check, models
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files
-from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.spec import DecoderSpec, TensorMap, WeightSource, weight_map
 from mlc_llm.compiler.spec.transforms import Normalized, PlusOne, Unpaired
 
@@ -41,7 +40,7 @@ class Fixture(family_check.Fixture):
         family = models.model_type_of(self.config)
         chat = {**self.config, "quantization": "q0f32", "prefill_chunk_size": 64}
         spec = library_spec({**chat, "model_type": family}, device="cpu")
-        module = quick_code.build(build_module(spec, self.family), spec.device)
+        module = quick_code.build(spec, self.family)
         return Runner(module, self.params(), num_pages=16)
 
     def params_without(self, kind: type) -> dict[str, Array] | None:

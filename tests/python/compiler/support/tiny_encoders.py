@@ -20,7 +20,6 @@ from vm_runner import Runner
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.compile import library_spec
-from mlc_llm.compiler.library import build_module
 
 Array = np.ndarray[Any, Any]
 
@@ -183,7 +182,7 @@ def built(c: Mapping[str, Any], scheme: str = "q0f32") -> Any:
     """The library of that config."""
     chat = {**c, "quantization": scheme, "prefill_chunk_size": 128}
     spec = library_spec(chat, device="cpu")
-    return quick_code.build(build_module(spec, models.get(c["model_type"])), spec.device)
+    return quick_code.build(spec, models.get(c["model_type"]))
 
 
 class EncoderRunner(Runner):

@@ -18,7 +18,6 @@ from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.source import TensorInfo
 from mlc_llm.compiler.convert.weights import as_in_files, check_tensors, convert_weights
-from mlc_llm.compiler.library import build_module
 
 Array = np.ndarray[Any, Any]
 
@@ -382,7 +381,7 @@ def converted(source: Any, c: dict[str, Any], scheme: str = "q0f32") -> dict[str
 def module(model_type: str, scheme: str = "q0f32") -> Any:
     chat = {**config(model_type), "quantization": scheme, "prefill_chunk_size": 64}
     spec = library_spec(chat, device="cpu")
-    return quick_code.build(build_module(spec, models.get(model_type)), spec.device)
+    return quick_code.build(spec, models.get(model_type))
 
 
 def runner(model_type: str, scheme: str = "q0f32") -> Runner:

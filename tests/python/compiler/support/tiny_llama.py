@@ -94,8 +94,10 @@ def _tiny(scheme_name: str, variant: str, kv_cache_dtype: str | None, opt: str) 
     chat = chat_config(scheme_name, variant)
     spec = library_spec(chat, device="cpu", kv_cache_dtype=kv_cache_dtype, opt=opt)
     is_usual = variant == "plain" and kv_cache_dtype is None and opt == "O2"
-    build = pipeline.build if is_usual and scheme_name in _OPTIMIZED else quick_code.build
-    module = build(build_module(spec, models.get("llama")), spec.device)
+    if is_usual and scheme_name in _OPTIMIZED:
+        module = pipeline.build(build_module(spec, models.get("llama")), spec.device)
+    else:
+        module = quick_code.build(spec, models.get("llama"))
     return Tiny(spec.config, module, *random_weights(spec.config, quantization.get(scheme_name)))
 
 

@@ -20,7 +20,6 @@ from vm_runner import Runner
 from mlc_llm.compiler import models, quantization, reference
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files, check_tensors, convert_weights
-from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.models.text_part import text_part
 from mlc_llm.compiler.random_weights import draw, unfolded
 from mlc_llm.compiler.spec.tower import TowerSpec
@@ -111,9 +110,7 @@ class Fixture:
         most = self.inputs(self.pixels)["view_indptr"][-1]
         if most > LIBRARY_PATCHES:  # all views go through the tower in one call
             spec = replace(spec, tower=replace(self.tower, largest_view=int(most)))
-        module = quick_code.build(
-            build_module(spec, models.get(self.chat["model_type"])), spec.device
-        )
+        module = quick_code.build(spec, models.get(self.chat["model_type"]))
         return Runner(module, self.params(scheme), num_pages=16)
 
     def inputs(self, pixels: Sequence[Array]) -> dict[str, Array]:

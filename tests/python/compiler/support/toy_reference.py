@@ -12,7 +12,7 @@ from toy_family import FAMILY, ToyConfig
 
 from mlc_llm.compiler import quantization, targets
 from mlc_llm.compiler.layers import DeltaRuleSpec, MLPSpec
-from mlc_llm.compiler.library import LibrarySpec, build_module
+from mlc_llm.compiler.library import LibrarySpec
 
 Array = np.ndarray[Any, Any]
 CONFIG = ToyConfig()
@@ -46,7 +46,7 @@ def library_spec(config: ToyConfig = CONFIG) -> LibrarySpec:
 @cache
 def module(config: ToyConfig = CONFIG) -> Any:
     spec = library_spec(config)
-    return quick_code.build(build_module(spec, FAMILY), spec.device)
+    return quick_code.build(spec, FAMILY)
 
 
 def expected(
