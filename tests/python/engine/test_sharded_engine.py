@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,27 @@ def test_a_shard_that_fails_ends_the_request_and_no_other(
             with pytest.raises(InternalError, match="shard 1: .*no.such.function"):
                 ask(engine, "caf\u00e9")
             assert ask(engine) == expected
+
+
+def module_that_finds_functions(library: Path) -> int | None:
+    """The address that TVM keeps in a variable of the library, which all its users share. The
+    code calls the core's functions through it."""
+    opened = ctypes.CDLL(str(library))
+    return ctypes.c_void_p.in_dll(opened, "__tvm_ffi__library_ctx").value
+
+
+def test_who_opens_the_library_too_leaves_the_module_that_runs_it(
+    folder: Path, model: Model, tmp_path: Path
+) -> None:
+    # a file of its own, because Python does not close it again
+    own = folder, Path(shutil.copy(model[1], tmp_path))
+    with engine_of(own) as engine:
+        module = module_that_finds_functions(own[1])
+        engine._core.plan()
+        with engine_of(own):
+            pass
+        assert module_that_finds_functions(own[1]) == module
+        assert len(ask(engine, n=2)) == 2
 
 
 def test_the_shards_of_the_setting_are_those_of_the_library(model: Model) -> None:
