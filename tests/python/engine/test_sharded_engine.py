@@ -87,18 +87,6 @@ def test_a_saved_state_holds_the_pages_of_all_shards(
     check_a_saved_state(model, greedy, 1e-3, tmp_path)
 
 
-def test_others_that_open_the_library_leave_it_as_it_is(model: Model) -> None:
-    """All users of one file share its code, which looks up the core's functions when it runs."""
-    with engine_of(model) as engine, engine_of(model) as other:
-        with engine_of(model):
-            engine._core.plan()
-        expected = ask(engine)
-        engine._core.plan()
-        assert ask(other) == expected
-    with engine_of(model) as engine:
-        assert ask(engine) == expected
-
-
 def test_a_part_that_drafts_is_refused_with_what_drafts_for_shards(model: Model) -> None:
     with pytest.raises(UnsupportedError, match="mtp: a library of several shards.* small_draft"):
         engine_of(model, speculative_mode="mtp")
