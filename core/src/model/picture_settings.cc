@@ -167,7 +167,10 @@ void ReadTexts(const Json& json, Reader* reader, PictureSettings* settings) {
 // Without "max_tiles" there is one view.
 void ReadStretched(Reader* reader, PictureSettings* settings) {
   settings->view = reader->HeightAndWidth("size", settings->block());
-  if (!reader->Has("max_tiles")) return;
+  if (!reader->Has("max_tiles")) {
+    if (reader->Flag("split", false)) reader->Fail("max_tiles", "must be there with 'split'");
+    return;
+  }
   int most = static_cast<int>(reader->Number("max_tiles", 1, kMostTiles));
   settings->max_tiles = most;
   // tiles of at least as many pixels as there are tiles: none of them is empty

@@ -100,13 +100,18 @@ struct KernelProgram::Impl {
     std::vector<int> empty_sizes;  // those that must have none
   };
 
+  // Where a call points at one of the tensors that the caller allocates.
+  struct Pointed {
+    size_t call, argument;
+    int tensor;
+  };
+
   std::string name;
   ProgramSpec spec;
   std::vector<ffi::Tensor> weights, constants, pages, states, adapters;  // that calls point at
   std::vector<std::unique_ptr<Rows>> inputs, temporaries;
   std::vector<Call> calls;
-  // Call and argument, in the spec's order.
-  std::vector<std::pair<int, int>> page_arguments, state_arguments, adapter_arguments;
+  std::vector<Pointed> page_arguments, state_arguments, adapter_arguments;
 
   // The state of the current run. These are members, so that a run allocates nothing.
   std::vector<int64_t> sizes;
@@ -122,10 +127,10 @@ struct KernelProgram::Impl {
   Status FindKernels(const ModelLibrary::Impl& library);
   Status FindConstants(ModelLibrary::Impl* library, int64_t count);
   void PrepareCalls();
-  void PointAt(const std::vector<Tensor>& tensors, const std::vector<std::pair<int, int>>& places,
+  void PointAt(const std::vector<Tensor>& tensors, const std::vector<Pointed>& places,
                std::vector<ffi::Tensor>* kept);
   // The list for arguments that are set later; null for others.
-  std::vector<std::pair<int, int>>* PlacesOf(Kind kind) {
+  std::vector<Pointed>* PlacesOf(Kind kind) {
     if (kind == Kind::kPages) return &page_arguments;
     if (kind == Kind::kState) return &state_arguments;
     return kind == Kind::kAdapter ? &adapter_arguments : nullptr;
@@ -201,7 +206,7 @@ void KernelProgram::Impl::PrepareCalls() {
       if (name.must_be_empty) continue;
       std::vector<ffi::AnyView>& arguments = calls[i].arguments;
       if (auto* places = PlacesOf(name.kind)) {
-        places->emplace_back(i, static_cast<int>(arguments.size()));
+        places->push_back({i, arguments.size(), name.index});
         arguments.emplace_back();
       } else {
         arguments.emplace_back(const_cast<DLTensor*>(Argument(name)));
@@ -310,7 +315,12 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   impl->device = device;
   impl->arena = Arena(device);
   impl->records = LaunchRecords(device);
-  MLC_ASSIGN_OR_RETURN(impl->spec, ParseProgram(*json));
+  Result<ProgramSpec> spec = ParseProgram(*json);
+  if (!spec.ok()) {
+    return Corrupt(library.path() + ": " + spec.status().message() + "; compile the model again")
+        .WithParam("model_lib");
+  }
+  impl->spec = *std::move(spec);
   MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
   for (const ffi::Tensor& weight : weights.impl()->tensors) impl->weights.push_back(weight);
   MLC_RETURN_IF_ERROR(impl->FindConstants(library.impl(), constants));
@@ -324,15 +334,14 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
 }
 
 void KernelProgram::Impl::PointAt(const std::vector<Tensor>& tensors,
-                                  const std::vector<std::pair<int, int>>& places,
+                                  const std::vector<Pointed>& places,
                                   std::vector<ffi::Tensor>* kept) {
   kept->clear();
   records.Clear();
   for (const Tensor& tensor : tensors) kept->push_back(tensor.impl()->tensor);
-  for (auto [call, argument] : places) {
-    int index = spec.calls[call].arguments[argument].index;
-    const DLTensor* tensor = (*kept)[index].GetDLTensorPtr();
-    calls[call].arguments[argument] = ffi::AnyView(const_cast<DLTensor*>(tensor));
+  for (const Pointed& place : places) {
+    const DLTensor* tensor = (*kept)[place.tensor].GetDLTensorPtr();
+    calls[place.call].arguments[place.argument] = ffi::AnyView(const_cast<DLTensor*>(tensor));
   }
 }
 

@@ -56,14 +56,31 @@ Status ForThisDevice(const Status& status, const std::string& path, Device devic
       .WithParam("model_lib");
 }
 
+// The loader's handle of an open file, the same one whatever its path. Null if it is not open.
+void* HandleOf(const std::string& file) {
+  void* open = OpenIfLoaded(file.c_str());
+  if (open != nullptr) CloseLibrary(open);
+  return open;
+}
+
+// What open files held when they were opened: a file may be replaced under the same path, and the
+// loader then gives the old one.
+std::map<void*, std::string>& OpenedIds() {
+  static auto* ids = new std::map<void*, std::string>();
+  return *ids;
+}
+
 // The code around a GPU's kernels keeps them in static variables, which all loads of one file
 // share. A second engine would run the first engine's kernels, and run them after they are freed.
-// So a file that is loaded already is loaded from a copy.
+// So a GPU's file that is open already is loaded from a copy, as is one that was replaced.
 Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
-                                                       const std::string& path, Device device) {
-  void* loaded = device.kind() == "cpu" ? nullptr : OpenIfLoaded(path.c_str());
+                                                       const std::string& path,
+                                                       const std::string& id, Device device) {
+  void* loaded = HandleOf(path);
   if (loaded == nullptr) return std::unique_ptr<TemporaryLibrary>();
-  CloseLibrary(loaded);
+  auto opened = OpenedIds().find(loaded);
+  bool is_it = opened == OpenedIds().end() || opened->second == id;
+  if (device.kind() == "cpu" && is_it) return std::unique_ptr<TemporaryLibrary>();
   return TemporaryLibrary::Write(bytes);
 }
 
@@ -79,18 +96,13 @@ std::recursive_mutex& Opening() {
 // module, for as long as someone uses it.
 ffi::Module ModuleOfFile(const std::string& file) {
   static auto* modules = new std::map<void*, ffi::WeakObjectPtr<ffi::ModuleObj>>();
-  auto handle = [&] {  // the same one for the same open file, whatever its path
-    void* open = OpenIfLoaded(file.c_str());
-    if (open != nullptr) CloseLibrary(open);
-    return open;
-  };
   std::lock_guard<std::recursive_mutex> lock(Opening());
-  if (auto found = modules->find(handle()); found != modules->end()) {
+  if (auto found = modules->find(HandleOf(file)); found != modules->end()) {
     if (ffi::ObjectPtr<ffi::ModuleObj> module = found->second.lock()) return ffi::Module(module);
   }
   BoundLibrary bound(file);
   ffi::Module module = ffi::Module::LoadFromFile(file);
-  if (void* open = handle()) (*modules)[open] = ffi::GetObjectPtr<ffi::ModuleObj>(module.get());
+  if (void* open = HandleOf(file)) (*modules)[open] = ffi::GetObjectPtr<ffi::ModuleObj>(module.get());
   return module;
 }
 
@@ -208,6 +220,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   if (std::string name = LinkedNameIn(bytes, path); !name.empty()) {
     return OpenLinked(path, name, LibraryId(bytes), device);
   }
+  const std::string id = LibraryId(bytes);
   std::unique_ptr<TemporaryLibrary> variant;
   if (HasVariants(bytes)) {
     MLC_ASSIGN_OR_RETURN(std::string_view chosen, VariantForThisCpu(bytes, path));
@@ -215,12 +228,14 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   }
   std::unique_lock<std::recursive_mutex> lock(Opening());
   if (!variant) {
-    MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, device));
+    MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, id, device));
   }
-  MLC_ASSIGN_OR_RETURN(
-      std::unique_ptr<ModelLibrary> library,
-      Open(path, variant ? variant->path() : path, device, [&lock] { lock.unlock(); }));
-  library->id_ = LibraryId(bytes);
+  const std::string opened = variant ? variant->path() : path;
+  MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library, Open(path, opened, device, [&] {
+                         if (void* open = HandleOf(opened)) OpenedIds()[open] = id;
+                         lock.unlock();
+                       }));
+  library->id_ = id;
   return library;
 }
 
@@ -262,7 +277,10 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadLinked(const std::string
       continue;
     }
     bool is_plain = FindSymbol(library, kLibrarySymbol.data()) != nullptr;
-    return is_plain ? Open(path, file, device) : FromLinked(path, name, device);
+    if (!is_plain) return FromLinked(path, name, device);
+    Result<std::unique_ptr<ModelLibrary>> made = Open(path, file, device);
+    CloseLibrary(library);  // the module holds it
+    return made;
   }
   Result<std::unique_ptr<ModelLibrary>> linked = FromLinked(path, name, device);
   if (broken.empty() || linked.status().code() != StatusCode::kNotFound) return linked;

@@ -210,6 +210,7 @@ TEST(PictureSettings, ErrorsNameTheField) {
       {R"("layout": "filled", "min_pixels": 9)", "pictures.max_pixels"},
       {R"("layout": "stretched", "size": [8, 8], "text": {"begin": 1})", "pictures.text"},
       {R"("layout": "stretched", "size": [8, 8], "split": 1)", "pictures.split"},
+      {R"("layout": "stretched", "size": [8, 8], "split": true)", "pictures.max_tiles"},
       {R"("layout": "stretched", "size": [8, 8], "columns": -1)", "pictures.columns"},
       {R"("layout": "stretched", "size": [8, 8], "max_tiles": 0)", "pictures.max_tiles"},
       {R"("layout": "stretched", "size": [8, 8], "max_tiles": 4)", "pictures.min_tile"},

@@ -79,7 +79,7 @@ def test_a_shard_has_its_part_of_the_weights(scheme, count):
 )
 def test_what_is_not_divided_is_refused_by_name(family, what):
     config: Any = models.config_from_hf(load(family).config)
-    with pytest.raises(UnsupportedError, match=f"shards 2: .*{what}.* use one shard") as found:
+    with pytest.raises(UnsupportedError, match=f"shards 2: .*{what}.* use --tensor-parallel-shards 1") as found:
         divided(models.get(load(family).config["model_type"]), config, quantization.get("q0f32"), 2)
     assert found.value.param == "tensor_parallel_shards"
 
@@ -111,7 +111,7 @@ def test_the_folders_number_counts_where_shards_can_run():
     for device in ("cuda", "wasm"):
         assert library_spec(chat, device=device).shards == 1
         asked = library_spec(chat, device=device, overrides="tensor_parallel_shards=2")
-        with pytest.raises(UnsupportedError, match=f"{device}.* leave out --tensor") as found:
+        with pytest.raises(UnsupportedError, match=f"{device}.* use --tensor") as found:
             build_module(asked, models.get("qwen2"))
         assert found.value.param == "tensor_parallel_shards"
 

@@ -87,6 +87,16 @@ def test_a_saved_state_holds_the_pages_of_all_shards(
     check_a_saved_state(model, greedy, 1e-3, tmp_path)
 
 
+def test_a_library_that_replaced_an_open_one_is_the_new_one(
+    folder: Path, model: Model, tmp_path: Path
+) -> None:
+    path = Path(shutil.copy(model[1], tmp_path / "m.so"))
+    with engine_of((folder, path)) as engine:
+        shutil.copy(library(folder, 1), tmp_path / "new.so").replace(path)
+        with engine_of((folder, path), num_threads=1) as other:  # two shards need two threads
+            assert len(ask(other)) == len(ask(engine)) == 1
+
+
 def test_a_part_that_drafts_is_refused_with_what_drafts_for_shards(model: Model) -> None:
     with pytest.raises(UnsupportedError, match="mtp: a library of several shards.* small_draft"):
         engine_of(model, speculative_mode="mtp")

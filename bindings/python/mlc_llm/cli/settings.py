@@ -124,9 +124,10 @@ def settings_table(
     return "\n".join(["Settings:", *rows, ""])
 
 
-def parse_overrides(text: str, args: argparse.Namespace) -> dict[str, Any]:
+def parse_overrides(text: str, args: argparse.Namespace | None = None) -> dict[str, Any]:
     """MLC-LLM's `--overrides` as an engine config, with the options of `add_library_options`."""
-    given = {name: getattr(args, name) for name in ("kv_cache_dtype", "tensor_parallel_shards")}
+    names = ("kv_cache_dtype", "tensor_parallel_shards")
+    given = {name: getattr(args, name) for name in names} if args is not None else {}
     config = dict(_parse(text, _engine_settings())) if text else {}
     return config | {k: v for k, v in given.items() if v is not None}
 

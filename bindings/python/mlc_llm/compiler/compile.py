@@ -217,6 +217,8 @@ def _shards_not_used(
         return ""
     if mlc_folders.is_theirs(config):
         return "a folder that MLC-LLM's converter made"
+    if config.get("pictures") is not None:
+        return "a model that takes pictures"
     return hindrance(device, adapters=adapters)
 
 

@@ -22,7 +22,7 @@ from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.nn.tower import Tower
 from mlc_llm.compiler.programs import buffer_bytes, program_of
 from mlc_llm.compiler.quantization import Scheme, StoredParam
-from mlc_llm.compiler.shards import LEAVE_OUT, check_shared, divided, hindrance
+from mlc_llm.compiler.shards import ONE, check_shared, divided, hindrance
 from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
 from mlc_llm.compiler.spec.draft import PREFIX
@@ -153,8 +153,7 @@ def _check_shards(spec: LibrarySpec) -> None:
     what = hindrance(spec.device, adapters=spec.adapters)
     if spec.shards > 1 and what:
         raise UnsupportedError(
-            f"tensor_parallel_shards {spec.shards}: {what} and shards do not work together; "
-            f"{LEAVE_OUT}",
+            f"tensor_parallel_shards {spec.shards}: {what} and shards do not work together; {ONE}",
             param="tensor_parallel_shards",
         )
 

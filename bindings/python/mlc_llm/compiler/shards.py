@@ -15,7 +15,7 @@ from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 MOST = 64  # shards
-LEAVE_OUT = "leave out --tensor-parallel-shards"
+ONE = "use --tensor-parallel-shards 1 (tensor_parallel_shards of a config)"
 
 
 def hindrance(device: Device | GPU, *, adapters: bool) -> str:
@@ -33,7 +33,7 @@ def check_shared(params: Iterable[StoredParam], joined: Container[str]) -> None:
         if param.name in joined and runs and (len(runs) > 1 or axis > 1):
             raise UnsupportedError(
                 f"shards cannot share {param.name} in a folder that MLC-LLM's converter made; "
-                f"convert the model again (mlc_llm convert_weight), or {LEAVE_OUT}",
+                f"convert the model again (mlc_llm convert_weight), or {ONE}",
                 param="tensor_parallel_shards",
             )
 
@@ -55,7 +55,7 @@ def divided(
         return _divided(family, config, scheme, count)
     except UnsupportedError as error:
         possible = [str(n) for n in range(2, MOST + 1) if _can(family, config, scheme, n)]
-        advice = f"use one shard: {LEAVE_OUT}"
+        advice = ONE
         if possible:
             advice = f"this model can have {', '.join(possible)} shards, or one"
         raise UnsupportedError(

@@ -51,7 +51,7 @@ class ResponseState:
         self._options = options
         self._running: dict[str, _Running] = {}
         self._beginning = 0  # responses in the background that the store does not have yet
-        self._room_to_write = threading.BoundedSemaphore(_MAX_UNWRITTEN)
+        self._room_to_keep = threading.BoundedSemaphore(_MAX_UNWRITTEN)
 
     async def conversation(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The items before those of a request. Raises MLCError if they are not kept."""
@@ -77,23 +77,21 @@ class ResponseState:
         self._write(response["id"], self.store.update, response)
 
     def keep(self, items: Sequence[dict[str, Any]], response: dict[str, Any]) -> None:
-        """Keeps a response that has ended. `items`: of its own request. Does not wait for that."""
+        """Keeps a response that has ended. `items`: of its own request. Does not wait for that: a
+        client has its answer also where it cannot be kept, as behind many that wait for a slow
+        disk."""
         kept = KeptResponse(response["id"], response["previous_response_id"], items, response)
+        if not self._room_to_keep.acquire(blocking=False):
+            _log.error("The response %s is not kept: %d wait", kept.id, _MAX_UNWRITTEN)
+            return
         self._write(kept.id, self.store.put, kept)
+        self._write(kept.id, lambda _: self._room_to_keep.release(), kept)
 
     def _write(self, response_id: str, work: Callable[[_T], None], argument: _T) -> None:
-        """A client has its answer also where it cannot be kept: on a full disk, behind many that
-        wait for a slow one, and at the server's end."""
-        if not self._room_to_write.acquire(blocking=False):
-            _log.error("The response %s is not kept: %d wait", response_id, _MAX_UNWRITTEN)
-            return
         try:
-            written = self._thread.submit(_logged, response_id, work, argument)
-        except RuntimeError:  # the server ends
+            self._thread.submit(_logged, response_id, work, argument)
+        except RuntimeError:
             _log.error("The response %s is not kept: the server ends", response_id)
-            self._room_to_write.release()
-        else:
-            written.add_done_callback(lambda _: self._room_to_write.release())
 
     async def begin(
         self,

@@ -3,9 +3,10 @@ What the kernels between shards call is NumPy here; the core has its own (`runti
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -52,8 +53,22 @@ def _own_tokens(ids: Any, made: Any, entries: int) -> None:
     made.copyfrom(np.where((rows >= 0) & (rows < entries), rows, -1).astype("int32"))
 
 
-for _name, _call in (("sum", _sum), ("join", _join), ("own_tokens", _own_tokens)):
-    tvm_ffi.register_global_func(f"mlc.shards.{_name}", _call, override=True)
+@contextlib.contextmanager
+def _in_place_of_the_cores() -> Iterator[None]:
+    """The core's functions have the same names in this process, and engines of other tests call
+    them."""
+    calls = {"mlc.shards.sum": _sum, "mlc.shards.join": _join, "mlc.shards.own_tokens": _own_tokens}
+    cores = {name: tvm_ffi.get_global_func(name, allow_missing=True) for name in calls}
+    for name, call in calls.items():
+        tvm_ffi.register_global_func(name, call, override=True)
+    try:
+        yield
+    finally:
+        for name, call in cores.items():
+            if call is None:
+                tvm_ffi.remove_global_func(name)
+            else:
+                tvm_ffi.register_global_func(name, call, override=True)
 
 
 def share_of(value: Array, shares: Mapping[str, Any] | None, rank: int) -> Array:
@@ -92,5 +107,5 @@ class ShardRunners:
                 _group.barrier.abort()
                 raise
 
-        with ThreadPoolExecutor(self.count) as pool:
+        with _in_place_of_the_cores(), ThreadPoolExecutor(self.count) as pool:
             return list(pool.map(run, range(self.count)))[0]

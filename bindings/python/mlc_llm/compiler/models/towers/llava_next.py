@@ -87,7 +87,9 @@ def _is_grid(one: Any, tile: int) -> bool:
 def _config_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
     """The pairs of the repository, one behind the other."""
     key = f"vision.{_GRIDS}"
-    flat = fields.raw(key) if key in fields else []
+    if key not in fields:
+        return {"vision_feature_layer": -1}
+    flat = fields.raw(key)
     if not isinstance(flat, list) or len(flat) % 2:
         raise CorruptFileError(f"clip.{key} must be a list of heights and widths", param=key)
     pairs = [list(pair) for pair in zip(flat[::2], flat[1::2], strict=True)]
