@@ -231,7 +231,10 @@ function runTools(options: Options) {
 function adapter(options: Options) {
   const prompt = options.text("prompt"), path = options.text("adapter");
   const say = async (engine: EngineRoutes, lora?: ChatCompletionRequest["lora"]) => {
-    const answer = await whole(engine, ask(prompt, { max_tokens: 8, temperature: 0, lora, ...LONG }));
+    const answer = await whole(
+      engine,
+      ask(prompt, { max_tokens: 8, temperature: 0, lora, ...LONG }),
+    );
     return answer.choices[0]?.message.content;
   };
   return using(options, async (engine) => {

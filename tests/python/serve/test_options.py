@@ -215,6 +215,7 @@ def test_draft_models_are_no_models_of_their_own() -> None:
         additional_models, model, model_lib = ["draft,lib"], "big", None
         served_model_name = ["a", "b", "a"]
         device, mode, quantization, kv_cache_dtype = "cpu", "local", None, None
+        tensor_parallel_shards = None
         idle_timeout, when_idle = None, "leave"
         prefix_cache_dir, prefix_cache_dir_size = "~/kept", 1 << 30
         lora, lora_ranks = ["a=some/adapter"], None
