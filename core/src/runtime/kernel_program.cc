@@ -100,8 +100,7 @@ struct KernelProgram::Impl {
     std::vector<int> empty_sizes;  // those that must have none
   };
 
-  // Where a call points at one of the tensors that the caller allocates.
-  struct Pointed {
+  struct Pointed {  // the argument of a call that is a tensor of the caller
     size_t call, argument;
     int tensor;
   };
@@ -315,12 +314,7 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   impl->device = device;
   impl->arena = Arena(device);
   impl->records = LaunchRecords(device);
-  Result<ProgramSpec> spec = ParseProgram(*json);
-  if (!spec.ok()) {
-    return Corrupt(library.path() + ": " + spec.status().message() + "; compile the model again")
-        .WithParam("model_lib");
-  }
-  impl->spec = *std::move(spec);
+  MLC_ASSIGN_OR_RETURN(impl->spec, ParseProgram(*json));
   MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
   for (const ffi::Tensor& weight : weights.impl()->tensors) impl->weights.push_back(weight);
   MLC_RETURN_IF_ERROR(impl->FindConstants(library.impl(), constants));

@@ -137,7 +137,9 @@ Status ProgramSpec::Check(int weights, int pages, int constants, int states, int
   return Status();
 }
 
-Result<ProgramSpec> ParseProgram(const Json& json) {
+namespace {
+
+Result<ProgramSpec> Parse(const Json& json) {
   ProgramSpec program;
   Sizes sizes;
   MLC_ASSIGN_OR_RETURN(const Json::Array* inputs, Items(json, "inputs"));
@@ -166,6 +168,15 @@ Result<ProgramSpec> ParseProgram(const Json& json) {
   MLC_RETURN_IF_ERROR(ReadResults(json, &program));
   program.num_sizes = static_cast<int>(sizes.size());
   return program;
+}
+
+}  // namespace
+
+// The program of a library that an older compiler made, or a newer one.
+Result<ProgramSpec> ParseProgram(const Json& json) {
+  Result<ProgramSpec> program = Parse(json);
+  if (program.ok()) return program;
+  return Corrupt(program.status().message() + "; compile the model again").WithParam("model_lib");
 }
 
 }  // namespace mlc
