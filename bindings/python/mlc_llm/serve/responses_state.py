@@ -126,7 +126,7 @@ class ResponseState:
 
     async def cancel(self, response_id: str) -> dict[str, Any]:
         """Ends a response in the background. One that has ended stays as it is."""
-        running = self._running.pop(response_id, None)
+        running = self._running.get(response_id)  # its task takes it away
         if running is not None:
             running.core.end()
             assert running.task is not None
