@@ -102,7 +102,8 @@ ffi::Module ModuleOfFile(const std::string& file) {
   }
   BoundLibrary bound(file);
   ffi::Module module = ffi::Module::LoadFromFile(file);
-  if (void* open = HandleOf(file)) (*modules)[open] = ffi::GetObjectPtr<ffi::ModuleObj>(module.get());
+  if (void* open = HandleOf(file))
+    (*modules)[open] = ffi::GetObjectPtr<ffi::ModuleObj>(module.get());
   return module;
 }
 
