@@ -79,7 +79,8 @@ def test_a_shard_has_its_part_of_the_weights(scheme, count):
 )
 def test_what_is_not_divided_is_refused_by_name(family, what):
     config: Any = models.config_from_hf(load(family).config)
-    with pytest.raises(UnsupportedError, match=f"shards 2: .*{what}.* use --tensor-parallel-shards 1") as found:
+    words = f"shards 2: .*{what}.* use --tensor-parallel-shards 1"
+    with pytest.raises(UnsupportedError, match=words) as found:
         divided(models.get(load(family).config["model_type"]), config, quantization.get("q0f32"), 2)
     assert found.value.param == "tensor_parallel_shards"
 
