@@ -380,4 +380,9 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
   return builder.Take();
 }
 
+int NumLearnedRows(const PictureSettings& settings) {
+  if (settings.kind == Kind::kHighDefinition) return 2;
+  return settings.kind == Kind::kAnyResolution ? 1 : 0;
+}
+
 }  // namespace mlc

@@ -46,6 +46,12 @@ int NumRows(const PictureSettings& settings, const PictureView& view);
 // How many learned rows of the tower the layouts of this kind have.
 int NumLearnedRows(const PictureSettings& settings);
 
+// For the rules of layouts.
+inline PictureSize Square(int side) { return {side, side}; }
+inline PictureWindow All(PictureSize size) { return {0, 0, size.width, size.height}; }
+inline int64_t Area(PictureSize size) { return int64_t{size.width} * size.height; }
+inline int UpTo(int number, int factor) { return (number + factor - 1) / factor * factor; }
+
 }  // namespace mlc
 
 #endif  // MLC_MODEL_PICTURE_LAYOUT_H_

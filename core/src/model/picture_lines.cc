@@ -9,8 +9,6 @@
 namespace mlc {
 namespace {
 
-using Kind = PictureSettings::Kind;
-
 constexpr int32_t kEndOfLine = -1, kBeforeWhole = -2;  // learned rows
 
 // Appends the tiles of a grid over a picture with `left` and `top` pixels of padding before it.
@@ -125,11 +123,6 @@ PictureLayout HighDefinition(const PictureSettings& settings, PictureSize size, 
   layout.order.push_back(kBeforeWhole);
   AppendLines(static_cast<int32_t>(Area(grid)) * side * side, side, Square(1), 0, 0, &layout.order);
   return layout;
-}
-
-int NumLearnedRows(const PictureSettings& settings) {
-  if (settings.kind == Kind::kHighDefinition) return 2;
-  return settings.kind == Kind::kAnyResolution ? 1 : 0;
 }
 
 }  // namespace mlc

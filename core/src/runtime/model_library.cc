@@ -63,23 +63,27 @@ void* HandleOf(const std::string& file) {
   return open;
 }
 
-// What open files held when they were opened: a file may be replaced under the same path, and the
-// loader then gives the old one.
-std::map<void*, std::string>& OpenedIds() {
-  static auto* ids = new std::map<void*, std::string>();
-  return *ids;
+struct OpenFile {
+  ffi::WeakObjectPtr<ffi::ModuleObj> module;
+  std::string id;  // LibraryId of what it held when it was opened; "": not known
+};
+
+// By their handles. Used while Opening is taken.
+std::map<void*, OpenFile>& OpenFiles() {
+  static auto* files = new std::map<void*, OpenFile>();
+  return *files;
 }
 
 // The code around a GPU's kernels keeps them in static variables, which all loads of one file
 // share. A second engine would run the first engine's kernels, and run them after they are freed.
-// So a GPU's file that is open already is loaded from a copy, as is one that was replaced.
+// So an open GPU file is loaded from a copy, as is one that was replaced: the loader has the old.
 Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
                                                        const std::string& path,
                                                        const std::string& id, Device device) {
   void* loaded = HandleOf(path);
   if (loaded == nullptr) return std::unique_ptr<TemporaryLibrary>();
-  auto opened = OpenedIds().find(loaded);
-  bool is_it = opened == OpenedIds().end() || opened->second == id;
+  const std::string& known = OpenFiles()[loaded].id;
+  bool is_it = known.empty() || known == id;
   if (device.kind() == "cpu" && is_it) return std::unique_ptr<TemporaryLibrary>();
   return TemporaryLibrary::Write(bytes);
 }
@@ -91,19 +95,15 @@ std::recursive_mutex& Opening() {
 }
 
 // The module of a file. All modules of one open file share the variables of its code, and TVM keeps
-// in one of them which module finds the functions that the code calls by name. If that module were
-// freed before another one, the other one's code would use freed memory. So an open file has one
-// module, for as long as someone uses it.
+// in one of them which module finds the functions that the code calls by name. If that module went
+// before another one, code would use freed memory. So an open file has one module while it is used.
 ffi::Module ModuleOfFile(const std::string& file) {
-  static auto* modules = new std::map<void*, ffi::WeakObjectPtr<ffi::ModuleObj>>();
   std::lock_guard<std::recursive_mutex> lock(Opening());
-  if (auto found = modules->find(HandleOf(file)); found != modules->end()) {
-    if (ffi::ObjectPtr<ffi::ModuleObj> module = found->second.lock()) return ffi::Module(module);
-  }
+  if (auto module = OpenFiles()[HandleOf(file)].module.lock()) return ffi::Module(module);
   BoundLibrary bound(file);
   ffi::Module module = ffi::Module::LoadFromFile(file);
-  if (void* open = HandleOf(file))
-    (*modules)[open] = ffi::GetObjectPtr<ffi::ModuleObj>(module.get());
+  OpenFile now{ffi::GetObjectPtr<ffi::ModuleObj>(module.get()), ""};
+  if (void* open = HandleOf(file)) OpenFiles()[open] = std::move(now);
   return module;
 }
 
@@ -233,7 +233,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   }
   const std::string opened = variant ? variant->path() : path;
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library, Open(path, opened, device, [&] {
-                         if (void* open = HandleOf(opened)) OpenedIds()[open] = id;
+                         if (void* open = HandleOf(opened)) OpenFiles()[open].id = id;
                          lock.unlock();
                        }));
   library->id_ = id;

@@ -50,7 +50,7 @@ class ShardedRunner : public Model {
  private:
   ShardedRunner(std::vector<std::unique_ptr<DeviceRunner>> shards,
                 std::unique_ptr<ShardThreads> threads);
-  // Calls f(shard, offset of its part of the page, bytes of the part) for all shards.
+  // Calls f(shard, offset of its part of the page) for all shards.
   template <typename F>
   Status ForPartsOf(int32_t page, F f) const;
   int64_t PartBytes(size_t group) const;
