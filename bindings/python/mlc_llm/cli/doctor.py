@@ -14,7 +14,7 @@ from typing import Any
 import mlc_llm
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_library_options, parse_overrides, size_in_bytes
-from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, NotFoundError
+from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError
 
 _NO_LINKER = "none: models cannot be compiled here; install g++, or `pip install ziglang`"
 _MODES = ("local", "interactive", "server")
@@ -107,6 +107,8 @@ def _plan_for_devices(args: argparse.Namespace) -> None:
 
 
 def _config_of(model: str | None) -> dict[str, Any]:
+    from mlc_llm.compiler.compile import read_chat_config
+
     path = Path(model or "")
     named = [path / name for name in ("mlc-chat-config.json", "config.json")]
     found = next((file for file in (*named, path) if file.is_file()), None)
@@ -115,13 +117,7 @@ def _config_of(model: str | None) -> dict[str, Any]:
             "--device-memory needs a model's folder, its config.json or mlc-chat-config.json",
             param="model",
         )
-    try:
-        config = json.loads(found.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise CorruptFileError(f"{found}: {error}", param="model") from None
-    if not isinstance(config, dict):
-        raise CorruptFileError(f"{found}: not a JSON object", param="model")
-    return config
+    return read_chat_config(found)
 
 
 def _plans(args: argparse.Namespace) -> Sequence[Any]:

@@ -35,25 +35,34 @@ _GELU = {"gelu": "gelu"}
 _MARKER = "<image>"
 
 
-def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
+def clip_fields(vision: ConfigReader, reader: ConfigReader, name: str) -> dict[str, Any]:
+    """The fields of CLIP's tower. `name`: the field of `reader` that chooses the layer."""
     fields = vit_fields(vision, CLIP_USUAL)
-    activation = whole.choice("projector_hidden_act", of=_GELU, default="gelu")
-    whole.choice("vision_feature_select_strategy", of={"default": "default"}, default="default")
-    bias = whole.flag("multimodal_projector_bias", default=True)
-    fields |= {
-        "layers": chosen_layers(whole, "vision_feature_layer", -2, fields["layers"]),
+    return fields | {
+        "layers": chosen_layers(reader, name, -2, fields["layers"]),
         "positions": fields["positions"] + 1,
+        "class_row": True,
+        "patch_bias": False,
+        "pre_norm": True,
+        "last_norm": False,
     }
+
+
+def two_layers(whole: ConfigReader, text_width: int) -> tuple[Dense, Dense]:
+    """The projector of LLaVA's class."""
+    activation = whole.choice("projector_hidden_act", of=_GELU, default="gelu")
+    bias = whole.flag("multimodal_projector_bias", default=True)
+    return (
+        Dense("linear_1", text_width, bias=bias, activation=activation),
+        Dense("linear_2", text_width, bias=bias),
+    )
+
+
+def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpec:
+    whole.choice("vision_feature_select_strategy", of={"default": "default"}, default="default")
     return TowerSpec(
-        **fields,
-        class_row=True,
-        patch_bias=False,
-        pre_norm=True,
-        last_norm=False,
-        projector=(
-            Dense("linear_1", text_width, bias=bias, activation=activation),
-            Dense("linear_2", text_width, bias=bias),
-        ),
+        **clip_fields(vision, whole, "vision_feature_layer"),
+        projector=two_layers(whole, text_width),
         prefix="vision_tower.vision_model.",
         projector_prefix="multi_modal_projector.",
     )

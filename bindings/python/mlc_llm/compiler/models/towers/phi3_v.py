@@ -14,18 +14,14 @@ from mlc_llm.compiler.models.towers.family import (
     CLIP_MEAN,
     CLIP_STD,
     TowerFamily,
-    chosen_layers,
     patches,
     pixels,
-    vit_fields,
 )
-from mlc_llm.compiler.models.towers.llava import CLIP_USUAL
+from mlc_llm.compiler.models.towers.llava import clip_fields
 from mlc_llm.compiler.spec.tower import Dense, Joined, Learned, TowerSpec
 from mlc_llm.errors import CorruptFileError
 
 _AT = "model.vision_embed_tokens."
-
-
 _PUBLISHED = {"hd_transform_order": "sub_glb"}
 
 
@@ -41,7 +37,7 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
     """`vision` is `img_processor`. It names CLIP's large model, and says none of its sizes."""
     _check_form(ConfigReader(whole.mapping("embd_layer") or _PUBLISHED, source="embd_layer"))
     vision.choice("type_feature", of={"patch": "patch"}, default="patch")
-    fields = vit_fields(vision, CLIP_USUAL)
+    fields = clip_fields(vision, vision, "layer_idx")
     width = fields["width"]
     if vision.integer("image_dim_out", default=width, maximum=2**16) != width:
         raise CorruptFileError(
@@ -55,16 +51,8 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
         )
     end = (f"{_AT}sub_GN", (1, 1, 1, 4 * width))
     before_whole = (f"{_AT}glb_GN", (1, 1, 4 * width))
-    fields |= {
-        "layers": chosen_layers(vision, "layer_idx", -2, fields["layers"]),
-        "positions": fields["positions"] + 1,
-    }
     return TowerSpec(
         **fields,
-        class_row=True,
-        patch_bias=False,
-        pre_norm=True,
-        last_norm=False,
         merge=2,
         projector=(
             Joined(),

@@ -23,6 +23,7 @@ from mlc_llm.compiler.models.towers.family import (
     pixels,
     vit_fields,
 )
+from mlc_llm.compiler.models.towers.llava import two_layers
 from mlc_llm.compiler.spec import NormSpec
 from mlc_llm.compiler.spec.tower import (
     SIGLIP,
@@ -73,8 +74,6 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
             param="num_attention_heads",
         )
     whole.choice("vision_feature_select_strategy", of={"full": "full"}, default="full")
-    activation = whole.choice("projector_hidden_act", of={"gelu": "gelu"}, default="gelu")
-    bias = whole.flag("multimodal_projector_bias", default=True)
     count, blocks = fields["layers"], -(-fields["columns"] // merge)
     rope = ConfigReader(vision.mapping("rope_parameters") or vision.config)
     fields |= {
@@ -94,11 +93,7 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
         pre_norm=True,
         last_norm=False,
         merge=merge,
-        projector=(
-            *merger,
-            Dense("linear_1", text_width, bias=bias, activation=activation),
-            Dense("linear_2", text_width, bias=bias),
-        ),
+        projector=(*merger, *two_layers(whole, text_width)),
         prefix="vision_tower.",
         projector_prefix="multi_modal_projector.",
         names=_NAMES,
