@@ -87,10 +87,13 @@ class RemotePictures:
     ) -> None:
         self._hosts = frozenset(map(_host, hosts))
         self._limits = limits or RemoteLimits()
-        self._resolve, self._allow = resolve, allow
         self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._client: PictureClient | None = None
         if self._hosts:
-            self._client()  # imports it now: that takes up to a second
+            # here, because the import takes up to a second
+            from mlc_llm.serve.picture_client import PictureClient
+
+            self._client = PictureClient(self._hosts, self._limits, resolve, allow)
 
     async def fetch(self, body: Body, seconds: float | None = None) -> None:
         """Puts the pictures themselves into the request of a chat, in place of their addresses.
@@ -102,7 +105,7 @@ class RemotePictures:
             places = await asyncio.to_thread(_places, body.data)
         if not places:
             return
-        self._check_count(places)
+        client = self._client_for(places)
         limit = self._limits.seconds if seconds is None else min(seconds, self._limits.seconds)
         deadline = self._now() + limit
         try:
@@ -114,21 +117,16 @@ class RemotePictures:
                 param=places[0][0],
             ) from None
         try:
-            client = self._client()
             pictures = await client.fetch_all(places, deadline, limit)
         finally:
             self._turns.release()
         async with body.parsing():
             body.replace(await asyncio.to_thread(_with_pictures, body.data, pictures))
 
-    def _client(self) -> PictureClient:
-        from mlc_llm.serve.picture_client import PictureClient
-
-        return PictureClient(self._hosts, self._limits, self._resolve, self._allow)
-
-    def _check_count(self, places: list[Place]) -> None:
+    def _client_for(self, places: list[Place]) -> PictureClient:
+        """Raises MLCError if this server fetches none, or not so many."""
         most = self._limits.max_pictures
-        if not self._hosts:
+        if self._client is None:
             raise error_of(
                 reasons.UNSUPPORTED_PARAMETER,
                 "this server fetches no pictures: send the picture as a data: URL, or start the "
@@ -142,6 +140,7 @@ class RemotePictures:
                 "data: URLs",
                 param=places[most][0],
             )
+        return self._client
 
     @staticmethod
     def _now() -> float:

@@ -84,8 +84,13 @@ class ResponseState:
         if not self._room_to_keep.acquire(blocking=False):
             _log.error("The response %s is not kept: %d wait", kept.id, _MAX_UNWRITTEN)
             return
-        self._write(kept.id, self.store.put, kept)
-        self._write(kept.id, lambda _: self._room_to_keep.release(), kept)
+        self._write(kept.id, self._put, kept)
+
+    def _put(self, kept: KeptResponse) -> None:
+        try:
+            self.store.put(kept)
+        finally:
+            self._room_to_keep.release()
 
     def _write(self, response_id: str, work: Callable[[_T], None], argument: _T) -> None:
         try:
