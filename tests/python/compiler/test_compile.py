@@ -64,7 +64,7 @@ def test_fnv1a_of_known_strings():
         ({"overrides": "context=1"}, InvalidRequestError, "unknown name"),
         ({"overrides": "prefill_chunk_size=x"}, InvalidRequestError, "name=integer"),
         ({"overrides": "prefill_chunk_size=0"}, CorruptFileError, "prefill_chunk_size"),
-        ({"overrides": "tensor_parallel_shards=3"}, UnsupportedError, "one"),
+        ({"overrides": "tensor_parallel_shards=3"}, UnsupportedError, "equal parts"),
         ({"overrides": "tensor_parallel_shards=65"}, CorruptFileError, "from 1 to 64"),
         ({"overrides": "pipeline_parallel_stages=2"}, UnsupportedError, "no stages"),
         ({"quantization": "q9"}, UnsupportedError, "q4f32_1"),
