@@ -288,12 +288,11 @@ def main() -> None:
             f"// {comment}\nextern const {kind} k{name}[];\nextern const size_t k{name}Size;\n"
         )
         definitions.append(array(name, kind, values))
-    guard = "MLC_TEXT_UNICODE_TABLES_GEN_H_"
     opening = "namespace mlc {\nnamespace unicode_tables {\n\n"
     closing = "\n}  // namespace unicode_tables\n}  // namespace mlc\n"
     header = (
-        f"{head}#ifndef {guard}\n#define {guard}\n\n#include <cstddef>\n#include <cstdint>\n\n"
-        f"{opening}{''.join(declarations)}{closing}\n#endif  // {guard}\n"
+        f"{head}#pragma once\n\n#include <cstddef>\n#include <cstdint>\n\n"
+        f"{opening}{''.join(declarations)}{closing}"
     )
     source = (
         f'{head}#include "text/unicode/unicode_tables.gen.h"\n\n// clang-format off\n{opening}'

@@ -1,8 +1,7 @@
 // The events of many requests, for one event loop of Python. The core's threads put them here
 // without the interpreter's lock and wake the loop once for all that wait. So only one thread runs
 // Python, and no event costs a hand-over of the lock.
-#ifndef MLC_BINDINGS_PYTHON_EVENT_MAILBOX_H_
-#define MLC_BINDINGS_PYTHON_EVENT_MAILBOX_H_
+#pragma once
 
 #include <pybind11/pybind11.h>
 
@@ -52,5 +51,3 @@ class EventMailbox {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_EVENT_MAILBOX_H_

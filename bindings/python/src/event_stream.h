@@ -1,7 +1,6 @@
 // A request's events, kept until Python takes them. The core's thread puts them here without the
 // interpreter's lock, so that a stream costs no hand-over of that lock for each chunk.
-#ifndef MLC_BINDINGS_PYTHON_EVENT_STREAM_H_
-#define MLC_BINDINGS_PYTHON_EVENT_STREAM_H_
+#pragma once
 
 #include <pybind11/pybind11.h>
 
@@ -47,5 +46,3 @@ class EventStream {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_EVENT_STREAM_H_

@@ -4,8 +4,7 @@
 // pthread_exit. That unwinds its C++ frames, where a destructor that must not throw calls
 // std::terminate: the process aborts. So a thread that comes too late never asks: it waits for the
 // end of the process, as in Python 3.14.
-#ifndef MLC_BINDINGS_PYTHON_INTERPRETER_LOCK_H_
-#define MLC_BINDINGS_PYTHON_INTERPRETER_LOCK_H_
+#pragma once
 
 #include <Python.h>
 
@@ -42,5 +41,3 @@ class WithLock {
 void EndLocking();
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_INTERPRETER_LOCK_H_

@@ -1,6 +1,5 @@
 // The number of this process: a forked child has another one. Windows forks none.
-#ifndef MLC_BINDINGS_PYTHON_PROCESS_ID_H_
-#define MLC_BINDINGS_PYTHON_PROCESS_ID_H_
+#pragma once
 
 #if defined(_WIN32)
 #include <process.h>
@@ -17,5 +16,3 @@ inline int ProcessId() { return getpid(); }
 #endif
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_PROCESS_ID_H_

@@ -1,7 +1,6 @@
 // From an error to Python: one exception type carries the error's JSON; the package's error tree
 // (mlc_llm/errors) turns it into its typed classes.
-#ifndef MLC_BINDINGS_PYTHON_STATUS_H_
-#define MLC_BINDINGS_PYTHON_STATUS_H_
+#pragma once
 
 #include <pybind11/pybind11.h>
 
@@ -45,5 +44,3 @@ inline void TranslateErrors(pybind11::object type) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_STATUS_H_

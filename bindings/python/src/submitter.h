@@ -1,7 +1,6 @@
 // Threads that submit requests for an event loop, which must not wait while a long prompt is
 // rendered and tokenized. They never take the interpreter's lock.
-#ifndef MLC_BINDINGS_PYTHON_SUBMITTER_H_
-#define MLC_BINDINGS_PYTHON_SUBMITTER_H_
+#pragma once
 
 #include <condition_variable>
 #include <deque>
@@ -34,5 +33,3 @@ class Submitter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_SUBMITTER_H_

@@ -3,8 +3,7 @@
 //
 //   WeightKernels().groups({weights, FloatType::kBFloat16}, rows, columns, {4, 32},
 //                          FloatType::kFloat16, words, scales);
-#ifndef MLC_BINDINGS_PYTHON_WEIGHT_MATH_H_
-#define MLC_BINDINGS_PYTHON_WEIGHT_MATH_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -59,5 +58,3 @@ struct WeightMath {
 const WeightMath& WeightKernels(bool baseline = false);
 
 }  // namespace mlc
-
-#endif  // MLC_BINDINGS_PYTHON_WEIGHT_MATH_H_

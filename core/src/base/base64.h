@@ -1,6 +1,5 @@
 // Base64 (RFC 4648, section 4, with padding).
-#ifndef MLC_BASE_BASE64_H_
-#define MLC_BASE_BASE64_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -14,5 +13,3 @@ std::string EncodeBase64(std::string_view bytes);
 std::optional<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_BASE64_H_

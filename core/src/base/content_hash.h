@@ -1,7 +1,6 @@
 // The hash of a content: SHA-256 (FIPS 180-4). Unlike the hashes of base/hash.h it is safe against
 // forgery: nobody can make two pictures that a cache takes for the same one.
-#ifndef MLC_BASE_CONTENT_HASH_H_
-#define MLC_BASE_CONTENT_HASH_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -20,5 +19,3 @@ std::string ContentHashText(const ContentHash& hash);
 std::optional<ContentHash> ParseContentHash(std::string_view text);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_CONTENT_HASH_H_

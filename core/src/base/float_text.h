@@ -3,8 +3,7 @@
 //   FloatText(0.1, FloatFormat::kScientific)   // "1e-01"
 //
 // The standard library does it where it can (std::to_chars). Emscripten's library cannot.
-#ifndef MLC_BASE_FLOAT_TEXT_H_
-#define MLC_BASE_FLOAT_TEXT_H_
+#pragma once
 
 #include <charconv>
 #include <string>
@@ -27,5 +26,3 @@ std::string FloatTextByPrecision(double value, FloatFormat format);
 std::errc ReadFloatByStrtod(std::string_view text, double* value, size_t* size);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_FLOAT_TEXT_H_

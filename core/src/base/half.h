@@ -1,6 +1,5 @@
 // Conversions of float16, which C++17 has no type for.
-#ifndef MLC_BASE_HALF_H_
-#define MLC_BASE_HALF_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -55,5 +54,3 @@ inline void HalvesOfBits(const uint32_t* bits, size_t count, uint16_t* halves) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_HALF_H_

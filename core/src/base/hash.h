@@ -1,6 +1,5 @@
 // Hashes that detect accidental changes. They are not safe against forgery.
-#ifndef MLC_BASE_HASH_H_
-#define MLC_BASE_HASH_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -19,5 +18,3 @@ uint64_t HashWords(std::string_view bytes);
 std::string HexText(uint64_t hash);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_HASH_H_

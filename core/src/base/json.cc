@@ -281,10 +281,6 @@ Result<int64_t> GetIntOr(const Json& object, std::string_view key, int64_t fallb
   return FindGiven(object, key) ? GetInt(object, key) : Result<int64_t>(fallback);
 }
 
-Result<double> GetDoubleOr(const Json& object, std::string_view key, double fallback) {
-  return FindGiven(object, key) ? GetDouble(object, key) : Result<double>(fallback);
-}
-
 Result<bool> GetBoolOr(const Json& object, std::string_view key, bool fallback) {
   return FindGiven(object, key) ? GetBool(object, key) : Result<bool>(fallback);
 }

@@ -6,8 +6,7 @@
 //
 //   MLC_ASSIGN_OR_RETURN(Json config, Json::Parse(text));
 //   if (const Json* name = config.Find("name"); name && name->is_string()) Use(name->as_string());
-#ifndef MLC_BASE_JSON_H_
-#define MLC_BASE_JSON_H_
+#pragma once
 
 #include <cstdint>
 #include <initializer_list>
@@ -99,10 +98,7 @@ Result<bool> GetBool(const Json& object, std::string_view key);
 Result<std::string> GetString(const Json& object, std::string_view key);
 // The same, with a default for a member that is absent or null.
 Result<int64_t> GetIntOr(const Json& object, std::string_view key, int64_t fallback);
-Result<double> GetDoubleOr(const Json& object, std::string_view key, double fallback);
 Result<bool> GetBoolOr(const Json& object, std::string_view key, bool fallback);
 Result<std::string> GetStringOr(const Json& object, std::string_view key, std::string fallback);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_JSON_H_

@@ -1,6 +1,5 @@
 // A queue between threads.
-#ifndef MLC_BASE_QUEUE_H_
-#define MLC_BASE_QUEUE_H_
+#pragma once
 
 #include <condition_variable>
 #include <deque>
@@ -53,5 +52,3 @@ class BlockingQueue {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_QUEUE_H_

@@ -2,8 +2,7 @@
 // Schema hash: b1b62c363e85f09c
 //
 // The reasons of errors. base/status.h says how they are used.
-#ifndef MLC_BASE_REASON_GEN_H_
-#define MLC_BASE_REASON_GEN_H_
+#pragma once
 
 #include <string_view>
 
@@ -280,5 +279,3 @@ inline const Reason& Reason::Of(StatusCode code) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_REASON_GEN_H_

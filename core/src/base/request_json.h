@@ -1,6 +1,5 @@
 // The JSON text of a stranger.
-#ifndef MLC_BASE_REQUEST_JSON_H_
-#define MLC_BASE_REQUEST_JSON_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -16,5 +15,3 @@ inline constexpr size_t kMaxRequestValues = size_t{1} << 19;
 Result<Json> ParseRequestJson(std::string_view text);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_REQUEST_JSON_H_

@@ -1,7 +1,6 @@
 // Random numbers with an address: number `index` of stream `seed` is always the same. So a sequence
 // samples the same tokens after a rollback, a preemption or a move to another batch.
-#ifndef MLC_BASE_RNG_H_
-#define MLC_BASE_RNG_H_
+#pragma once
 
 #include <cstdint>
 
@@ -21,5 +20,3 @@ inline double UniformAt(uint64_t seed, uint64_t index) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_RNG_H_

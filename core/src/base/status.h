@@ -10,8 +10,7 @@
 //     if (layers <= 0) return InvalidArgument("must be positive").WithParam("num_hidden_layers");
 //     ...
 //   }
-#ifndef MLC_BASE_STATUS_H_
-#define MLC_BASE_STATUS_H_
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -120,5 +119,3 @@ class [[nodiscard]] Result {
       std::abort();                                                                     \
     }                                                                                   \
   } while (0)
-
-#endif  // MLC_BASE_STATUS_H_

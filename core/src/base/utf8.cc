@@ -101,13 +101,6 @@ std::u32string ToCodePoints(std::string_view text) {
   return out;
 }
 
-std::string FromCodePoints(std::u32string_view code_points) {
-  std::string out;
-  out.reserve(code_points.size());
-  for (char32_t c : code_points) AppendUtf8(c, &out);
-  return out;
-}
-
 bool IsValidUtf8(std::string_view text) {
   for (size_t pos = 0; pos < text.size();) {
     if (IsAsciiAt(text, pos)) {

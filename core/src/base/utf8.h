@@ -1,6 +1,5 @@
 // UTF-8: decoding that never fails, and the length of an incomplete code point at the end.
-#ifndef MLC_BASE_UTF8_H_
-#define MLC_BASE_UTF8_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +19,6 @@ char32_t DecodeUtf8(std::string_view text, size_t* pos);
 void AppendUtf8(char32_t code_point, std::string* out);
 
 std::u32string ToCodePoints(std::string_view text);
-std::string FromCodePoints(std::u32string_view code_points);
 
 bool IsValidUtf8(std::string_view text);
 
@@ -31,5 +29,3 @@ size_t IncompleteUtf8Tail(std::string_view text);
 std::string RepairUtf8(std::string_view text);
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_UTF8_H_

@@ -4,8 +4,7 @@
 //
 // For systems where the compiler's own `__builtin_cpu_supports` knows none: on Windows it reads a
 // table of the compiler's runtime library, and that of `zig` stays empty.
-#ifndef MLC_BASE_X86_FEATURES_H_
-#define MLC_BASE_X86_FEATURES_H_
+#pragma once
 
 #include <string_view>
 
@@ -25,5 +24,3 @@ bool HasX86Feature(std::string_view name);
 // linked behind it, as Xcode does.
 #define MLC_CPU_SUPPORTS(name) (__builtin_cpu_init(), __builtin_cpu_supports(name) != 0)
 #endif
-
-#endif  // MLC_BASE_X86_FEATURES_H_

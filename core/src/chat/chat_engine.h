@@ -2,8 +2,7 @@
 //
 // Every method may be called from any thread. Load and Unload return an error inside a callback.
 // The destructor must not run inside a callback.
-#ifndef MLC_CHAT_CHAT_ENGINE_H_
-#define MLC_CHAT_CHAT_ENGINE_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -124,5 +123,3 @@ class ChatEngine {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_CHAT_ENGINE_H_

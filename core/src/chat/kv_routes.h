@@ -1,6 +1,5 @@
 // The routes kv.save and kv.load: they write the state of a conversation to a file and read it.
-#ifndef MLC_CHAT_KV_ROUTES_H_
-#define MLC_CHAT_KV_ROUTES_H_
+#pragma once
 
 #include "chat/answer/answerer.h"
 #include "chat/load/model_bundle.h"
@@ -24,5 +23,3 @@ struct KVRoutes {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_KV_ROUTES_H_

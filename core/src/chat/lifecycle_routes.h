@@ -1,7 +1,6 @@
 // The routes of an app's life: memory.trim, prewarm and thermal.set. They also work while the
 // engine is paused.
-#ifndef MLC_CHAT_LIFECYCLE_ROUTES_H_
-#define MLC_CHAT_LIFECYCLE_ROUTES_H_
+#pragma once
 
 #include "chat/answer/answerer.h"
 #include "chat/protocol/protocol.gen.h"
@@ -20,5 +19,3 @@ struct LifecycleRoutes {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LIFECYCLE_ROUTES_H_

@@ -1,6 +1,5 @@
 // The turns of all engines where there are no threads.
-#ifndef MLC_CHAT_TURNS_H_
-#define MLC_CHAT_TURNS_H_
+#pragma once
 
 #include "engine/engine_loop.h"
 
@@ -10,5 +9,3 @@ namespace mlc {
 inline int TakeTurns() { return EngineLoop::TakeTurns(); }
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TURNS_H_

@@ -6,8 +6,7 @@
 //
 //   AddBranches(item, first_row, &cache, &batch);                        // before the step runs
 //   KeepBranch(sequence, item.drafts, commit.last_accepted, &cache);     // after the step
-#ifndef MLC_ENGINE_BRANCHES_H_
-#define MLC_ENGINE_BRANCHES_H_
+#pragma once
 
 #include "engine/step.h"
 
@@ -31,5 +30,3 @@ void KeepBranch(SequenceId sequence, const Drafts& drafts, int draft, KVCache* c
 void RemoveBranches(SequenceId sequence, const Drafts& drafts, KVCache* cache);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_BRANCHES_H_

@@ -5,8 +5,7 @@
 // The next row counts only if the chosen token equals the draft for which that row was computed. So
 // drafts never change the generated text. They change only the number of tokens that a step yields:
 // 1 to 1 + drafts.
-#ifndef MLC_ENGINE_COMMIT_H_
-#define MLC_ENGINE_COMMIT_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -62,5 +61,3 @@ void CommitSequences(const LogitRows& rows, int max_length, std::vector<Sequence
                      std::vector<SamplerScratch>* scratch);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_COMMIT_H_

@@ -5,8 +5,7 @@
 // want logprobs or have a logit processor, for a prompt whose end is shared by several choices, for
 // drafts that branch, and when the library or the device cannot choose. One step may have rows of
 // both kinds.
-#ifndef MLC_ENGINE_DEVICE_CHOICE_H_
-#define MLC_ENGINE_DEVICE_CHOICE_H_
+#pragma once
 
 #include <vector>
 
@@ -48,5 +47,3 @@ class DeviceChoice {
 Result<SampleTask> MakeSampleTask(int vocab_size, int row, Sequence* sequence);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_DEVICE_CHOICE_H_

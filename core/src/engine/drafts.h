@@ -9,8 +9,7 @@
 // The rows of a step have the order of the drafts. If a draft's parent is not the draft just before
 // it, it begins a branch: a sequence of its own in the batch (engine/branches.h). So drafters add
 // drafts depth first, the likeliest first.
-#ifndef MLC_ENGINE_DRAFTS_H_
-#define MLC_ENGINE_DRAFTS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -93,5 +92,3 @@ void Drafts::KeepIf(Predicate keep) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_DRAFTS_H_

@@ -4,8 +4,7 @@
 // A step plans (scheduler), runs (batch, model) and commits (sample, accept, roll back, free). When
 // a step fails, the requests in it end. When no token can be chosen for one row, only the request
 // of that row ends. The engine stays usable.
-#ifndef MLC_ENGINE_ENGINE_H_
-#define MLC_ENGINE_ENGINE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -238,5 +237,3 @@ class Engine {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_ENGINE_H_

@@ -3,8 +3,7 @@
 //
 // Every method may be called from any thread. Only the destructor must not run inside a callback.
 // Each submitted request ends with exactly one event that has `finished`.
-#ifndef MLC_ENGINE_ENGINE_LOOP_H_
-#define MLC_ENGINE_ENGINE_LOOP_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -123,5 +122,3 @@ class EngineLoop {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_ENGINE_LOOP_H_

@@ -1,6 +1,5 @@
 // Calls a caller's callback.
-#ifndef MLC_ENGINE_GUARDED_H_
-#define MLC_ENGINE_GUARDED_H_
+#pragma once
 
 #include <cstdio>
 
@@ -17,5 +16,3 @@ void Guarded(Callback&& callback) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_GUARDED_H_

@@ -2,8 +2,7 @@
 //
 // The compute thread only copies pages. The caller's thread reads files, and a thread of its own
 // writes them. Other requests go on meanwhile.
-#ifndef MLC_ENGINE_KV_STATE_H_
-#define MLC_ENGINE_KV_STATE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -41,5 +40,3 @@ Status LoadKVState(EngineLoop* loop, const std::string& path,
                    std::function<void(const Result<int>&)> done);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_KV_STATE_H_

@@ -3,8 +3,7 @@
 //
 //   ThermalLimits limits = LimitsFor(ThermalState::kSerious, {/*num_threads=*/8, 4, 2048});
 //   // {4, 2, 512}: half of the threads and sequences, a quarter of the rows
-#ifndef MLC_ENGINE_LIFECYCLE_H_
-#define MLC_ENGINE_LIFECYCLE_H_
+#pragma once
 
 #include <cstdint>
 
@@ -38,5 +37,3 @@ struct ThermalLimits {
 ThermalLimits LimitsFor(ThermalState state, const ThermalLimits& full);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_LIFECYCLE_H_

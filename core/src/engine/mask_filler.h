@@ -7,8 +7,7 @@
 // Filling ahead never changes the generated text, because the commit fills every mask that is
 // missing. It pays when the masks take longer than waking a thread, for example masks of patterns
 // or of many sequences. The measured times of each sequence's masks decide.
-#ifndef MLC_ENGINE_MASK_FILLER_H_
-#define MLC_ENGINE_MASK_FILLER_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -59,5 +58,3 @@ class MasksAhead {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_MASK_FILLER_H_

@@ -1,6 +1,5 @@
 // Counters of an engine, under MLC-LLM's names.
-#ifndef MLC_ENGINE_METRICS_H_
-#define MLC_ENGINE_METRICS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -43,5 +42,3 @@ struct Metrics {
 Json UsageExtra(const Usage& usage);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_METRICS_H_

@@ -2,8 +2,7 @@
 //
 // Sums are float64, in the order of the rows. So a vector depends only on the text, and not on the
 // steps or on other requests in them.
-#ifndef MLC_ENGINE_POOLING_H_
-#define MLC_ENGINE_POOLING_H_
+#pragma once
 
 #include <vector>
 
@@ -31,5 +30,3 @@ class Pooler {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_POOLING_H_

@@ -1,6 +1,5 @@
 // Turns a prompt into the ids that sequences and caches use.
-#ifndef MLC_ENGINE_PROMPT_IDS_H_
-#define MLC_ENGINE_PROMPT_IDS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -15,5 +14,3 @@ namespace mlc {
 Result<std::vector<int32_t>> PromptIds(const Prompt& prompt, ContentNames* names);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_PROMPT_IDS_H_

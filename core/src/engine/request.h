@@ -1,6 +1,5 @@
 // What a caller asks of the engine, and the engine's events.
-#ifndef MLC_ENGINE_REQUEST_H_
-#define MLC_ENGINE_REQUEST_H_
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -141,5 +140,3 @@ struct RequestEvent {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_REQUEST_H_

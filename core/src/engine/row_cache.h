@@ -1,7 +1,6 @@
 // Rows of pictures that a tower made, kept for later requests: in a chat each answer shows all
 // earlier pictures again. Any thread may use it.
-#ifndef MLC_ENGINE_ROW_CACHE_H_
-#define MLC_ENGINE_ROW_CACHE_H_
+#pragma once
 
 #include <cstdint>
 #include <list>
@@ -38,5 +37,3 @@ class RowCache {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_ROW_CACHE_H_

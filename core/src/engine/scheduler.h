@@ -13,8 +13,7 @@
 // generated a turn's tokens while others wait ranks as if it had arrived then, and a while later
 // (kTurnWorth). From then on it gives way to every request that ranks before it. No request
 // starves: a request that arrives long enough after another always ranks behind it.
-#ifndef MLC_ENGINE_SCHEDULER_H_
-#define MLC_ENGINE_SCHEDULER_H_
+#pragma once
 
 #include <deque>
 #include <memory>
@@ -82,5 +81,3 @@ Plan PlanStep(const SequenceList& running, const SequenceList& waiting, const KV
               const SchedulerLimits& limits, int prefill_streak = 0);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SCHEDULER_H_

@@ -2,8 +2,7 @@
 //
 // Every row of a scored prompt has logits, and these need much memory. So a step takes only a few
 // such rows.
-#ifndef MLC_ENGINE_SCORING_H_
-#define MLC_ENGINE_SCORING_H_
+#pragma once
 
 #include <vector>
 
@@ -21,5 +20,3 @@ void ScorePrompts(const LogitRows& rows, const std::vector<StepItem>& items,
                   const std::vector<ItemLogits>& logits, std::vector<SamplerScratch>* scratch);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SCORING_H_

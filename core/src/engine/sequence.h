@@ -1,6 +1,5 @@
 // One choice of one request, while the engine works on it.
-#ifndef MLC_ENGINE_SEQUENCE_H_
-#define MLC_ENGINE_SEQUENCE_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -183,5 +182,3 @@ class Sequence {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SEQUENCE_H_

@@ -1,6 +1,5 @@
 // Turns a plan into the rows of a batch, and runs it.
-#ifndef MLC_ENGINE_STEP_H_
-#define MLC_ENGINE_STEP_H_
+#pragma once
 
 #include <vector>
 
@@ -60,5 +59,3 @@ Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
 Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_STEP_H_

@@ -1,6 +1,5 @@
 // Finds where a model's thoughts begin and end, counts their tokens, and ends them at the limit.
-#ifndef MLC_ENGINE_THINKING_H_
-#define MLC_ENGINE_THINKING_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -44,5 +43,3 @@ class ThinkingMeter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_THINKING_H_

@@ -3,8 +3,7 @@
 // One lane shows the engine's steps. Each choice of a request has a lane of its own. It shows the
 // time in the queue, the chunks of the prompt, the decodes, the preemptions and the end. Open the
 // JSON in ui.perfetto.dev or chrome://tracing.
-#ifndef MLC_ENGINE_TRACE_H_
-#define MLC_ENGINE_TRACE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -47,5 +46,3 @@ class Trace {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_TRACE_H_

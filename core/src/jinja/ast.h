@@ -1,6 +1,5 @@
 // The syntax tree of a template. It is immutable after parsing and shared by all renders.
-#ifndef MLC_JINJA_AST_H_
-#define MLC_JINJA_AST_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -92,5 +91,3 @@ struct Stmt {
 };
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_AST_H_

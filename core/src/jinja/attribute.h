@@ -1,6 +1,5 @@
 // The `attribute=` argument of filters: "role", "tool.name", "items.0", 1.
-#ifndef MLC_JINJA_ATTRIBUTE_H_
-#define MLC_JINJA_ATTRIBUTE_H_
+#pragma once
 
 #include <vector>
 
@@ -24,5 +23,3 @@ class AttributePath {
 };
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_ATTRIBUTE_H_

@@ -1,6 +1,5 @@
 // Finds filters and tests by name.
-#ifndef MLC_JINJA_FILTERS_H_
-#define MLC_JINJA_FILTERS_H_
+#pragma once
 
 #include <string_view>
 
@@ -42,5 +41,3 @@ FilterTable SequenceFilters();
 FilterTable SelectionFilters();
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_FILTERS_H_

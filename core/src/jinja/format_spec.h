@@ -1,6 +1,5 @@
 // The format mini-language: the specification in "{:>8.3f}", and the equivalent of "%8.3f".
-#ifndef MLC_JINJA_FORMAT_SPEC_H_
-#define MLC_JINJA_FORMAT_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -40,5 +39,3 @@ inline bool IsOneOf(char c, std::string_view set) {
 }
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_FORMAT_SPEC_H_

@@ -3,8 +3,7 @@
 // Line ends are normalized to "
 // ", and one newline at the end of the template is removed. The text around tags is already trimmed
 // in the kData tokens. Raw blocks are kData too.
-#ifndef MLC_JINJA_LEXER_H_
-#define MLC_JINJA_LEXER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -51,5 +50,3 @@ Result<std::string> UnescapeLiteral(std::string_view body);
 Status TemplateError(int line, const std::string& message);
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_LEXER_H_

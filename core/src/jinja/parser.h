@@ -3,8 +3,7 @@
 // These are not supported, and give an error that says so: include, import, extends, block,
 // autoescape and recursive loops. Unknown filters and tests are errors here, except inside `if`,
 // where jinja2 reports them only when it renders.
-#ifndef MLC_JINJA_PARSER_H_
-#define MLC_JINJA_PARSER_H_
+#pragma once
 
 #include <initializer_list>
 #include <string>
@@ -102,5 +101,3 @@ class ExpressionParser {
 };
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_PARSER_H_

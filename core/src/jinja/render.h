@@ -4,8 +4,7 @@
 //   Renderer renderer(Limits{}, clock);
 //   renderer.Define("messages", value);
 //   MLC_ASSIGN_OR_RETURN(std::string text, renderer.Run(block));
-#ifndef MLC_JINJA_RENDER_H_
-#define MLC_JINJA_RENDER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -102,5 +101,3 @@ class Renderer : public Runtime {
 };
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_RENDER_H_

@@ -2,8 +2,7 @@
 //
 // Budgets stop a hostile template. Before an operation works, it charges the steps and the bytes
 // that it will need.
-#ifndef MLC_JINJA_RUNTIME_H_
-#define MLC_JINJA_RUNTIME_H_
+#pragma once
 
 #include <ctime>
 #include <functional>
@@ -175,5 +174,3 @@ const Function* FindGlobal(std::string_view name);
 std::string FormatTime(const std::string& format, const std::tm& time);
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_RUNTIME_H_

@@ -1,6 +1,5 @@
 // The methods of strings, as handlers for one call. CallStringMethod (jinja/runtime.h) finds them.
-#ifndef MLC_JINJA_STRING_METHODS_H_
-#define MLC_JINJA_STRING_METHODS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -31,5 +30,3 @@ Result<Value> ZeroFill(const StringCall& call);
 Result<Value> ExpandTabs(const StringCall& call);
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_STRING_METHODS_H_

@@ -3,8 +3,7 @@
 // Case mapping and classification include ASCII, Latin-1, Latin Extended-A, Greek and Cyrillic.
 // Other letters have no case here and count as alphabetic. Chat templates change the case of role
 // names and months, not of the user's text.
-#ifndef MLC_JINJA_TEXT_H_
-#define MLC_JINJA_TEXT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -54,5 +53,3 @@ std::optional<int64_t> ParseInt(std::string_view text, int base);
 std::string EscapeHtml(std::string_view text);
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_TEXT_H_

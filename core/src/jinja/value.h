@@ -5,8 +5,7 @@
 // depth is limited, so recursion over values is safe. The weight lets a caller charge for a
 // comparison before making it. Values with identity (namespaces, macros, loops) are Objects. They
 // belong to one render, which destroys them at its end; values only point to them.
-#ifndef MLC_JINJA_VALUE_H_
-#define MLC_JINJA_VALUE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -167,5 +166,3 @@ bool Equals(const Value& a, const Value& b);
 size_t HashValue(const Value& key);
 
 }  // namespace mlc::jinja
-
-#endif  // MLC_JINJA_VALUE_H_

@@ -5,8 +5,7 @@
 //   model->Forward(batch);
 //   model->sampler()->Sample(tasks);       // some rows
 //   model->sampler()->ReadRows(rows, to);  // other rows
-#ifndef MLC_MODEL_DEVICE_SAMPLER_H_
-#define MLC_MODEL_DEVICE_SAMPLER_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -35,5 +34,3 @@ class DeviceSampler {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_DEVICE_SAMPLER_H_

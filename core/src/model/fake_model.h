@@ -14,8 +14,7 @@
 // made from their weights and scales too.
 //
 //   FakeModel model(FakeModel::SmallInfo(), FakeModel::Reply(3, {7, 8, 9}, 0));
-#ifndef MLC_MODEL_FAKE_MODEL_H_
-#define MLC_MODEL_FAKE_MODEL_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -116,5 +115,3 @@ class FakeModel : public Model {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_FAKE_MODEL_H_

@@ -1,6 +1,5 @@
 // The functions of a model library, as its metadata describes them (docs/model-library.md).
-#ifndef MLC_MODEL_FUNCTION_SPECS_H_
-#define MLC_MODEL_FUNCTION_SPECS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -30,5 +29,3 @@ using FunctionSpecs = std::map<std::string, FunctionSpec>;
 Result<FunctionSpecs> ReadFunctionSpecs(const Json& metadata, const std::string& prefix = "");
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_FUNCTION_SPECS_H_

@@ -2,8 +2,7 @@
 // known at once: their number, their positions, and the key that stands for their values.
 //
 // One thread at a time may use an object: the one that builds a request, then that of the engine.
-#ifndef MLC_MODEL_LATE_ROWS_H_
-#define MLC_MODEL_LATE_ROWS_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -50,5 +49,3 @@ class LateRows {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_LATE_ROWS_H_

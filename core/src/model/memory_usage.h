@@ -1,6 +1,5 @@
 // The memory of steps, as a library's metadata tells it.
-#ifndef MLC_MODEL_MEMORY_USAGE_H_
-#define MLC_MODEL_MEMORY_USAGE_H_
+#pragma once
 
 #include "base/json.h"
 #include "base/status.h"
@@ -14,5 +13,3 @@ namespace mlc {
 Status ReadMemoryUsage(const Json& metadata, ModelInfo* info);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_MEMORY_USAGE_H_

@@ -1,7 +1,6 @@
 // The interface between the engine and the code that computes. The engine gives rows and page
 // numbers and gets logits. fake_model implements the same interface without tensors.
-#ifndef MLC_MODEL_MODEL_H_
-#define MLC_MODEL_MODEL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -184,5 +183,3 @@ class Model {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_MODEL_H_

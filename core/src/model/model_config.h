@@ -1,7 +1,6 @@
 // The description of a model in its folder (mlc-chat-config.json) and in its library (the
 // metadata).
-#ifndef MLC_MODEL_MODEL_CONFIG_H_
-#define MLC_MODEL_MODEL_CONFIG_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -91,5 +90,3 @@ Result<LibraryMetadata> ParseLibraryMetadata(const std::string& json, const std:
 Status CheckLibraryFitsModel(const LibraryMetadata& library, const ChatConfig& model);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_MODEL_CONFIG_H_

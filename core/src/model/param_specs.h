@@ -1,6 +1,5 @@
 // Reads the parameters in a library's metadata (docs/model-library.md).
-#ifndef MLC_MODEL_PARAM_SPECS_H_
-#define MLC_MODEL_PARAM_SPECS_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -24,5 +23,3 @@ Result<int> ReadNumShards(const Json& metadata);
 Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_bytes);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PARAM_SPECS_H_

@@ -6,8 +6,7 @@
 //
 // Embedding rows replace the rows that `embed` computes for tokens. They are shared, never copied.
 // Their values may come later (late_rows.h).
-#ifndef MLC_MODEL_PROMPT_H_
-#define MLC_MODEL_PROMPT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -113,5 +112,3 @@ class Prompt {
 bool operator==(const Prompt& a, const Prompt& b);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PROMPT_H_

@@ -2,8 +2,7 @@
 // Schema hash: b1b62c363e85f09c
 //
 // The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences.
-#ifndef MLC_MODEL_STEP_INPUTS_GEN_H_
-#define MLC_MODEL_STEP_INPUTS_GEN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -123,5 +122,3 @@ inline constexpr StepInput kStepInputs[] = {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_STEP_INPUTS_GEN_H_

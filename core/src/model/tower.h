@@ -2,8 +2,7 @@
 //
 // What a picture becomes in the prompt follows from its size alone (Plan), so that rows are counted
 // before anything is computed. Encode reads the picture; its RowMaker runs the tower, view by view.
-#ifndef MLC_MODEL_TOWER_H_
-#define MLC_MODEL_TOWER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -77,5 +76,3 @@ class FakeTower : public Tower {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_TOWER_H_

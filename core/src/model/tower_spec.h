@@ -2,8 +2,7 @@
 //
 //   {"function": "image_embed", "patch_dim": 768, "merge": 4, "width": 576, "class_row": false,
 //    "window": 0, "columns": 32, "rotary": false, "max_patches": 4096, "memory": 123}
-#ifndef MLC_MODEL_TOWER_SPEC_H_
-#define MLC_MODEL_TOWER_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -32,5 +31,3 @@ struct TowerSpec {
 Result<std::optional<TowerSpec>> ReadTowerSpec(const Json& metadata, int64_t* bytes);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_TOWER_SPEC_H_

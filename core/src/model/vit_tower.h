@@ -1,7 +1,6 @@
 // The tower of a compiled model: lays a picture out by the folder's "pictures"
 // (picture_settings.h), and lets the library's function turn patches into rows.
-#ifndef MLC_MODEL_VIT_TOWER_H_
-#define MLC_MODEL_VIT_TOWER_H_
+#pragma once
 
 #include <chrono>
 #include <memory>
@@ -69,5 +68,3 @@ class VitTower : public Tower {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_VIT_TOWER_H_

@@ -3,8 +3,7 @@
 // TVM passes device memory as pointers and adds offsets to them. The memory of some backends has no
 // addresses. Then the backend reserves a range of addresses for each buffer. Nobody can read or
 // write that range, but pointer arithmetic is legal, and each pointer gives its buffer and offset.
-#ifndef MLC_PLATFORM_ADDRESS_MAP_H_
-#define MLC_PLATFORM_ADDRESS_MAP_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -83,5 +82,3 @@ class AddressMap {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_ADDRESS_MAP_H_

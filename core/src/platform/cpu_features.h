@@ -1,6 +1,5 @@
 // The features that a CPU needs to run compiled code.
-#ifndef MLC_PLATFORM_CPU_FEATURES_H_
-#define MLC_PLATFORM_CPU_FEATURES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -19,5 +18,3 @@ const std::vector<CpuFeature>& CpuFeatures();
 std::vector<std::string> MissingCpuFeatures(const std::vector<std::string>& required);
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_CPU_FEATURES_H_

@@ -1,6 +1,5 @@
 // Files: read them, map them, and keep a user's paths inside their folder.
-#ifndef MLC_PLATFORM_FILE_H_
-#define MLC_PLATFORM_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -82,5 +81,3 @@ class MappedFile {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_FILE_H_

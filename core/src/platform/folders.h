@@ -4,8 +4,7 @@
 //   SetFolders({/*cache=*/"/data/user/0/com.example/cache/mlc", /*temporary=*/"", {}});
 //
 // They hold for the whole process. Set them before the first model is loaded.
-#ifndef MLC_PLATFORM_FOLDERS_H_
-#define MLC_PLATFORM_FOLDERS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -28,5 +27,3 @@ std::string CacheFolder();
 std::string TemporaryFolder();
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_FOLDERS_H_

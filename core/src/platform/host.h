@@ -1,6 +1,5 @@
 // The machine on which the process runs: its cores and its memory.
-#ifndef MLC_PLATFORM_HOST_H_
-#define MLC_PLATFORM_HOST_H_
+#pragma once
 
 #include <cstdint>
 #include <ctime>
@@ -47,5 +46,3 @@ std::string EnvironmentText(const char* name);
 std::tm LocalTime(std::time_t time);
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_HOST_H_

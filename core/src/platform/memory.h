@@ -1,6 +1,5 @@
 // The system's side of memory: pages that are given back, and pages that are read ahead.
-#ifndef MLC_PLATFORM_MEMORY_H_
-#define MLC_PLATFORM_MEMORY_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -23,5 +22,3 @@ void* ReserveAddresses(size_t bytes);
 void GiveBackAddresses(void* begin, size_t bytes);
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_MEMORY_H_

@@ -1,6 +1,5 @@
 // Ranges of memory in pages of the system: what memory.h's functions share on all systems.
-#ifndef MLC_PLATFORM_PAGES_H_
-#define MLC_PLATFORM_PAGES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -31,5 +30,3 @@ inline int64_t TouchPages(const void* data, int64_t bytes, uintptr_t page) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_PAGES_H_

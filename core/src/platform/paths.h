@@ -1,7 +1,6 @@
 // Paths between our texts and the standard library's. Ours are UTF-8 on every system; on Windows
 // std::filesystem would take a text for one of the user's code page.
-#ifndef MLC_PLATFORM_PATHS_H_
-#define MLC_PLATFORM_PATHS_H_
+#pragma once
 
 #include <filesystem>
 #include <string>
@@ -24,5 +23,3 @@ inline std::string LastPartOf(const std::string& text) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_PATHS_H_

@@ -6,8 +6,7 @@
 // These functions are compiled into each library that includes them, not into libmlc_llm. The
 // loader searches the run path of the library that calls it, and a device plugin has its own run
 // path.
-#ifndef MLC_PLATFORM_SHARED_LIBRARY_H_
-#define MLC_PLATFORM_SHARED_LIBRARY_H_
+#pragma once
 
 #if defined(_WIN32)
 #include "platform/windows/shared_library.h"
@@ -58,4 +57,3 @@ enum class LibraryScope {
 }  // namespace mlc
 
 #endif  // _WIN32
-#endif  // MLC_PLATFORM_SHARED_LIBRARY_H_

@@ -1,6 +1,5 @@
 // Where a model's bytes come from: a folder here; an app's assets or a callback in other programs.
-#ifndef MLC_RUNTIME_BYTE_SOURCE_H_
-#define MLC_RUNTIME_BYTE_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -52,5 +51,3 @@ class FolderSource : public ByteSource {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_BYTE_SOURCE_H_

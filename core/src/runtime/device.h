@@ -1,6 +1,5 @@
 // The devices on which this process can run.
-#ifndef MLC_RUNTIME_DEVICE_H_
-#define MLC_RUNTIME_DEVICE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -55,5 +54,3 @@ int64_t AvailableMemoryBytes(Device device);
 int64_t LargestTensorBytes(Device device);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_H_

@@ -1,6 +1,5 @@
 // An argument of a compiled function, by its name.
-#ifndef MLC_RUNTIME_INPUT_SPEC_H_
-#define MLC_RUNTIME_INPUT_SPEC_H_
+#pragma once
 
 #include <string>
 
@@ -16,5 +15,3 @@ struct InputSpec {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_INPUT_SPEC_H_

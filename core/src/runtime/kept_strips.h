@@ -1,6 +1,5 @@
 // The strips of a model's weights in a file of their own, so that the next load maps them.
-#ifndef MLC_RUNTIME_KEPT_STRIPS_H_
-#define MLC_RUNTIME_KEPT_STRIPS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -41,5 +40,3 @@ class KeptStrips {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_KEPT_STRIPS_H_

@@ -11,8 +11,7 @@
 // of a dozen tensors, and calls the kernels. All temporaries are in one piece of memory, which is
 // kept between runs. So a device that can record launches replays them in later runs of the same
 // sizes.
-#ifndef MLC_RUNTIME_KERNEL_PROGRAM_H_
-#define MLC_RUNTIME_KERNEL_PROGRAM_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -82,5 +81,3 @@ class KernelProgram {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_KERNEL_PROGRAM_H_

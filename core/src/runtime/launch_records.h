@@ -1,7 +1,6 @@
 // Records the launches of a program on a device, so that they can be replayed together: CUDA
 // graphs. Included inside runtime/ only.
-#ifndef MLC_RUNTIME_LAUNCH_RECORDS_H_
-#define MLC_RUNTIME_LAUNCH_RECORDS_H_
+#pragma once
 
 #include <tvm/ffi/function.h>
 
@@ -53,5 +52,3 @@ class LaunchRecords {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_LAUNCH_RECORDS_H_

@@ -7,8 +7,7 @@
 // libmlc_llm or libtvm_ffi that the whole process sees. It does not find them in a program into
 // which the engine is linked, because a program shows its functions only when it is linked with
 // -rdynamic, and a Swift package cannot ask for that.
-#ifndef MLC_RUNTIME_LIBRARY_IMPORTS_H_
-#define MLC_RUNTIME_LIBRARY_IMPORTS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -48,5 +47,3 @@ class BoundLibrary {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_LIBRARY_IMPORTS_H_

@@ -1,7 +1,6 @@
 // The names under which a library is looked for when a program gives no path: in the app's folders,
 // among the app's own libraries, which the system's loader finds, or linked into the program.
-#ifndef MLC_RUNTIME_LIBRARY_NAMES_H_
-#define MLC_RUNTIME_LIBRARY_NAMES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -40,5 +39,3 @@ std::vector<std::string> BackendNames(const std::string& folder,
                                       std::string_view backend);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_LIBRARY_NAMES_H_

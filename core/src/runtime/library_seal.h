@@ -5,8 +5,7 @@
 // that it covers, and their hash (HashWords), both 64-bit little-endian. It covers the contents of
 // all sections that are loaded, in the order of the section table, without the seal itself.
 // Stripping removes only sections that are not loaded.
-#ifndef MLC_RUNTIME_LIBRARY_SEAL_H_
-#define MLC_RUNTIME_LIBRARY_SEAL_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -23,5 +22,3 @@ struct LibrarySeal {
 std::optional<LibrarySeal> ReadLibrarySeal(std::string_view file);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_LIBRARY_SEAL_H_

@@ -2,8 +2,7 @@
 // length of the bytes before it and their FNV-1a hash, both 64-bit little-endian. A shared object
 // for ELF also has a seal (library_seal.h), which is there when a build tool has stripped the
 // trailer. The system's loader trusts a shared object, so we check this first.
-#ifndef MLC_RUNTIME_LIBRARY_TRAILER_H_
-#define MLC_RUNTIME_LIBRARY_TRAILER_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -21,5 +20,3 @@ Status CheckLibraryTrailer(std::string_view file, const std::string& path);
 std::string LibraryId(std::string_view file);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_LIBRARY_TRAILER_H_

@@ -6,8 +6,7 @@
 //
 // Offsets count from the first byte of the file. The file ends with the trailer that every library
 // has (library_trailer.h).
-#ifndef MLC_RUNTIME_LIBRARY_VARIANTS_H_
-#define MLC_RUNTIME_LIBRARY_VARIANTS_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -42,5 +41,3 @@ class TemporaryLibrary {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_LIBRARY_VARIANTS_H_

@@ -1,6 +1,5 @@
 // A compiled model library: its metadata and its functions (ARCHITECTURE.md, "The model library").
-#ifndef MLC_RUNTIME_MODEL_LIBRARY_H_
-#define MLC_RUNTIME_MODEL_LIBRARY_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -79,5 +78,3 @@ class ModelLibrary {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_MODEL_LIBRARY_H_

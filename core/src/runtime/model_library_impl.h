@@ -1,6 +1,5 @@
 // The TVM side of libraries and tensor lists. Included inside runtime/ only.
-#ifndef MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_
-#define MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_
+#pragma once
 
 #include <tvm/ffi/extra/module.h>
 
@@ -33,5 +32,3 @@ struct ModelLibrary::Impl {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_MODEL_LIBRARY_IMPL_H_

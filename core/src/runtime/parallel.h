@@ -1,6 +1,5 @@
 // Loops on the worker pool of the compute thread: our own loops, and those of kernels.
-#ifndef MLC_RUNTIME_PARALLEL_H_
-#define MLC_RUNTIME_PARALLEL_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -51,5 +50,3 @@ struct TvmLoop;
 // task returned another number.
 extern "C" __attribute__((visibility("default"))) int mlc_backend_launch_loops(
     int (*task)(int task, mlc::TvmLoop* loop, void* data), void* data, int num_tasks);
-
-#endif  // MLC_RUNTIME_PARALLEL_H_

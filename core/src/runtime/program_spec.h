@@ -1,7 +1,6 @@
 // A library's description of a program: its kernels, and the tensors for each call
 // (docs/model-library.md, "Programs").
-#ifndef MLC_RUNTIME_PROGRAM_SPEC_H_
-#define MLC_RUNTIME_PROGRAM_SPEC_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -60,5 +59,3 @@ struct ProgramSpec {
 Result<ProgramSpec> ParseProgram(const Json& json);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_PROGRAM_SPEC_H_

@@ -1,6 +1,5 @@
 // Waiting for another thread that is done in some microseconds.
-#ifndef MLC_RUNTIME_SPIN_H_
-#define MLC_RUNTIME_SPIN_H_
+#pragma once
 
 #include <chrono>
 #include <thread>
@@ -43,5 +42,3 @@ void SpinOrYield(Done&& done) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_SPIN_H_

@@ -8,8 +8,7 @@
 // The first rest is as long as the stall was: another program that takes a core for 2 ms now
 // and then costs little more than these 2 ms. If another stall follows soon, that program needs the
 // core all the time. Then each rest is twice as long as the one before.
-#ifndef MLC_RUNTIME_STALL_REST_H_
-#define MLC_RUNTIME_STALL_REST_H_
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -46,5 +45,3 @@ class StallRest {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_STALL_REST_H_

@@ -1,6 +1,5 @@
 // A tensor on a device: the core's form of the tensors that TVM functions use.
-#ifndef MLC_RUNTIME_TENSOR_H_
-#define MLC_RUNTIME_TENSOR_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -63,5 +62,3 @@ class Tensor {
 int64_t BytesReadFromDevices();
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_TENSOR_H_

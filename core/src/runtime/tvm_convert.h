@@ -1,6 +1,5 @@
 // Conversions between our types and TVM's. Included inside runtime/ only.
-#ifndef MLC_RUNTIME_TVM_CONVERT_H_
-#define MLC_RUNTIME_TVM_CONVERT_H_
+#pragma once
 
 #include <tvm/ffi/tvm_ffi.h>
 
@@ -49,5 +48,3 @@ Status CatchTvm(const std::string& what, Call&& call) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_TVM_CONVERT_H_

@@ -1,6 +1,5 @@
 // The index of the weights in an -MLC folder.
-#ifndef MLC_RUNTIME_WEIGHT_INDEX_H_
-#define MLC_RUNTIME_WEIGHT_INDEX_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -31,5 +30,3 @@ struct WeightIndex {
 Result<WeightIndex> ReadWeightIndex(const ByteSource& source);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_WEIGHT_INDEX_H_

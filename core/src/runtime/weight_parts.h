@@ -4,8 +4,7 @@
 //   Shape whole = {6, 4};
 //   StoredParts stored{{{"q_proj.weight", {4, 4}}, {"k_proj.weight", {2, 4}}}};
 //   JoinParts(stored, {q_bytes, k_bytes}, &tensor);   // rows of q, then rows of k
-#ifndef MLC_RUNTIME_WEIGHT_PARTS_H_
-#define MLC_RUNTIME_WEIGHT_PARTS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -58,5 +57,3 @@ Status CheckParts(const StoredParts& stored, const Shape& shape, DType dtype);
 void JoinParts(const StoredParts& stored, const std::vector<PartBytes>& bytes, Tensor* out);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_WEIGHT_PARTS_H_

@@ -1,6 +1,5 @@
 // Matrices in the order in which kernels of CPUs read them.
-#ifndef MLC_RUNTIME_WEIGHT_STRIPS_H_
-#define MLC_RUNTIME_WEIGHT_STRIPS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -28,5 +27,3 @@ Shape ShapeBeforeStrips(const Strips& strips, const Shape& shape);
 void LayInStrips(const Tensor& stored, const Strips& strips, Tensor* laid_out);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_WEIGHT_STRIPS_H_

@@ -1,7 +1,6 @@
 // Reads weights from an -MLC folder: tensor-cache.json (or the older ndarray-cache.json) and its
 // shards.
-#ifndef MLC_RUNTIME_WEIGHTS_H_
-#define MLC_RUNTIME_WEIGHTS_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -97,5 +96,3 @@ class Weights {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_WEIGHTS_H_

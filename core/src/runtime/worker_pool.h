@@ -8,8 +8,7 @@
 // is free. So a thread that the system delays costs its share, and not the whole step. If the delay
 // continues (another process uses its core), the pool uses one thread less for a while; otherwise
 // the others would wait for the iteration of that thread.
-#ifndef MLC_RUNTIME_WORKER_POOL_H_
-#define MLC_RUNTIME_WORKER_POOL_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -84,5 +83,3 @@ class WorkerPool {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_WORKER_POOL_H_

@@ -1,7 +1,6 @@
 // DRY ("don't repeat yourself"), after P. E. Weidmann 2024 (text-generation-webui, pull request
 // 5677): a token that would make a repetition longer is penalized, the more the longer it is.
-#ifndef MLC_SAMPLING_DRY_H_
-#define MLC_SAMPLING_DRY_H_
+#pragma once
 
 #include <cstdint>
 #include <unordered_map>
@@ -19,5 +18,3 @@ std::unordered_map<int32_t, float> DryPenalties(const SamplingParams& params,
                                                 const std::vector<int32_t>& newest_first);
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_DRY_H_

@@ -1,6 +1,5 @@
 // The caller's own change of logits, before a token is chosen from them.
-#ifndef MLC_SAMPLING_LOGIT_PROCESSOR_H_
-#define MLC_SAMPLING_LOGIT_PROCESSOR_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -26,5 +25,3 @@ Status RunLogitProcessor(const LogitProcessor& processor, const std::vector<int3
 Status LogitProcessorFailed(const std::string& message);
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_LOGIT_PROCESSOR_H_

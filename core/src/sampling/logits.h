@@ -1,6 +1,5 @@
 // The changes to one row of logits before a token is chosen from it.
-#ifndef MLC_SAMPLING_LOGITS_H_
-#define MLC_SAMPLING_LOGITS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -66,5 +65,3 @@ void KeepNearLargest(double most, float* logits, int vocab_size);
 void ApplyMask(const std::vector<int32_t>& mask, const float* logits, int vocab_size, float* to);
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_LOGITS_H_

@@ -2,8 +2,7 @@
 //
 // The order of additions is fixed: 16 running sums, which are added up every kRowChunk values. So a
 // result depends only on the row, and not on the CPU or the number of threads.
-#ifndef MLC_SAMPLING_ROW_MATH_H_
-#define MLC_SAMPLING_ROW_MATH_H_
+#pragma once
 
 #include <cstdint>
 
@@ -47,5 +46,3 @@ struct RowKernels {
 RowKernels BaselineKernels();
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_ROW_MATH_H_

@@ -1,6 +1,5 @@
 // Chooses a token from one row of logits on the CPU.
-#ifndef MLC_SAMPLING_SAMPLER_CPU_H_
-#define MLC_SAMPLING_SAMPLER_CPU_H_
+#pragma once
 
 #include <cstdint>
 #include <utility>
@@ -49,5 +48,3 @@ Result<int32_t> SampleToken(const SamplingParams& params, const float* logits, i
                             double uniform, SamplerScratch* scratch);
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_SAMPLER_CPU_H_

@@ -3,8 +3,7 @@
 //
 // What the core hands to the kernels that sample on a GPU: records of 32-bit words, a float as its
 // bits. The kernels have the same in compiler/kernels/gpu/sampler_words_gen.py.
-#ifndef MLC_SAMPLING_SAMPLER_WORDS_GEN_H_
-#define MLC_SAMPLING_SAMPLER_WORDS_GEN_H_
+#pragma once
 
 #include <cstdint>
 
@@ -40,5 +39,3 @@ struct LogitChange {
 static_assert(sizeof(LogitChange) == 4 * sizeof(int32_t));
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_SAMPLER_WORDS_GEN_H_

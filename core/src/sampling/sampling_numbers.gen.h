@@ -1,7 +1,6 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
 // Schema hash: b1b62c363e85f09c
-#ifndef MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
-#define MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_
+#pragma once
 
 #include <cstdint>
 
@@ -54,5 +53,3 @@ struct SamplingNumbers {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_SAMPLING_SAMPLING_NUMBERS_GEN_H_

@@ -1,6 +1,5 @@
 // Added tokens: tokens like "<|im_end|>" that are found in the text before the model sees it.
-#ifndef MLC_TEXT_ADDED_TOKENS_H_
-#define MLC_TEXT_ADDED_TOKENS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -72,5 +71,3 @@ class AddedTokens {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_ADDED_TOKENS_H_

@@ -1,6 +1,5 @@
 // GPT-2's alphabet: it writes every byte as a printable character ("Ġ" is the space).
-#ifndef MLC_TEXT_BYTE_LEVEL_H_
-#define MLC_TEXT_BYTE_LEVEL_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -16,5 +15,3 @@ std::string ToByteLevel(std::string_view bytes);
 bool FromByteLevel(std::string_view text, std::string* out);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_BYTE_LEVEL_H_

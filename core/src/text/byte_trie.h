@@ -1,6 +1,5 @@
 // A trie that finds which of many strings begins at a position of a text.
-#ifndef MLC_TEXT_BYTE_TRIE_H_
-#define MLC_TEXT_BYTE_TRIE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -47,5 +46,3 @@ class ByteTrie {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_BYTE_TRIE_H_

@@ -9,8 +9,7 @@
 //   Send(chain.Take());
 //   chain.Finish();
 //   Send(chain.Take());
-#ifndef MLC_TEXT_DECODER_H_
-#define MLC_TEXT_DECODER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -81,5 +80,3 @@ class DecodeChain {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_DECODER_H_

@@ -1,6 +1,5 @@
 // The decoders by name. Each function reads its own fields.
-#ifndef MLC_TEXT_DECODER_STAGES_H_
-#define MLC_TEXT_DECODER_STAGES_H_
+#pragma once
 
 #include <memory>
 
@@ -21,5 +20,3 @@ Result<DecodeStagePtr> MakeWordPieceDecoder(const JsonView& view);
 Result<DecodeStagePtr> MakeBpeDecoder(const JsonView& view);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_DECODER_STAGES_H_

@@ -1,6 +1,5 @@
 // Reads a tokenizer file: a JSON value with its path, so that every error names the path.
-#ifndef MLC_TEXT_JSON_VIEW_H_
-#define MLC_TEXT_JSON_VIEW_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -57,5 +56,3 @@ class JsonView {
 std::string TypeOf(const JsonView& view);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_JSON_VIEW_H_

@@ -1,6 +1,5 @@
 // The model of a tokenizer file: it turns one piece of text into token ids.
-#ifndef MLC_TEXT_MODEL_H_
-#define MLC_TEXT_MODEL_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -40,5 +39,3 @@ Result<std::unique_ptr<TokenModel>> MakeWordLevelModel(const JsonView& view);
 std::string ByteToken(unsigned char byte);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_MODEL_H_

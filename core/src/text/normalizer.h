@@ -1,6 +1,5 @@
 // Normalizers: they rewrite text before it is divided into pieces.
-#ifndef MLC_TEXT_NORMALIZER_H_
-#define MLC_TEXT_NORMALIZER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -25,5 +24,3 @@ class Normalizer {
 Result<std::unique_ptr<Normalizer>> MakePrecompiledNormalizer(const JsonView& view);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_NORMALIZER_H_

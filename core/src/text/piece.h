@@ -1,6 +1,5 @@
 // A part of the input on its way to the model.
-#ifndef MLC_TEXT_PIECE_H_
-#define MLC_TEXT_PIECE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -58,5 +57,3 @@ class PieceRewriter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_PIECE_H_

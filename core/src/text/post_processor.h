@@ -1,6 +1,5 @@
 // Post-processors: the special tokens around a text (BOS, EOS, [CLS], ...).
-#ifndef MLC_TEXT_POST_PROCESSOR_H_
-#define MLC_TEXT_POST_PROCESSOR_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -43,5 +42,3 @@ class PostProcessor {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_POST_PROCESSOR_H_

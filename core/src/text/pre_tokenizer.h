@@ -1,6 +1,5 @@
 // Pre-tokenizers: they divide normalized text into the pieces that the model gets one by one.
-#ifndef MLC_TEXT_PRE_TOKENIZER_H_
-#define MLC_TEXT_PRE_TOKENIZER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -26,5 +25,3 @@ class PreTokenizer {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_PRE_TOKENIZER_H_

@@ -1,6 +1,5 @@
 // Divides pieces at the matches of a pattern.
-#ifndef MLC_TEXT_SPLIT_H_
-#define MLC_TEXT_SPLIT_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -36,5 +35,3 @@ void SplitPiece(const Piece& piece, std::vector<Span> spans, SplitBehavior behav
                 std::vector<Piece>* out);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_SPLIT_H_

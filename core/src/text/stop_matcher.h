@@ -12,8 +12,7 @@
 //   Send(matcher.Finish());        // the stream ended without a hit
 //
 // The time is linear in the text, for any number of stop strings. Copies are independent.
-#ifndef MLC_TEXT_STOP_MATCHER_H_
-#define MLC_TEXT_STOP_MATCHER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -48,5 +47,3 @@ class StopMatcher {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_STOP_MATCHER_H_

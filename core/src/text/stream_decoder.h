@@ -9,8 +9,7 @@
 //
 // Copies are independent (a forked sequence copies its decoder). Amortized O(1) for each token with
 // all common decoders; stream_decoder.cc lists the exceptions.
-#ifndef MLC_TEXT_STREAM_DECODER_H_
-#define MLC_TEXT_STREAM_DECODER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -43,5 +42,3 @@ class StreamDecoder {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_STREAM_DECODER_H_

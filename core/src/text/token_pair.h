@@ -1,6 +1,5 @@
 // Two texts as one input of a model that compares them.
-#ifndef MLC_TEXT_TOKEN_PAIR_H_
-#define MLC_TEXT_TOKEN_PAIR_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -13,5 +12,3 @@ struct TokenPair {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_TOKEN_PAIR_H_

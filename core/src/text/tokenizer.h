@@ -10,8 +10,7 @@
 //   std::string text = tokenizer->Decode(ids, /*skip_special_tokens=*/true);
 //
 // All const functions may be called from several threads at once.
-#ifndef MLC_TEXT_TOKENIZER_H_
-#define MLC_TEXT_TOKENIZER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -93,5 +92,3 @@ class Tokenizer {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_TOKENIZER_H_

@@ -1,6 +1,5 @@
 // The tokens of a model: text to id and back.
-#ifndef MLC_TEXT_VOCABULARY_H_
-#define MLC_TEXT_VOCABULARY_H_
+#pragma once
 
 #include <cstdint>
 #include <deque>
@@ -51,5 +50,3 @@ class Vocabulary {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_VOCABULARY_H_

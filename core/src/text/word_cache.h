@@ -1,6 +1,5 @@
 // Remembers the ids of words. Thread-safe. The size is limited: a full shard takes no more words.
-#ifndef MLC_TEXT_WORD_CACHE_H_
-#define MLC_TEXT_WORD_CACHE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -47,5 +46,3 @@ class WordCache {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_WORD_CACHE_H_

@@ -1,6 +1,5 @@
 // Streams that write and read Base64 over another stream. They use tvm-ffi's coder.
-#ifndef MLC_TVM_RUNTIME_SUPPORT_BASE64_H_
-#define MLC_TVM_RUNTIME_SUPPORT_BASE64_H_
+#pragma once
 
 #include <tvm/ffi/extra/base64.h>
 #include <tvm/support/io.h>
@@ -59,5 +58,3 @@ class Base64InStream : public Stream {
 
 }  // namespace support
 }  // namespace tvm
-
-#endif  // MLC_TVM_RUNTIME_SUPPORT_BASE64_H_

@@ -1,6 +1,5 @@
 // Streams over bytes in memory.
-#ifndef MLC_TVM_RUNTIME_SUPPORT_BYTES_IO_H_
-#define MLC_TVM_RUNTIME_SUPPORT_BYTES_IO_H_
+#pragma once
 
 #include <tvm/ffi/string.h>
 #include <tvm/support/io.h>
@@ -52,5 +51,3 @@ class BytesOutStream : public Stream {
 
 }  // namespace support
 }  // namespace tvm
-
-#endif  // MLC_TVM_RUNTIME_SUPPORT_BYTES_IO_H_

@@ -1,6 +1,5 @@
 // The one function of TVM's general utilities that its thread pool uses.
-#ifndef MLC_TVM_RUNTIME_SUPPORT_UTILS_H_
-#define MLC_TVM_RUNTIME_SUPPORT_UTILS_H_
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -16,5 +15,3 @@ inline bool IsNumber(const std::string& text) {
 
 }  // namespace support
 }  // namespace tvm
-
-#endif  // MLC_TVM_RUNTIME_SUPPORT_UTILS_H_

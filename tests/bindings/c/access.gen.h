@@ -2,8 +2,7 @@
 // Schema hash: b1b62c363e85f09c
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
-#ifndef MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
-#define MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_
+#pragma once
 
 #include <string_view>
 
@@ -885,5 +884,3 @@ bool WithStruct(std::string_view name, Act&& act) {
 }
 
 }  // namespace mlc::protocol
-
-#endif  // MLC_TESTS_BINDINGS_C_ACCESS_GEN_H_

@@ -1,6 +1,5 @@
 // Requests written with the core's structs (vectors, kind `build`).
-#ifndef MLC_TESTS_BINDINGS_C_BUILDERS_H_
-#define MLC_TESTS_BINDINGS_C_BUILDERS_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -13,5 +12,3 @@ namespace mlc {
 const std::map<std::string, Json (*)()>& Builders();
 
 }  // namespace mlc
-
-#endif  // MLC_TESTS_BINDINGS_C_BUILDERS_H_

@@ -1,7 +1,6 @@
 /* A small client of the C ABI: loads, asks, waits for the whole answer. What goes wrong ends the
  * program, but for what load_model returns. */
-#ifndef MLC_TESTS_BINDINGS_C_CLIENT_H_
-#define MLC_TESTS_BINDINGS_C_CLIENT_H_
+#pragma once
 
 #include <pthread.h>
 
@@ -35,5 +34,3 @@ void answer_submit(Answer* answer, MLCEngine* engine, const char* request);
 void answer_wait_chunks(Answer* answer, long chunks);
 void answer_wait(Answer* answer);
 void answer_free(Answer* answer);
-
-#endif /* MLC_TESTS_BINDINGS_C_CLIENT_H_ */

@@ -1,6 +1,5 @@
 // Reads a typed value of the protocol at a path, through its members and not through its JSON.
-#ifndef MLC_TESTS_BINDINGS_C_READING_H_
-#define MLC_TESTS_BINDINGS_C_READING_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -107,5 +106,3 @@ Json ToJsonValue(const T& value) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_TESTS_BINDINGS_C_READING_H_

@@ -1,6 +1,5 @@
 /* What a C program needs of text and JSON: a growing buffer, and looking up a value by its path. */
-#ifndef MLC_TESTS_BINDINGS_C_TEXT_H_
-#define MLC_TESTS_BINDINGS_C_TEXT_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ const char* json_at(const char* json, const char* path);
 int json_add_string(Text* text, const char* value);
 /* The integer that begins at `value`; 0 for NULL. */
 int64_t json_int(const char* value);
-
-#endif /* MLC_TESTS_BINDINGS_C_TEXT_H_ */

@@ -1,6 +1,5 @@
 // The answer to one request of a ChatEngine, as its caller sees it.
-#ifndef MLC_TESTS_CHAT_ANSWER_H_
-#define MLC_TESTS_CHAT_ANSWER_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -74,5 +73,3 @@ class Answer {
 
 }  // namespace testing
 }  // namespace mlc
-
-#endif  // MLC_TESTS_CHAT_ANSWER_H_

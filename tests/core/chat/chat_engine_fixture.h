@@ -1,6 +1,5 @@
 // A chat engine over a fake model that answers from a script.
-#ifndef MLC_TESTS_CHAT_CHAT_ENGINE_FIXTURE_H_
-#define MLC_TESTS_CHAT_CHAT_ENGINE_FIXTURE_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -57,5 +56,3 @@ class ChatEngineTest : public ::testing::Test {
 };
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CHAT_CHAT_ENGINE_FIXTURE_H_

@@ -1,7 +1,6 @@
 // A model for tests of the chat layer: a byte tokenizer, a template that shows the last message
 // alone, and a script for the answers.
-#ifndef MLC_TESTS_CHAT_TEST_MODEL_H_
-#define MLC_TESTS_CHAT_TEST_MODEL_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -51,5 +50,3 @@ inline protocol::ChatCompletionRequest ParseRequest(const std::string& text) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CHAT_TEST_MODEL_H_

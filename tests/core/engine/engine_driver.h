@@ -1,6 +1,5 @@
 // An engine on a fake model, driven step by step, and what each request got from it.
-#ifndef MLC_TESTS_ENGINE_ENGINE_DRIVER_H_
-#define MLC_TESTS_ENGINE_ENGINE_DRIVER_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -130,5 +129,3 @@ inline std::unique_ptr<Engine> MakeEngine(FakeModel::Script script,
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_ENGINE_ENGINE_DRIVER_H_

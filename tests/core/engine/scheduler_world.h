@@ -1,6 +1,5 @@
 // Sequences and pages for tests of the scheduler, with no engine and no model.
-#ifndef MLC_TESTS_ENGINE_SCHEDULER_WORLD_H_
-#define MLC_TESTS_ENGINE_SCHEDULER_WORLD_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -114,5 +113,3 @@ inline void Apply(const Plan& plan, const SchedulerLimits& limits, World* world)
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_ENGINE_SCHEDULER_WORLD_H_

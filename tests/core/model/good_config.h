@@ -1,6 +1,5 @@
 // A config and the metadata of a library that are right, for tests that change them.
-#ifndef MLC_TESTS_CORE_MODEL_GOOD_CONFIG_H_
-#define MLC_TESTS_CORE_MODEL_GOOD_CONFIG_H_
+#pragma once
 
 #include <string>
 
@@ -68,5 +67,3 @@ struct Fault {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TESTS_CORE_MODEL_GOOD_CONFIG_H_

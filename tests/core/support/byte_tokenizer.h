@@ -1,7 +1,6 @@
 // A tokenizer of 258 tokens: id 0 .. 255 is the byte of that value, 256 is "<end>" and 257 is
 // "<start>", both special.
-#ifndef MLC_TESTS_SUPPORT_BYTE_TOKENIZER_H_
-#define MLC_TESTS_SUPPORT_BYTE_TOKENIZER_H_
+#pragma once
 
 #include <cstdio>
 #include <memory>
@@ -100,5 +99,3 @@ inline std::vector<int32_t> Bytes(std::string_view text) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_SUPPORT_BYTE_TOKENIZER_H_

@@ -1,6 +1,5 @@
 // The state of a request without an engine, whose names it would have.
-#ifndef MLC_TESTS_SUPPORT_REQUEST_STATE_H_
-#define MLC_TESTS_SUPPORT_REQUEST_STATE_H_
+#pragma once
 
 #include <memory>
 #include <utility>
@@ -18,5 +17,3 @@ inline std::shared_ptr<RequestState> StateOf(Request request) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_SUPPORT_REQUEST_STATE_H_

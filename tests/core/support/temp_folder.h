@@ -1,6 +1,5 @@
 // A folder that is gone when the test ends.
-#ifndef MLC_TESTS_SUPPORT_TEMP_FOLDER_H_
-#define MLC_TESTS_SUPPORT_TEMP_FOLDER_H_
+#pragma once
 
 #include <filesystem>
 #include <fstream>
@@ -41,5 +40,3 @@ class TempFolder {
 };
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_SUPPORT_TEMP_FOLDER_H_

@@ -1,6 +1,5 @@
 // The files of weights, and what is in tensors.
-#ifndef MLC_TESTS_SUPPORT_WEIGHT_FILES_H_
-#define MLC_TESTS_SUPPORT_WEIGHT_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -53,5 +52,3 @@ std::vector<T> ValuesOf(const Tensor& tensor) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_SUPPORT_WEIGHT_FILES_H_

@@ -1,6 +1,5 @@
 // The common members of all OpenAI answers: id, time, usage and finish reason.
-#ifndef MLC_CHAT_ANSWER_ANSWER_PARTS_H_
-#define MLC_CHAT_ANSWER_ANSWER_PARTS_H_
+#pragma once
 
 #include <string>
 
@@ -35,5 +34,3 @@ protocol::Timings TimingsOf(const Usage& usage);
 protocol::PromptProgress ToProtocol(const PromptProgress& progress);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_ANSWER_PARTS_H_

@@ -1,7 +1,6 @@
 // Delivers an answer to its caller: chunks when streaming, one whole answer otherwise, or one
 // error.
-#ifndef MLC_CHAT_ANSWER_ANSWERER_H_
-#define MLC_CHAT_ANSWER_ANSWERER_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -73,5 +72,3 @@ std::unique_ptr<Answerer> AnswerRerank(const protocol::RerankRequest& request, R
                                        std::string model, ChatCallback callback);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_ANSWERER_H_

@@ -1,7 +1,6 @@
 // Turns the engine's events into OpenAI's chat answers: chunks when streaming, one completion
 // otherwise.
-#ifndef MLC_CHAT_ANSWER_CHUNK_WRITER_H_
-#define MLC_CHAT_ANSWER_CHUNK_WRITER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -60,5 +59,3 @@ class ChunkWriter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_CHUNK_WRITER_H_

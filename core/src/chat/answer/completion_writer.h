@@ -1,6 +1,5 @@
 // Turns the engine's events into OpenAI's text completions: the same object, whole or in chunks.
-#ifndef MLC_CHAT_ANSWER_COMPLETION_WRITER_H_
-#define MLC_CHAT_ANSWER_COMPLETION_WRITER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -55,5 +54,3 @@ class CompletionWriter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_COMPLETION_WRITER_H_

@@ -1,7 +1,6 @@
 // Turns the engine's vectors into OpenAI's embeddings: shortened, scaled to length 1, as numbers or
 // base64.
-#ifndef MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_
-#define MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -36,5 +35,3 @@ class EmbeddingWriter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_EMBEDDING_WRITER_H_

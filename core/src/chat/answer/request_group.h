@@ -2,8 +2,7 @@
 //
 // Only a few of them are in the engine at a time. So a list of two thousand texts does not fill the
 // queue, and other requests need not wait behind all of it.
-#ifndef MLC_CHAT_ANSWER_REQUEST_GROUP_H_
-#define MLC_CHAT_ANSWER_REQUEST_GROUP_H_
+#pragma once
 
 #include <atomic>
 #include <functional>
@@ -44,5 +43,3 @@ class RequestGroup : public std::enable_shared_from_this<RequestGroup> {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_REQUEST_GROUP_H_

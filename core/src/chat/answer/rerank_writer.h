@@ -1,6 +1,5 @@
 // Turns the scores of documents into the answer to a rerank request: the best first.
-#ifndef MLC_CHAT_ANSWER_RERANK_WRITER_H_
-#define MLC_CHAT_ANSWER_RERANK_WRITER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -29,5 +28,3 @@ class RerankWriter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ANSWER_RERANK_WRITER_H_

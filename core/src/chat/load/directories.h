@@ -1,6 +1,5 @@
 // The folders that a program gives to the engine, as JSON.
-#ifndef MLC_CHAT_LOAD_DIRECTORIES_H_
-#define MLC_CHAT_LOAD_DIRECTORIES_H_
+#pragma once
 
 #include <string_view>
 
@@ -14,5 +13,3 @@ namespace mlc {
 Status SetDirectories(std::string_view directories_json);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LOAD_DIRECTORIES_H_

@@ -1,6 +1,5 @@
 // Turns the user's settings (EngineConfig, with MLC-LLM's modes) into what the engine allocates.
-#ifndef MLC_CHAT_LOAD_ENGINE_OPTIONS_H_
-#define MLC_CHAT_LOAD_ENGINE_OPTIONS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -19,5 +18,3 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LOAD_ENGINE_OPTIONS_H_

@@ -1,6 +1,5 @@
 // Finds the compiled library for a load.
-#ifndef MLC_CHAT_LOAD_LIBRARY_PATH_H_
-#define MLC_CHAT_LOAD_LIBRARY_PATH_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -17,5 +16,3 @@ namespace mlc {
 Result<std::string> LibraryPath(const std::string& folder, const std::optional<std::string>& named);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LOAD_LIBRARY_PATH_H_

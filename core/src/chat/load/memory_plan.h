@@ -1,7 +1,6 @@
 // The memory that a model would use in an engine, in numbers and in words, without loading the
 // model.
-#ifndef MLC_CHAT_LOAD_MEMORY_PLAN_H_
-#define MLC_CHAT_LOAD_MEMORY_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -23,5 +22,3 @@ struct PlanSubject {
 Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config, const PlanSubject& subject);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LOAD_MEMORY_PLAN_H_

@@ -1,6 +1,5 @@
 // The parts of a model folder that the chat layer needs: config, tokenizer and chat template.
-#ifndef MLC_CHAT_LOAD_MODEL_BUNDLE_H_
-#define MLC_CHAT_LOAD_MODEL_BUNDLE_H_
+#pragma once
 
 #include <memory>
 #include <mutex>
@@ -76,5 +75,3 @@ Result<ChatConfig> LoadChatConfig(const ByteSource& source);
 Result<ModelBundle> LoadModelBundle(const ByteSource& source);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LOAD_MODEL_BUNDLE_H_

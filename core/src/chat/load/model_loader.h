@@ -1,6 +1,5 @@
 // Loads a model from a folder, a library and a device.
-#ifndef MLC_CHAT_LOAD_MODEL_LOADER_H_
-#define MLC_CHAT_LOAD_MODEL_LOADER_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -60,5 +59,3 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
 Result<InspectedModel> InspectModelFiles(const ModelFiles& files);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_LOAD_MODEL_LOADER_H_

@@ -1,6 +1,5 @@
 // A Status as OpenAI's error object.
-#ifndef MLC_CHAT_PROTOCOL_ERROR_JSON_H_
-#define MLC_CHAT_PROTOCOL_ERROR_JSON_H_
+#pragma once
 
 #include "base/json.h"
 #include "base/status.h"
@@ -11,5 +10,3 @@ namespace mlc {
 Json ErrorJson(const Status& status);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_PROTOCOL_ERROR_JSON_H_

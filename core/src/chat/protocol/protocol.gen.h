@@ -4,8 +4,7 @@
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
 // writes itself by ToJson. Parse ignores members it does not know.
-#ifndef MLC_CHAT_PROTOCOL_PROTOCOL_GEN_H_
-#define MLC_CHAT_PROTOCOL_PROTOCOL_GEN_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -2048,5 +2047,3 @@ struct ErrorResponse {
 };
 
 }  // namespace mlc::protocol
-
-#endif  // MLC_CHAT_PROTOCOL_PROTOCOL_GEN_H_

@@ -15,8 +15,7 @@
 // Writing keeps the order of the calls:
 //
 //   return wire::ObjectWriter().Required("x", x).Optional("label", label).Finish();
-#ifndef MLC_CHAT_PROTOCOL_WIRE_H_
-#define MLC_CHAT_PROTOCOL_WIRE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -325,5 +324,3 @@ Json WriteHeld(const std::variant<T...>& held) {
 }
 
 }  // namespace mlc::wire
-
-#endif  // MLC_CHAT_PROTOCOL_WIRE_H_

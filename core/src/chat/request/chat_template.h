@@ -15,8 +15,7 @@
 //  - Content that is null or absent becomes "" if the template would print "None" or fail.
 //  - The arguments of a tool call are JSON text in OpenAI's protocol. They become an object, as
 //    templates expect. Text that is not a JSON object does not change.
-#ifndef MLC_CHAT_REQUEST_CHAT_TEMPLATE_H_
-#define MLC_CHAT_REQUEST_CHAT_TEMPLATE_H_
+#pragma once
 
 #include <ctime>
 #include <functional>
@@ -60,5 +59,3 @@ class ChatTemplate {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_CHAT_TEMPLATE_H_

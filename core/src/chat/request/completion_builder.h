@@ -1,6 +1,5 @@
 // Makes engine requests from a parsed completion request: a text to continue, no chat template.
-#ifndef MLC_CHAT_REQUEST_COMPLETION_BUILDER_H_
-#define MLC_CHAT_REQUEST_COMPLETION_BUILDER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -22,5 +21,3 @@ Result<std::vector<PromptRequest>> BuildCompletion(const ModelBundle& model,
                                                    const protocol::CompletionRequest& request);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_COMPLETION_BUILDER_H_

@@ -11,8 +11,7 @@
 // assistant ends in the assistant's role and the separator for an empty message. If there are
 // tools, the text "{function_string}" in the system message or in a user message becomes their
 // JSON.
-#ifndef MLC_CHAT_REQUEST_CONV_TEMPLATE_H_
-#define MLC_CHAT_REQUEST_CONV_TEMPLATE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -34,5 +33,3 @@ struct ConvTemplate {
 Result<ConvTemplate> ParseConvTemplate(const Json& conv_template);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_CONV_TEMPLATE_H_

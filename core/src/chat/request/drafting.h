@@ -1,6 +1,5 @@
 // Sets up speculative decoding: makes a drafter from EngineConfig and the JSON of a load.
-#ifndef MLC_CHAT_REQUEST_DRAFTING_H_
-#define MLC_CHAT_REQUEST_DRAFTING_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -40,5 +39,3 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                                              std::unique_ptr<Model> draft);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_DRAFTING_H_

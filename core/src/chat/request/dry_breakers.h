@@ -1,7 +1,6 @@
 // The tokens that end the repetitions which DRY counts (sampling/dry.h), from the texts of a
 // request.
-#ifndef MLC_CHAT_REQUEST_DRY_BREAKERS_H_
-#define MLC_CHAT_REQUEST_DRY_BREAKERS_H_
+#pragma once
 
 #include <memory>
 #include <mutex>
@@ -28,5 +27,3 @@ class DryBreakers {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_DRY_BREAKERS_H_

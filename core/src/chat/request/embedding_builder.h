@@ -1,6 +1,5 @@
 // Makes engine requests from a parsed embedding request.
-#ifndef MLC_CHAT_REQUEST_EMBEDDING_BUILDER_H_
-#define MLC_CHAT_REQUEST_EMBEDDING_BUILDER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -26,5 +25,3 @@ Result<std::vector<TextRequest>> BuildEmbedding(const ModelBundle& model,
                                                 Pooling pooling, int size);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_EMBEDDING_BUILDER_H_

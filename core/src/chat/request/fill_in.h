@@ -1,6 +1,5 @@
 // Fill in the middle: a model writes what belongs between a beginning and an end.
-#ifndef MLC_CHAT_REQUEST_FILL_IN_H_
-#define MLC_CHAT_REQUEST_FILL_IN_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -23,5 +22,3 @@ Result<protocol::Prompt> FillPrompt(const ModelBundle& model, protocol::Prompt p
                                     const std::string& suffix);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_FILL_IN_H_

@@ -1,6 +1,5 @@
 // What chats, completions and saved states say about how an answer is generated.
-#ifndef MLC_CHAT_REQUEST_GENERATION_FIELDS_H_
-#define MLC_CHAT_REQUEST_GENERATION_FIELDS_H_
+#pragma once
 
 #include <optional>
 
@@ -37,5 +36,3 @@ Result<Request> BuildGeneration(const ModelBundle& model, const GenerationFields
                                 Prompt prompt, std::optional<Grammar> grammar = std::nullopt);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_GENERATION_FIELDS_H_

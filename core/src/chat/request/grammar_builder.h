@@ -1,6 +1,5 @@
 // Makes the grammar that an answer must follow from the fields of a request.
-#ifndef MLC_CHAT_REQUEST_GRAMMAR_BUILDER_H_
-#define MLC_CHAT_REQUEST_GRAMMAR_BUILDER_H_
+#pragma once
 
 #include <optional>
 
@@ -22,5 +21,3 @@ Result<std::optional<Grammar>> BuildGrammar(const ModelBundle& model,
                                             const AnswerPlan* plan);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_GRAMMAR_BUILDER_H_

@@ -1,6 +1,5 @@
 // The logit processors that a program has registered with an engine, by name.
-#ifndef MLC_CHAT_REQUEST_LOGIT_PROCESSORS_H_
-#define MLC_CHAT_REQUEST_LOGIT_PROCESSORS_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -26,5 +25,3 @@ class LogitProcessors {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_LOGIT_PROCESSORS_H_

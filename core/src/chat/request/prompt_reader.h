@@ -1,6 +1,5 @@
 // Reads the texts of a completion or embedding request as tokens.
-#ifndef MLC_CHAT_REQUEST_PROMPT_READER_H_
-#define MLC_CHAT_REQUEST_PROMPT_READER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -37,5 +36,3 @@ Result<std::vector<PromptText>> ReadPrompts(const ModelBundle& model, const char
                                             const protocol::Prompt& prompt);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_PROMPT_READER_H_

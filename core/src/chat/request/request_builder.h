@@ -1,6 +1,5 @@
 // Makes an engine request from a parsed chat completion request.
-#ifndef MLC_CHAT_REQUEST_REQUEST_BUILDER_H_
-#define MLC_CHAT_REQUEST_REQUEST_BUILDER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -50,5 +49,3 @@ Result<int64_t> CountPrompt(const ModelBundle& model,
                             const MediaBuffers& buffers = {});
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_REQUEST_BUILDER_H_

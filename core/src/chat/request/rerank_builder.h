@@ -1,6 +1,5 @@
 // Makes engine requests from a parsed rerank request.
-#ifndef MLC_CHAT_REQUEST_RERANK_BUILDER_H_
-#define MLC_CHAT_REQUEST_RERANK_BUILDER_H_
+#pragma once
 
 #include <vector>
 
@@ -20,5 +19,3 @@ Result<std::vector<TextRequest>> BuildRerank(const ModelBundle& model,
                                              const protocol::RerankRequest& request);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_RERANK_BUILDER_H_

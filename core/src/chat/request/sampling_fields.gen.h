@@ -1,7 +1,6 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
 // Schema hash: b1b62c363e85f09c
-#ifndef MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
-#define MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -49,5 +48,3 @@ inline SamplingNumbers ReadSampling(const protocol::SamplingFields& request,
 }
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_SAMPLING_FIELDS_GEN_H_

@@ -11,8 +11,7 @@
 // do the markers of thoughts and calls in an assistant's message, because the model wrote them and
 // the template looks for them. `chat_template_kwargs` count as the template's own text, except
 // `documents`.
-#ifndef MLC_CHAT_REQUEST_SPECIAL_TEXT_H_
-#define MLC_CHAT_REQUEST_SPECIAL_TEXT_H_
+#pragma once
 
 #include <string>
 
@@ -27,5 +26,3 @@ Result<std::string> MarkSpecialTexts(const ModelBundle& model,
                                      protocol::ChatCompletionRequest* request);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_SPECIAL_TEXT_H_

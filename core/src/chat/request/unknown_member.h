@@ -1,6 +1,5 @@
 // Finds members of a request that are not fields of the protocol.
-#ifndef MLC_CHAT_REQUEST_UNKNOWN_MEMBER_H_
-#define MLC_CHAT_REQUEST_UNKNOWN_MEMBER_H_
+#pragma once
 
 #include "base/json.h"
 #include "base/status.h"
@@ -12,5 +11,3 @@ namespace mlc {
 Status CheckNoUnknownMember(const Json& given, const Json& kept);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_UNKNOWN_MEMBER_H_

@@ -1,7 +1,6 @@
 // The grammar of an answer with tool calls, thoughts or both, and with the content that
 // response_format asks for. It is written as xgrammar's structural tag.
-#ifndef MLC_CHAT_TOOLS_ANSWER_GRAMMAR_H_
-#define MLC_CHAT_TOOLS_ANSWER_GRAMMAR_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -28,5 +27,3 @@ Json AnswerTag(const AnswerPlan& plan, const AnswerConstraints& constraints,
 Json ArgumentsSchema(const OfferedTool& tool);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_ANSWER_GRAMMAR_H_

@@ -11,8 +11,7 @@
 //
 // The time is linear in the text. For texts with many false beginnings of calls, repeated reading
 // is limited to eight times their length.
-#ifndef MLC_CHAT_TOOLS_ANSWER_PARSER_H_
-#define MLC_CHAT_TOOLS_ANSWER_PARSER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -63,5 +62,3 @@ class AnswerParser {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_ANSWER_PARSER_H_

@@ -1,6 +1,5 @@
 // What a request wants with tools and thoughts, and what the parser must find in its answer.
-#ifndef MLC_CHAT_TOOLS_ANSWER_PLANNER_H_
-#define MLC_CHAT_TOOLS_ANSWER_PLANNER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -44,5 +43,3 @@ struct SpecialMarker {
 std::vector<SpecialMarker> FindSpecialMarkers(const ModelBundle& model);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_ANSWER_PLANNER_H_

@@ -9,8 +9,7 @@
 //
 // When the name is known, the arguments come out while they are read. The call may still fail
 // later.
-#ifndef MLC_CHAT_TOOLS_CALL_READER_H_
-#define MLC_CHAT_TOOLS_CALL_READER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -66,5 +65,3 @@ std::unique_ptr<CallReader> MakeCallReader(const ToolFormat& format, bool is_mar
                                            const OfferedTools* offered);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_CALL_READER_H_

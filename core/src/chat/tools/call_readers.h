@@ -1,7 +1,6 @@
 // Readers for calls that are not written as JSON; call_reader.h describes the interface. They turn
 // the arguments into JSON.
-#ifndef MLC_CHAT_TOOLS_CALL_READERS_H_
-#define MLC_CHAT_TOOLS_CALL_READERS_H_
+#pragma once
 
 #include <memory>
 
@@ -22,5 +21,3 @@ std::unique_ptr<CallReader> MakeQuotedCallReader(const std::string& quote,
                                                  const OfferedTools* offered);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_CALL_READERS_H_

@@ -1,6 +1,5 @@
 // Finds formats in a list: by name, or by the marks in a chat template.
-#ifndef MLC_CHAT_TOOLS_CHOOSE_FORMAT_H_
-#define MLC_CHAT_TOOLS_CHOOSE_FORMAT_H_
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -30,5 +29,3 @@ const Format* Choose(const std::vector<Format>& formats, std::string_view chat_t
 }
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_CHOOSE_FORMAT_H_

@@ -2,8 +2,7 @@
 //
 // The marks in a model's chat template select its format. mlc-chat-config.json may name another one
 // (`tool_call_format`, `reasoning_format`). docs/tool-formats.md says how to add a format.
-#ifndef MLC_CHAT_TOOLS_FORMATS_H_
-#define MLC_CHAT_TOOLS_FORMATS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -109,5 +108,3 @@ struct CallFrame {
 CallFrame FrameOf(const ToolFormat& format, const std::string& name);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_FORMATS_H_

@@ -7,8 +7,7 @@
 //   }
 //
 // It uses no recursion. Only the length of the text limits the depth: a level takes one bit.
-#ifndef MLC_CHAT_TOOLS_JSON_SCANNER_H_
-#define MLC_CHAT_TOOLS_JSON_SCANNER_H_
+#pragma once
 
 #include <vector>
 
@@ -65,5 +64,3 @@ class JsonScanner {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_JSON_SCANNER_H_

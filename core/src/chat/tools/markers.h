@@ -1,6 +1,5 @@
 // Finds the markers of a format in text that is not complete yet.
-#ifndef MLC_CHAT_TOOLS_MARKERS_H_
-#define MLC_CHAT_TOOLS_MARKERS_H_
+#pragma once
 
 #include <bitset>
 #include <functional>
@@ -41,5 +40,3 @@ class Markers {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_MARKERS_H_

@@ -1,7 +1,6 @@
 // Puts tools and their calls into the prompt: through the model's own chat template if it knows
 // tools, otherwise as text of ours.
-#ifndef MLC_CHAT_TOOLS_TOOL_PROMPT_H_
-#define MLC_CHAT_TOOLS_TOOL_PROMPT_H_
+#pragma once
 
 #include <string>
 
@@ -27,5 +26,3 @@ Result<TemplateInput> PrepareMessages(const ModelBundle& model,
 Json WithInstructions(const Json& messages, const std::string& text, const char* role);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_TOOLS_TOOL_PROMPT_H_

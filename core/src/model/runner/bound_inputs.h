@@ -3,8 +3,7 @@
 //   MLC_ASSIGN_OR_RETURN(BoundInputs inputs, BoundInputs::Make("batch_prefill", specs));
 //   MLC_ASSIGN_OR_RETURN(std::vector<ProgramInput>* values, inputs.Of(batch));
 //   (*values)[inputs.index(kEmbeddings)] = ...;  // what a batch does not have
-#ifndef MLC_MODEL_RUNNER_BOUND_INPUTS_H_
-#define MLC_MODEL_RUNNER_BOUND_INPUTS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -48,5 +47,3 @@ class BoundInputs {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_BOUND_INPUTS_H_

@@ -1,6 +1,5 @@
 // Runs steps on this CPU, kernel by kernel (runtime/kernel_program.h).
-#ifndef MLC_MODEL_RUNNER_CPU_EXECUTOR_H_
-#define MLC_MODEL_RUNNER_CPU_EXECUTOR_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -35,5 +34,3 @@ class CpuExecutor : public StepExecutor {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_CPU_EXECUTOR_H_

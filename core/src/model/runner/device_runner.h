@@ -1,7 +1,6 @@
 // A compiled model on one device: it owns the library, the weights, the pages and states, the
 // sampler, and what executes steps. Nothing above it knows a device.
-#ifndef MLC_MODEL_RUNNER_DEVICE_RUNNER_H_
-#define MLC_MODEL_RUNNER_DEVICE_RUNNER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -102,5 +101,3 @@ class DeviceRunner : public Model {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_DEVICE_RUNNER_H_

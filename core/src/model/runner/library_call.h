@@ -2,8 +2,7 @@
 //
 //   LibraryCall embed(library, metadata.functions.at(kEmbed));
 //   MLC_ASSIGN_OR_RETURN(auto made, embed({{kTokens, tokens}, {kParams, params}}));
-#ifndef MLC_MODEL_RUNNER_LIBRARY_CALL_H_
-#define MLC_MODEL_RUNNER_LIBRARY_CALL_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -37,5 +36,3 @@ Result<Tensor> OnDevice(const void* data, int64_t count, const Shape& row, DType
                         Device device);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_LIBRARY_CALL_H_

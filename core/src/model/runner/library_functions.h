@@ -1,7 +1,6 @@
 // The names of a model library's functions, and of their arguments and results for which runners
 // have code (docs/model-library.md). Most inputs of a step are bound by their table alone.
-#ifndef MLC_MODEL_RUNNER_LIBRARY_FUNCTIONS_H_
-#define MLC_MODEL_RUNNER_LIBRARY_FUNCTIONS_H_
+#pragma once
 
 namespace mlc {
 
@@ -28,5 +27,3 @@ constexpr char kHiddenStates[] = "hidden_states";
 constexpr char kLayerStates[] = "layer_states";
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_LIBRARY_FUNCTIONS_H_

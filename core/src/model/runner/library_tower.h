@@ -1,6 +1,5 @@
 // The function of a model library that turns patches into rows, on the device of the model.
-#ifndef MLC_MODEL_RUNNER_LIBRARY_TOWER_H_
-#define MLC_MODEL_RUNNER_LIBRARY_TOWER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -21,5 +20,3 @@ Result<std::shared_ptr<TowerProgram>> LoadTowerProgram(std::shared_ptr<ModelLibr
                                                        Device device);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_LIBRARY_TOWER_H_

@@ -1,6 +1,5 @@
 // The tensors that hold keys and values: one tensor per layer, page after page.
-#ifndef MLC_MODEL_RUNNER_PAGE_POOL_H_
-#define MLC_MODEL_RUNNER_PAGE_POOL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -52,5 +51,3 @@ class PagePool {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_PAGE_POOL_H_

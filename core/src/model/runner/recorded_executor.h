@@ -1,7 +1,6 @@
 // Runs decode steps on a device as one program whose kernel launches are recorded. Another executor
 // does all other steps.
-#ifndef MLC_MODEL_RUNNER_RECORDED_EXECUTOR_H_
-#define MLC_MODEL_RUNNER_RECORDED_EXECUTOR_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -42,5 +41,3 @@ class RecordedExecutor : public StepExecutor {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_RECORDED_EXECUTOR_H_

@@ -1,6 +1,5 @@
 // The tensors that hold recurrent states, slot after slot.
-#ifndef MLC_MODEL_RUNNER_STATE_POOL_H_
-#define MLC_MODEL_RUNNER_STATE_POOL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -29,5 +28,3 @@ class StatePool {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_STATE_POOL_H_

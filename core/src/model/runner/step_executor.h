@@ -5,8 +5,7 @@
 //   MLC_ASSIGN_OR_RETURN(auto executor, MakeStepExecutor(&library, metadata, params, device));
 //   executor->SetPages(layers);
 //   MLC_ASSIGN_OR_RETURN(StepTensors made, executor->Run(batch));
-#ifndef MLC_MODEL_RUNNER_STEP_EXECUTOR_H_
-#define MLC_MODEL_RUNNER_STEP_EXECUTOR_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -56,5 +55,3 @@ Result<std::unique_ptr<StepExecutor>> MakeStepExecutor(ModelLibrary* library,
                                                        const TensorList& params, Device device);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_STEP_EXECUTOR_H_

@@ -1,6 +1,5 @@
 // The sampling functions of a compiled library (compiler/nn/gpu/sampling.py).
-#ifndef MLC_MODEL_RUNNER_TVM_SAMPLER_H_
-#define MLC_MODEL_RUNNER_TVM_SAMPLER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -35,5 +34,3 @@ class TVMSampler : public DeviceSampler {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_TVM_SAMPLER_H_

@@ -1,6 +1,5 @@
 // Runs steps with the virtual machine of a model library, on any device.
-#ifndef MLC_MODEL_RUNNER_VM_EXECUTOR_H_
-#define MLC_MODEL_RUNNER_VM_EXECUTOR_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -39,5 +38,3 @@ class VmExecutor : public StepExecutor {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_VM_EXECUTOR_H_

@@ -1,7 +1,6 @@
 // The functions that the page gives to the core (bindings/web/runtime/module.ts). Those that are
 // marked "waits" may suspend the call that is running.
-#ifndef MLC_PLATFORM_WEB_PAGE_H_
-#define MLC_PLATFORM_WEB_PAGE_H_
+#pragma once
 
 #include <cstdint>
 
@@ -25,5 +24,3 @@ int32_t mlc_page_library_open(const char* path, char* reason, uint32_t bytes);
 // The address of an exported function or object; 0: there is none.
 MLC_PAGE(library_symbol) void* mlc_page_library_symbol(int32_t library, const char* name);
 MLC_PAGE(library_close) void mlc_page_library_close(int32_t library);
-
-#endif  // MLC_PLATFORM_WEB_PAGE_H_

@@ -1,7 +1,6 @@
 // The Windows part of platform/shared_library.h: DLLs. A DLL names the library of each function
 // that it calls, so there is no scope.
-#ifndef MLC_PLATFORM_WINDOWS_SHARED_LIBRARY_H_
-#define MLC_PLATFORM_WINDOWS_SHARED_LIBRARY_H_
+#pragma once
 
 #include <string>
 
@@ -17,5 +16,3 @@ void* FindSymbol(void* library, const char* name);
 std::string LibraryOf(const void* address);  // with slashes
 
 }  // namespace mlc
-
-#endif  // MLC_PLATFORM_WINDOWS_SHARED_LIBRARY_H_

@@ -1,7 +1,6 @@
 // Windows' own header, and what each file over it needs: text in its two forms, and errors in the
 // words of the other systems.
-#ifndef MLC_PLATFORM_WINDOWS_SYSTEM_H_
-#define MLC_PLATFORM_WINDOWS_SYSTEM_H_
+#pragma once
 
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
@@ -33,5 +32,3 @@ std::string LastErrorText();
 int ErrnoOf(DWORD error);
 
 }  // namespace mlc::windows
-
-#endif  // MLC_PLATFORM_WINDOWS_SYSTEM_H_

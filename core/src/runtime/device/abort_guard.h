@@ -2,8 +2,7 @@
 //
 // wgpu-native's wgpuQueueSubmit and wgpuDevicePoll cannot report a lost device: they panic, which
 // calls abort(). Here only the thread ends that called them.
-#ifndef MLC_RUNTIME_DEVICE_ABORT_GUARD_H_
-#define MLC_RUNTIME_DEVICE_ABORT_GUARD_H_
+#pragma once
 
 #include <atomic>
 
@@ -18,5 +17,3 @@ void RunIsolated(void (*call)(void*), void* data, std::atomic<bool>* aborted);
 void EndIsolated();
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_ABORT_GUARD_H_

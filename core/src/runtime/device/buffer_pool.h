@@ -1,6 +1,5 @@
 // Keeps freed device memory for the next allocation of about the same size.
-#ifndef MLC_RUNTIME_DEVICE_BUFFER_POOL_H_
-#define MLC_RUNTIME_DEVICE_BUFFER_POOL_H_
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -46,5 +45,3 @@ class BufferPool {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_BUFFER_POOL_H_

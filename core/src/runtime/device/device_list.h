@@ -1,6 +1,5 @@
 // The devices of a backend, and their properties.
-#ifndef MLC_RUNTIME_DEVICE_DEVICE_LIST_H_
-#define MLC_RUNTIME_DEVICE_DEVICE_LIST_H_
+#pragma once
 
 #include <tvm/ffi/error.h>
 
@@ -36,5 +35,3 @@ struct DeviceListOf {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_DEVICE_LIST_H_

@@ -1,7 +1,6 @@
 // A thread for driver calls that may abort. An abort ends only this thread: it is left behind, and
 // sleeps until the process ends.
-#ifndef MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
-#define MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -39,5 +38,3 @@ class DriverThread {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_DRIVER_THREAD_H_

@@ -1,6 +1,5 @@
 // The arguments of a kernel's launch, as all device modules take them.
-#ifndef MLC_RUNTIME_DEVICE_KERNEL_ARGUMENTS_H_
-#define MLC_RUNTIME_DEVICE_KERNEL_ARGUMENTS_H_
+#pragma once
 
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/function.h>
@@ -20,5 +19,3 @@ inline const TVMFFIAny* KernelValues(const KernelInfo& kernel, tvm::ffi::PackedA
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_KERNEL_ARGUMENTS_H_

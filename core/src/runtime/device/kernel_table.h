@@ -1,6 +1,5 @@
 // The kernels of a device module, in the form that TVM writes into a model library.
-#ifndef MLC_RUNTIME_DEVICE_KERNEL_TABLE_H_
-#define MLC_RUNTIME_DEVICE_KERNEL_TABLE_H_
+#pragma once
 
 #include <tvm/ffi/c_api.h>
 
@@ -47,5 +46,3 @@ Result<KernelTable> ParseKernelTable(std::string_view bytes);
 Result<KernelTable> ParseWgslTable(std::string_view bytes);
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_KERNEL_TABLE_H_

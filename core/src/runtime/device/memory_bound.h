@@ -1,6 +1,5 @@
 // How much memory of a device this process may use.
-#ifndef MLC_RUNTIME_DEVICE_MEMORY_BOUND_H_
-#define MLC_RUNTIME_DEVICE_MEMORY_BOUND_H_
+#pragma once
 
 #include <cstdint>
 #include <cstdlib>
@@ -15,5 +14,3 @@ inline size_t MemoryBound() {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_MEMORY_BOUND_H_

@@ -1,7 +1,6 @@
 // The interface that TVM's runtime and runtime/device.cc need from a device backend, written once
 // over the backend's own devices.
-#ifndef MLC_RUNTIME_DEVICE_PLUGIN_H_
-#define MLC_RUNTIME_DEVICE_PLUGIN_H_
+#pragma once
 
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
@@ -123,5 +122,3 @@ void RegisterBackend() {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_PLUGIN_H_

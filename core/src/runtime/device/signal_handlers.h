@@ -1,7 +1,6 @@
 // Keeps a process's signal handlers, for example Python's Ctrl-C or a Java machine's null checks.
 // Drivers that contain a compiler (LLVM) install their own handlers.
-#ifndef MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_
-#define MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_
+#pragma once
 
 #include <signal.h>
 
@@ -30,5 +29,3 @@ class KeptSignalHandlers {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_SIGNAL_HANDLERS_H_

@@ -1,7 +1,6 @@
 // A device backend that TVM's own runtime drives: CUDA, Metal. The plugin opens that runtime and
 // lists the devices.
-#ifndef MLC_RUNTIME_DEVICE_TVM_BACKEND_H_
-#define MLC_RUNTIME_DEVICE_TVM_BACKEND_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -89,5 +88,3 @@ void RegisterTvmBackend() {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_TVM_BACKEND_H_

@@ -1,6 +1,5 @@
 // What both WebGPU backends do before they launch a kernel.
-#ifndef MLC_RUNTIME_DEVICE_WGSL_LAUNCH_H_
-#define MLC_RUNTIME_DEVICE_WGSL_LAUNCH_H_
+#pragma once
 
 #include <tvm/ffi/error.h>
 
@@ -46,5 +45,3 @@ inline std::array<uint32_t, 3> FoldGroups(const LaunchSize& size, size_t most,
 }
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_DEVICE_WGSL_LAUNCH_H_

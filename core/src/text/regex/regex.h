@@ -12,8 +12,7 @@
 //   MLC_ASSIGN_OR_RETURN(Regex regex, Regex::Compile(R"(\p{L}+|\s+)"));
 //   std::vector<Regex::Match> matches;
 //   MLC_RETURN_IF_ERROR(regex.FindAll(text, &matches));
-#ifndef MLC_TEXT_REGEX_H_
-#define MLC_TEXT_REGEX_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -48,5 +47,3 @@ class Regex {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_REGEX_H_

@@ -1,6 +1,5 @@
 // The syntax tree of a regular expression: the parser writes it, the compiler reads it.
-#ifndef MLC_TEXT_REGEX_AST_H_
-#define MLC_TEXT_REGEX_AST_H_
+#pragma once
 
 #include <memory>
 #include <string_view>
@@ -50,5 +49,3 @@ RegexNodePtr MakeRegexSet(CodePointRanges set);
 RegexNodePtr MakeRegexAssert(RegexNode::Assert assertion);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_REGEX_AST_H_

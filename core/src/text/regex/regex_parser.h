@@ -1,7 +1,6 @@
 // A recursive-descent parser over the pattern's code points, used only by the parser's two files.
 // The depth of recursion is limited.
-#ifndef MLC_TEXT_REGEX_PARSER_H_
-#define MLC_TEXT_REGEX_PARSER_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -82,5 +81,3 @@ class RegexParser {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_REGEX_PARSER_H_

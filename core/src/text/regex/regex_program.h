@@ -1,6 +1,5 @@
 // The compiled form of a regular expression: the compiler writes it, the matcher reads it.
-#ifndef MLC_TEXT_REGEX_PROGRAM_H_
-#define MLC_TEXT_REGEX_PROGRAM_H_
+#pragma once
 
 #include <bitset>
 #include <cstdint>
@@ -71,5 +70,3 @@ struct RegexProgram {
 Status CompileRegex(const RegexNode& root, RegexProgram* program);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_REGEX_PROGRAM_H_

@@ -1,6 +1,5 @@
 // Extended grapheme clusters (Unicode 16, Annex 29): the characters that a reader sees.
-#ifndef MLC_TEXT_GRAPHEME_H_
-#define MLC_TEXT_GRAPHEME_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -11,5 +10,3 @@ namespace mlc {
 size_t GraphemeEnd(std::string_view text, size_t pos);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_GRAPHEME_H_

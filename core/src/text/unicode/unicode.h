@@ -1,6 +1,5 @@
 // Character properties from the generated tables (codegen/unicode.py lists the Unicode versions).
-#ifndef MLC_TEXT_UNICODE_H_
-#define MLC_TEXT_UNICODE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -73,5 +72,3 @@ CodePointRanges ComplementRanges(const CodePointRanges& ranges);
 CodePointRanges IntersectRanges(const CodePointRanges& a, const CodePointRanges& b);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_UNICODE_H_

@@ -1,6 +1,5 @@
 // The normalization forms of Unicode 9 (the version of the reference's library).
-#ifndef MLC_TEXT_UNICODE_NORMALIZE_H_
-#define MLC_TEXT_UNICODE_NORMALIZE_H_
+#pragma once
 
 #include "text/piece.h"
 
@@ -12,5 +11,3 @@ enum class NormalizationForm { kNfc, kNfd, kNfkc, kNfkd };
 void NormalizeUnicode(NormalizationForm form, Piece* piece);
 
 }  // namespace mlc
-
-#endif  // MLC_TEXT_UNICODE_NORMALIZE_H_

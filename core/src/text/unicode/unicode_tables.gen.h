@@ -1,7 +1,6 @@
 // Generated from the Unicode Character Database. Never edit.
 // By: python codegen/unicode.py (unicodedataplus 16.0.0.post1)
-#ifndef MLC_TEXT_UNICODE_TABLES_GEN_H_
-#define MLC_TEXT_UNICODE_TABLES_GEN_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -123,5 +122,3 @@ extern const size_t kConjunctBreakStartsSize;
 
 }  // namespace unicode_tables
 }  // namespace mlc
-
-#endif  // MLC_TEXT_UNICODE_TABLES_GEN_H_

@@ -1,7 +1,6 @@
 // The byte stream that TVM's runtime sources read and write; the PyPI package leaves it out. How a
 // value is written is in serializer.h.
-#ifndef MLC_TVM_RUNTIME_TVM_SUPPORT_IO_H_
-#define MLC_TVM_RUNTIME_TVM_SUPPORT_IO_H_
+#pragma once
 
 #include <cstddef>
 
@@ -30,5 +29,3 @@ class Stream {
 }  // namespace tvm
 
 #include <tvm/support/serializer.h>
-
-#endif  // MLC_TVM_RUNTIME_TVM_SUPPORT_IO_H_

@@ -1,8 +1,7 @@
 // How TVM writes values into a stream: numbers as their little-endian bytes; strings and lists
 // after their length, a 64-bit number. (The format of a saved Relax executable. We found it from
 // its bytes and from the calls in the runtime's sources.)
-#ifndef MLC_TVM_RUNTIME_TVM_SUPPORT_SERIALIZER_H_
-#define MLC_TVM_RUNTIME_TVM_SUPPORT_SERIALIZER_H_
+#pragma once
 
 #include <dlpack/dlpack.h>
 #include <tvm/ffi/container/array.h>
@@ -145,5 +144,3 @@ bool Stream::ReadArray(T* data, size_t count) {
 
 }  // namespace support
 }  // namespace tvm
-
-#endif  // MLC_TVM_RUNTIME_TVM_SUPPORT_SERIALIZER_H_

@@ -1,6 +1,5 @@
 // Parses answers whole and in pieces, and shows what was found as a text.
-#ifndef MLC_TESTS_CHAT_TOOLS_ANSWER_PARSING_H_
-#define MLC_TESTS_CHAT_TOOLS_ANSWER_PARSING_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -104,5 +103,3 @@ inline void Check(const AnswerPlan& plan, const std::vector<Case>& cases) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CHAT_TOOLS_ANSWER_PARSING_H_

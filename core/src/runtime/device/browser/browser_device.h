@@ -1,7 +1,6 @@
 // The GPU of the page, and its memory. The page holds the device (page_gpu.h); when it is lost, the
 // page may open another one, and old buffers stay lost.
-#ifndef MLC_RUNTIME_DEVICE_BROWSER_BROWSER_DEVICE_H_
-#define MLC_RUNTIME_DEVICE_BROWSER_BROWSER_DEVICE_H_
+#pragma once
 
 #include <memory>
 
@@ -61,5 +60,3 @@ AddressMap<Buffer>::Place PlaceOf(const void* pointer);
 const DeviceListOf<GpuDevice>& Devices();
 
 }  // namespace mlc::browser
-
-#endif  // MLC_RUNTIME_DEVICE_BROWSER_BROWSER_DEVICE_H_

@@ -1,7 +1,6 @@
 // WebGPU as the page gives it (bindings/web/runtime/webgpu.ts). Handles are small numbers; 0 is
 // none.
-#ifndef MLC_RUNTIME_DEVICE_BROWSER_PAGE_GPU_H_
-#define MLC_RUNTIME_DEVICE_BROWSER_PAGE_GPU_H_
+#pragma once
 
 #include <cstdint>
 
@@ -42,5 +41,3 @@ void GpuLaunch(uint32_t pipeline, const uint32_t* bindings, uint32_t count, cons
                uint32_t num_words, uint32_t x, uint32_t y, uint32_t z);
 
 }  // namespace mlc::browser
-
-#endif  // MLC_RUNTIME_DEVICE_BROWSER_PAGE_GPU_H_

@@ -1,8 +1,7 @@
 // Matrix products by NVIDIA's cuBLAS. It is opened when it is first needed. A model library asks
 // for it at each product (`kernels/gpu/library_gemm.py`), and uses its own kernels if there is no
 // cuBLAS.
-#ifndef MLC_RUNTIME_DEVICE_CUDA_CUBLAS_H_
-#define MLC_RUNTIME_DEVICE_CUDA_CUBLAS_H_
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ const std::string& CublasProblem();
 void RegisterGemm();
 
 }  // namespace mlc::cuda
-
-#endif  // MLC_RUNTIME_DEVICE_CUDA_CUBLAS_H_

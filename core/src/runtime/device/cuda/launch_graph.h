@@ -1,6 +1,5 @@
 // CUDA graphs: launches that are recorded once and replayed together.
-#ifndef MLC_RUNTIME_DEVICE_CUDA_LAUNCH_GRAPH_H_
-#define MLC_RUNTIME_DEVICE_CUDA_LAUNCH_GRAPH_H_
+#pragma once
 
 namespace mlc::cuda {
 
@@ -12,5 +11,3 @@ namespace mlc::cuda {
 void RegisterRecord();
 
 }  // namespace mlc::cuda
-
-#endif  // MLC_RUNTIME_DEVICE_CUDA_LAUNCH_GRAPH_H_

@@ -1,6 +1,5 @@
 // The functions of OpenCL, found at run time, because a machine without a driver has no libOpenCL.
-#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_
-#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_
+#pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
@@ -58,5 +57,3 @@ bool IsOutOfMemory(cl_int code);
 void Check(cl_int code, const char* what);
 
 }  // namespace mlc::opencl
-
-#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_API_H_

@@ -1,6 +1,5 @@
 // The OpenCL devices of this machine, and the memory of each device.
-#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_
-#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -87,5 +86,3 @@ const DeviceList& Devices();
 ClDevice& DeviceAt(int index);
 
 }  // namespace mlc::opencl
-
-#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_DEVICE_H_

@@ -1,6 +1,5 @@
 // The OpenCL kernels of one model library.
-#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_MODULE_H_
-#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_MODULE_H_
+#pragma once
 
 #include <tvm/ffi/extra/module.h>
 
@@ -49,5 +48,3 @@ class OpenClModule final : public tvm::ffi::ModuleObj {
 };
 
 }  // namespace mlc::opencl
-
-#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_MODULE_H_

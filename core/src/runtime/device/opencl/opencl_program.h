@@ -1,6 +1,5 @@
 // Compiled OpenCL programs, which are kept on disk between runs.
-#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_PROGRAM_H_
-#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_PROGRAM_H_
+#pragma once
 
 #include <string>
 
@@ -15,5 +14,3 @@ namespace mlc::opencl {
 cl_program BuildProgram(const ClDevice& device, Session& session, const std::string& source);
 
 }  // namespace mlc::opencl
-
-#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_PROGRAM_H_

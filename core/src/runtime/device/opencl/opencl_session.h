@@ -1,6 +1,5 @@
 // A connection to an OpenCL device. A driver may lose it.
-#ifndef MLC_RUNTIME_DEVICE_OPENCL_OPENCL_SESSION_H_
-#define MLC_RUNTIME_DEVICE_OPENCL_OPENCL_SESSION_H_
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -54,5 +53,3 @@ class Session {
 };
 
 }  // namespace mlc::opencl
-
-#endif  // MLC_RUNTIME_DEVICE_OPENCL_OPENCL_SESSION_H_

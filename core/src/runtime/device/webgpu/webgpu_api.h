@@ -1,6 +1,5 @@
 // The functions of WebGPU, found at run time in wgpu-native. Only this device needs the library.
-#ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_API_H_
-#define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_API_H_
+#pragma once
 
 #include <webgpu.h>
 // wgpu.h includes webgpu.h
@@ -74,5 +73,3 @@ inline std::string_view View(WGPUStringView text) {
 inline WGPUStringView View(std::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace mlc::webgpu
-
-#endif  // MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_API_H_

@@ -1,6 +1,5 @@
 // The devices behind WebGPU, and the memory of each device.
-#ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_DEVICE_H_
-#define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_DEVICE_H_
+#pragma once
 
 #include <memory>
 #include <mutex>
@@ -78,5 +77,3 @@ const DeviceList& Devices();
 GpuDevice& DeviceAt(int index);
 
 }  // namespace mlc::webgpu
-
-#endif  // MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_DEVICE_H_

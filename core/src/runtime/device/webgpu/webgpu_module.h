@@ -1,6 +1,5 @@
 // The WebGPU kernels of one model library.
-#ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_MODULE_H_
-#define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_MODULE_H_
+#pragma once
 
 #include <tvm/ffi/extra/module.h>
 
@@ -44,5 +43,3 @@ class WebGpuModule final : public tvm::ffi::ModuleObj {
 };
 
 }  // namespace mlc::webgpu
-
-#endif  // MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_MODULE_H_

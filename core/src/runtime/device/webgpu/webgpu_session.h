@@ -3,8 +3,7 @@
 // Commands run in order. Kernels are recorded and submitted in groups. Reading submits the rest and
 // waits. Every function may throw a TVM error, which runtime/tvm_convert.h turns into a Status:
 // MemoryError, DeviceLostError, RuntimeError.
-#ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_SESSION_H_
-#define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_SESSION_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -130,5 +129,3 @@ class Session {
 };
 
 }  // namespace mlc::webgpu
-
-#endif  // MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_SESSION_H_

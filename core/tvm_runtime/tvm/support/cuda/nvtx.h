@@ -1,6 +1,5 @@
 // Ranges for NVIDIA's profiler, which TVM's sources open. Here they do nothing.
-#ifndef MLC_TVM_RUNTIME_TVM_SUPPORT_CUDA_NVTX_H_
-#define MLC_TVM_RUNTIME_TVM_SUPPORT_CUDA_NVTX_H_
+#pragma once
 
 #include <string>
 
@@ -14,5 +13,3 @@ class NVTXScopedRange {
 
 }  // namespace support
 }  // namespace tvm
-
-#endif  // MLC_TVM_RUNTIME_TVM_SUPPORT_CUDA_NVTX_H_
