@@ -11,6 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms, XIELUSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.transforms import Reshaped, Softplus
@@ -27,7 +28,7 @@ _ROPE = {
 
 @dataclass(frozen=True, kw_only=True)
 class ApertusConfig(DecoderConfig):
-    attention_bias: bool
+    attention_bias: bool = flag(default=False)
     hidden_act = "xielu"
     activations = {"xielu": "xielu"}
     default_eps = 1e-5
@@ -39,15 +40,12 @@ class ApertusConfig(DecoderConfig):
         rope = {} if says else {"rope_parameters": _ROPE}
         for name, value in (("mlp_bias", False), ("post_norm", False), ("qk_norm", True)):
             read.always(name, value)
-        return {
-            **super().fields(ConfigReader({**read.config, **rope}, read.seen)),
-            "attention_bias": read.flag("attention_bias", default=False),
-        }
+        return super().fields(ConfigReader({**read.config, **rope}, read.seen))
 
 
 def decoder(c: ApertusConfig) -> DecoderSpec:
     mlp, bias = XIELUSpec(width=c.intermediate_size), c.attention_bias
-    own = {"head_norms": HeadNorms(c.rms), "qkv_bias": bias, "output_bias": bias}
+    own = {"head_norms": HeadNorms(c.rms), "bias": bias}
     return c.decoder(
         LayerSpec((c.attention(i, **own), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     )
@@ -73,8 +71,7 @@ FAMILY = ModelFamily(
     gguf=GGUFFormat(
         "apertus",
         "ApertusForCausalLM",
-        lambda fields: {},
-        lambda c: GGUF.changed(curve=_curve("xielu", (1,))),
+        tensors=lambda c: GGUF.changed(curve=_curve("xielu", (1,))),
         numbers=("xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"),
     ),
 )

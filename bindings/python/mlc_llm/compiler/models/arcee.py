@@ -10,13 +10,15 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArceeConfig(LlamaConfig):
+    mlp_bias: bool = flag(default=False, gguf="blk.0.ffn_up.bias")
     hidden_act = "relu2"
     activations = {"relu2": "relu2"}
     default_eps = 1e-5
@@ -26,19 +28,16 @@ def decoder(c: ArceeConfig) -> DecoderSpec:
     width, bias = c.intermediate_size, c.attention_bias
     mlp = MLPSpec(width=width, activation="relu2", bias=c.mlp_bias, gated=False)
     return c.decoder(
-        LayerSpec((c.attention(i, qkv_bias=bias, output_bias=bias), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, bias=bias), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     )
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    bias = fields.has_tensor("blk.0.ffn_up.bias")
-    return {**llama.gguf_config(fields), "hidden_act": "relu2", "mlp_bias": bias}
+    return {**llama.gguf_config(fields), "hidden_act": "relu2"}
 
 
 FAMILY = ModelFamily(
     config_class=ArceeConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat("arcee", "ArceeForCausalLM", _gguf_config, llama.gguf_tensors),
 )

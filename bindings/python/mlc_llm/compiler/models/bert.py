@@ -12,6 +12,7 @@ from typing import Any
 from mlc_llm.compiler.layers import Ahead
 from mlc_llm.compiler.models.classifier import classifier_labels
 from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
+from mlc_llm.compiler.models.declared import integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import (
@@ -43,7 +44,7 @@ _NAMES = {**_PLAIN, "layer": "encoder.layer.{}", "qkv": "attention.self.qkv"}
 @dataclass(frozen=True, kw_only=True)
 class BertConfig(GPTConfig):
     n_positions: int  # number of learned position embeddings
-    type_vocab_size: int
+    type_vocab_size: int = integer(default=2)
     classifier_labels: int  # 1: a reranker; 0: no classifier
     hidden_act: str = "gelu"
     head_names = ("pooler.dense", "classifier")  # the two layers of a classifier
@@ -64,11 +65,9 @@ class BertConfig(GPTConfig):
         base = ConfigReader({"context_window_size": positions, **read.config}, read.seen)
         fields = super().fields(base)
         check_learned_positions(fields["context_window_size"], positions)
-        types = read.integer("type_vocab_size", default=2)
         return {
             **fields,
             "n_positions": positions,
-            "type_vocab_size": types,
             "classifier_labels": classifier_labels(read),
         }
 
@@ -92,10 +91,9 @@ def decoder(c: BertConfig) -> DecoderSpec:
             "config: sliding_window is not supported in this family, whose rows see the whole text",
             param="sliding_window",
         )
-    bias = {"qkv_bias": True, "output_bias": True}
     layers = [
         LayerSpec(
-            (c.attention(i, rope=None, ahead=Ahead(), **bias), c.mlp(bias=True)),
+            (c.attention(i, rope=None, ahead=Ahead(), bias=True), c.mlp(bias=True)),
             norm=c.norm(),
             places="after_add",
         )
@@ -112,9 +110,9 @@ def decoder(c: BertConfig) -> DecoderSpec:
     )
 
 
-TENSORS = HUGGING_FACE.renamed(
-    **_PLAIN, qkv="attention.self.query attention.self.key attention.self.value"
-).changed(layer="encoder.layer.{}.")
+TENSORS = HUGGING_FACE.named(_NAMES).renamed(
+    qkv="attention.self.query attention.self.key attention.self.value"
+)
 _GGUF = GGUF.renamed(
     post_attention_norm="attn_output_norm",
     post_mlp_norm="layer_output_norm",

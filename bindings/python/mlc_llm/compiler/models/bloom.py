@@ -33,7 +33,7 @@ class BloomConfig(GPT2FieldsConfig):
 
 
 def decoder(c: BloomConfig) -> DecoderSpec:
-    own = {"rope": None, "scores": Scores(alibi=True), "qkv_bias": True, "output_bias": True}
+    own = {"rope": None, "scores": Scores(alibi=True), "bias": True}
     layers = [
         LayerSpec((c.attention(i, **own), c.mlp(bias=True)), norm=c.norm())
         for i in range(c.num_hidden_layers)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.declared import flag, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
 from mlc_llm.compiler.spec import (
@@ -29,19 +30,11 @@ NAMES = {"output": "self_attn.out_proj"}
 
 @dataclass(frozen=True, kw_only=True)
 class CohereConfig(DecoderConfig):
-    logit_scale: float
-    attention_bias: bool
+    logit_scale: float = number(default=0.0625)
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
     aliases = {"rms_norm_eps": ("layer_norm_eps",)}
     default_eps = 1e-5
     tied_by_default = True
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {
-            **super().fields(read),
-            "logit_scale": read.number("logit_scale", default=0.0625),
-            "attention_bias": read.flag("attention_bias", default=False),
-        }
 
 
 def norm(c: CohereConfig) -> NormSpec:
@@ -50,9 +43,8 @@ def norm(c: CohereConfig) -> NormSpec:
 
 def decoder(c: CohereConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec((c.attention(i, **bias), mlp), norm=norm(c), places="parallel")
+        LayerSpec((c.attention(i, bias=c.attention_bias), mlp), norm=norm(c), places="parallel")
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=norm(c), logit_scale=c.logit_scale, names=NAMES)
@@ -77,10 +69,7 @@ def gguf_tensors(c: CohereConfig) -> TensorMap:
 
 
 def gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    return {
-        "logit_scale": fields.number("logit_scale", 0.0625),
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
-    }
+    return {"logit_scale": fields.number("logit_scale", 0.0625)}
 
 
 FAMILY = ModelFamily(

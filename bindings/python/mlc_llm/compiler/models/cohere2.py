@@ -42,10 +42,9 @@ class Cohere2Config(CohereConfig):
 
 def decoder(c: Cohere2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
         LayerSpec(
-            (c.attention(i, rope=c.rope if c.is_sliding(i) else None, **bias), mlp),
+            (c.attention(i, rope=c.rope if c.is_sliding(i) else None, bias=c.attention_bias), mlp),
             norm=cohere.norm(c),
             places="parallel",
         )

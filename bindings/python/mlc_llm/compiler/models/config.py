@@ -1,9 +1,7 @@
 """Configurations: the fields that decoders share, and typed look-ups whose errors name the field.
 
     class MyConfig(DecoderConfig):
-        @classmethod
-        def fields(cls, read):
-            return {**super().fields(read), "scale": read.number("my_scale", default=1.0)}
+        my_scale: float = number(default=1.0)
 
 Each key of a config.json that may change what the model computes is read, or must have a value that
 means "off". Otherwise an error names it.
@@ -21,6 +19,7 @@ from mlc_llm.compiler.drafts import MTPSpec
 from mlc_llm.compiler.layers import AttentionSpec, Window
 from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.declared import read_declared
 from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.rope import refuse_unknown
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
@@ -102,11 +101,11 @@ class DecoderConfig:
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        """The arguments of `cls`. A family adds its own fields."""
+        """The arguments of `cls`. A family adds those that it doesn't declare (`declared.py`)."""
         read.choice("hidden_activation", "hidden_act", of=cls.activations, default=cls.hidden_act)
         heads, hidden = read.integer("num_attention_heads"), read.integer("hidden_size")
         layers = read.integer("num_hidden_layers", maximum=1024)
-        return {
+        found = {
             "hidden_size": hidden,
             "intermediate_size": read.integer("intermediate_size"),
             "num_hidden_layers": layers,
@@ -120,6 +119,7 @@ class DecoderConfig:
             **cls.window_fields(read, layers),
             **cls.mtp_fields(read),
         }
+        return read_declared(cls, read, found)
 
     @classmethod
     def mtp_fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -211,8 +211,8 @@ class DecoderConfig:
         windows = [window for window in (own, self.sliding_window_size) if window > 0]
         return Window(min(windows), pinned=self.attention_sink_size) if windows else None
 
-    def attention(self, layer: int, **changes: Any) -> AttentionSpec:
-        """Llama's attention with `changes`."""
+    def attention(self, layer: int, *, bias: bool = False, **changes: Any) -> AttentionSpec:
+        """Llama's attention with `changes`. `bias`: of its linear layers, all or none."""
         fields: dict[str, Any] = {
             "heads": self.num_attention_heads,
             "kv_heads": self.num_key_value_heads,
@@ -220,6 +220,8 @@ class DecoderConfig:
             "scale": self.head_dim**-0.5,
             "rope": self.rope,
             "window": self.window(layer),
+            "qkv_bias": bias,
+            "output_bias": bias,
         }
         made = AttentionSpec(**{**fields, **changes})
         normed = made.head_norms is not None or made.values.norm is not None

@@ -13,6 +13,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import RouterSpec
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import choice, flag, integer, number
 from mlc_llm.compiler.models.experts import (
     SIGMOID,
     SOFTMAX,
@@ -23,7 +24,7 @@ from mlc_llm.compiler.models.experts import (
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.glm4_moe import GLM_NAMES
 from mlc_llm.compiler.models.latent import LatentConfig, gguf_latent
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.errors import UnsupportedError
 
 _LATENT_EPS = 1e-6  # of the norms of latent vectors, whatever the config says of the others
@@ -34,14 +35,13 @@ _METHODS = {name: name for name in (_PLAIN, _LIMITED, _CORRECTED)}
 
 @dataclass(frozen=True, kw_only=True)
 class DeepseekConfig(LatentConfig, GroupedExpertsConfig):
-    scoring_func: str
-    topk_method: str
-    rope_interleave: bool
+    scoring_func: str = choice(of=_SCORES, default="softmax")
+    topk_method: str = choice(of=_METHODS, default=_PLAIN)
+    rope_interleave: bool = flag(default=True)
+    n_shared_experts: int = integer(default=2, minimum=0)
 
-    default_shared = 2
     mtp_field = "num_nextn_predict_layers"
     aliases = {"num_experts": ("n_routed_experts", "num_local_experts")}
-    default_scores, default_method = "softmax", _PLAIN
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -51,12 +51,7 @@ class DeepseekConfig(LatentConfig, GroupedExpertsConfig):
                 "config: moe_layer_freq other than 1 is not supported", param="moe_layer_freq"
             )
         read.always("mlp_bias", False)
-        return {
-            **super().fields(read),
-            "scoring_func": read.choice("scoring_func", of=_SCORES, default=cls.default_scores),
-            "topk_method": read.choice("topk_method", of=_METHODS, default=cls.default_method),
-            "rope_interleave": read.flag("rope_interleave", default=True),
-        }
+        return super().fields(read)
 
     def grouped_router(self) -> RouterSpec:
         corrected, limited = self.topk_method == _CORRECTED, self.topk_method != _PLAIN
@@ -72,10 +67,14 @@ class DeepseekConfig(LatentConfig, GroupedExpertsConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class DeepseekV3Config(DeepseekConfig):
-    normalized_by_default = True
-    default_shared, default_dense = 1, 3
-    default_groups, default_chosen_groups, default_factor = 8, 4, 2.5
-    default_scores, default_method = "sigmoid", _CORRECTED
+    norm_topk_prob: bool = flag(default=True)
+    n_shared_experts: int = integer(default=1, minimum=0)
+    first_k_dense_replace: int = integer(default=3, minimum=0)
+    n_group: int = integer(default=8)
+    topk_group: int = integer(default=4)
+    routed_scaling_factor: float = number(default=2.5)
+    scoring_func: str = choice(of=_SCORES, default="sigmoid")
+    topk_method: str = choice(of=_METHODS, default=_CORRECTED)
 
 
 def decoder(c: DeepseekConfig) -> DecoderSpec:
@@ -149,7 +148,7 @@ FAMILY = ModelFamily(
     config_class=DeepseekV3Config,
     decoder=decoder,
     tensors=tensors,
-    gguf=GGUFFormat("deepseek2", "DeepseekV3ForCausalLM", gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("deepseek2", "DeepseekV3ForCausalLM", gguf_config),
     mlc=_MLC,
 )
 V2 = ModelFamily(config_class=DeepseekConfig, decoder=decoder, tensors=tensors, mlc=_MLC)

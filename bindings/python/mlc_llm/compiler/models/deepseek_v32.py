@@ -12,19 +12,21 @@ from typing import Any
 
 from mlc_llm.compiler.models import deepseek
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.glm4_moe_lite import Glm4MoeLiteConfig
-from mlc_llm.compiler.spec import GGUF
 
 INDEXED = "indexed_attention"  # Hugging Face's word in `layer_types`
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeepseekV32Config(Glm4MoeLiteConfig):
-    index_topk: int
+    index_topk: int = integer(default=2048)
+    first_k_dense_replace: int = integer(default=3, minimum=0)
+    n_group: int = integer(default=8)
+    topk_group: int = integer(default=4)
+    routed_scaling_factor: float = number(default=2.5)
     default_eps = 1e-6
-    default_dense = 3
-    default_groups, default_chosen_groups, default_factor = 8, 4, 2.5
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -33,8 +35,7 @@ class DeepseekV32Config(Glm4MoeLiteConfig):
         kinds = read.config.get("layer_types")
         indexed = isinstance(kinds, (list, tuple)) and set(kinds) == {INDEXED}
         others = {**read.config, "layer_types": None} if indexed else read.config
-        found = super().fields(ConfigReader(others, read.seen))
-        return {**found, "index_topk": read.integer("index_topk", default=2048)}
+        return super().fields(ConfigReader(others, read.seen))
 
     def note(self) -> str:
         return (
@@ -57,7 +58,7 @@ FAMILY = ModelFamily(
     config_class=DeepseekV32Config,
     decoder=deepseek.decoder,
     tensors=deepseek.tensors,
-    gguf=GGUFFormat("deepseek32", "DeepseekV32ForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("deepseek32", "DeepseekV32ForCausalLM", _gguf_config),
     unused=".indexer.",
     note=DeepseekV32Config.note,
 )

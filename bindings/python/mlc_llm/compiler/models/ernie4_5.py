@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import SOFTMAX, MoEConfig, gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.glm4_moe import GLM_NAMES
@@ -28,15 +29,11 @@ from mlc_llm.compiler.spec.transforms import Reshaped, Unpaired
 
 @dataclass(frozen=True, kw_only=True)
 class Ernie45Config(DecoderConfig):
-    use_bias: bool
+    use_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
 
     default_eps = 1e-5
     default_theta = 500000.0
     tied_by_default = True
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {**super().fields(read), "use_bias": read.flag("use_bias", default=False)}
 
     def mlp(self, layer: int) -> MLPSpec | MoESpec:
         return MLPSpec(width=self.intermediate_size, bias=self.use_bias)
@@ -44,12 +41,12 @@ class Ernie45Config(DecoderConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class Ernie45MoEConfig(Ernie45Config, MoEConfig):
-    moe_num_shared_experts: int
-    moe_layer_start_index: int
+    norm_topk_prob: bool = flag(default=True)
+    moe_num_shared_experts: int = integer(default=2, minimum=0)
+    moe_layer_start_index: int = integer(default=1, minimum=0)
     moe_layer_end_index: int  # the last layer that may have experts
-    moe_layer_interval: int
+    moe_layer_interval: int = integer(default=1)
 
-    normalized_by_default = True
     aliases = {"num_experts": ("moe_num_experts",), "num_experts_per_tok": ("moe_k",)}
 
     @classmethod
@@ -62,13 +59,7 @@ class Ernie45MoEConfig(Ernie45Config, MoEConfig):
         found = super().fields(read)
         last = found["num_hidden_layers"] - 1
         end = read.integer("moe_layer_end_index", default=-1, minimum=-1)
-        return {
-            **found,
-            "moe_num_shared_experts": read.integer("moe_num_shared_experts", default=2, minimum=0),
-            "moe_layer_start_index": read.integer("moe_layer_start_index", default=1, minimum=0),
-            "moe_layer_end_index": last if end == -1 else end,
-            "moe_layer_interval": read.integer("moe_layer_interval", default=1),
-        }
+        return {**found, "moe_layer_end_index": last if end == -1 else end}
 
     def mlp(self, layer: int) -> MLPSpec | MoESpec:
         inside = self.moe_layer_start_index <= layer <= self.moe_layer_end_index
@@ -79,9 +70,8 @@ class Ernie45MoEConfig(Ernie45Config, MoEConfig):
 
 
 def decoder(c: Ernie45Config) -> DecoderSpec:
-    bias = {"qkv_bias": c.use_bias, "output_bias": c.use_bias}
     layers = [
-        LayerSpec((c.attention(i, **bias), c.mlp(i)), norm=c.rms)
+        LayerSpec((c.attention(i, bias=c.use_bias), c.mlp(i)), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=GLM_NAMES)
@@ -105,10 +95,6 @@ def _gguf_tensors(c: Ernie45Config) -> TensorMap:
     return GGUF.changed(qkv=_qkv(c, "attn_q", "attn_k", "attn_v"))
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    return {"use_bias": fields.has_tensor("blk.0.attn_q.bias")}
-
-
 def _gguf_moe_config(fields: GGUFFields) -> dict[str, Any]:
     experts = gguf_experts(fields, gating=SOFTMAX)
     size_or(fields, "expert_shared_feed_forward_length", 0)  # the count says it
@@ -124,7 +110,7 @@ FAMILY = ModelFamily(
     config_class=Ernie45Config,
     decoder=decoder,
     tensors=_tensors,
-    gguf=GGUFFormat("ernie4_5", "Ernie4_5ForCausalLM", _gguf_config, _gguf_tensors),
+    gguf=GGUFFormat("ernie4_5", "Ernie4_5ForCausalLM", tensors=_gguf_tensors),
 )
 MOE = ModelFamily(
     config_class=Ernie45MoEConfig,

@@ -13,7 +13,7 @@ from typing import Any
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 _WINDOW = 4096  # of configs that have no field for it
 
@@ -71,6 +71,5 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=Exaone4Config,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("exaone4", "Exaone4ForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("exaone4", "Exaone4ForCausalLM", _gguf_config),
 )

@@ -6,33 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoEConfig(DecoderConfig):
-    num_experts: int
-    num_experts_per_tok: int
-    moe_intermediate_size: int
-    norm_topk_prob: bool
+    num_experts: int = integer(maximum=4096)
+    num_experts_per_tok: int = integer(maximum=64)
+    moe_intermediate_size: int = integer(default=lambda found: found["intermediate_size"])
+    norm_topk_prob: bool = flag(default=False)
 
-    # Set by a family, the same for all its models.
-    normalized_by_default = False  # if `norm_topk_prob` is absent
     aliases = {"num_experts": ("num_local_experts", "n_routed_experts")}
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        found = super().fields(read)
-        wide = found["intermediate_size"]
-        return {
-            **found,
-            "num_experts": read.integer("num_experts", maximum=4096),
-            "num_experts_per_tok": read.integer("num_experts_per_tok", maximum=64),
-            "moe_intermediate_size": read.integer("moe_intermediate_size", default=wide),
-            "norm_topk_prob": read.flag("norm_topk_prob", default=cls.normalized_by_default),
-        }
 
     def check(self) -> None:
         super().check()
@@ -61,31 +48,11 @@ class GroupedExpertsConfig(MoEConfig):
     """Experts in groups, of which some are chosen first; the first layers have a plain MLP, and the
     others shared experts too (DeepSeek, GLM-4.5)."""
 
-    n_shared_experts: int
-    first_k_dense_replace: int
-    n_group: int
-    topk_group: int
-    routed_scaling_factor: float
-
-    # Set by a family, for configs that leave these fields out.
-    default_shared, default_dense = 1, 0
-    default_groups, default_chosen_groups, default_factor = 1, 1, 1.0
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        shared, dense = cls.default_shared, cls.default_dense
-        return {
-            **super().fields(read),
-            "n_shared_experts": read.integer("n_shared_experts", default=shared, minimum=0),
-            "first_k_dense_replace": read.integer(
-                "first_k_dense_replace", default=dense, minimum=0
-            ),
-            "n_group": read.integer("n_group", default=cls.default_groups),
-            "topk_group": read.integer("topk_group", default=cls.default_chosen_groups),
-            "routed_scaling_factor": read.number(
-                "routed_scaling_factor", default=cls.default_factor
-            ),
-        }
+    n_shared_experts: int = integer(default=1, minimum=0)
+    first_k_dense_replace: int = integer(default=0, minimum=0)
+    n_group: int = integer(default=1)
+    topk_group: int = integer(default=1)
+    routed_scaling_factor: float = number(default=1.0)
 
     def check(self) -> None:
         super().check()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -20,7 +21,7 @@ from mlc_llm.errors import UnsupportedError
 @dataclass(frozen=True, kw_only=True)
 class FalconConfig(GPTConfig):
     hidden_act: str = "gelu"
-    bias: bool
+    bias: bool = flag(default=False, gguf="blk.0.attn_qkv.bias")
     two_norms: bool  # the norms of attention and of the MLP are two
     tied_by_default = True
     aliases = {
@@ -51,17 +52,16 @@ class FalconConfig(GPTConfig):
             )
         two = read.flag("two_norms", default=norms == 2)
         found = super().fields(ConfigReader(config, read.seen))
-        return {**found, "bias": read.flag("bias", default=False), "two_norms": two}
+        return {**found, "two_norms": two}
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "multi_query": False}
 
 
 def decoder(c: FalconConfig) -> DecoderSpec:
-    bias = {"qkv_bias": c.bias, "output_bias": c.bias}
     layers = [
         LayerSpec(
-            (c.attention(i, **bias), c.mlp(bias=c.bias)),
+            (c.attention(i, bias=c.bias), c.mlp(bias=c.bias)),
             norm=c.norm(),
             places="parallel_two" if c.two_norms else "parallel",
         )
@@ -95,7 +95,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "hidden_act": "gelu",
         "multi_query": False,  # head_count_kv says it
         "two_norms": fields.has_tensor("blk.0.attn_norm_2.weight"),
-        "bias": fields.has_tensor("blk.0.attn_qkv.bias"),
     }
 
 

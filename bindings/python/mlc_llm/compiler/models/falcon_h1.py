@@ -11,6 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import BesideSpec, MLPSpec, StateSpaceSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mamba2 import (
     check_heads,
@@ -25,32 +26,26 @@ from mlc_llm.compiler.spec.transforms import Times, TimesParts
 from mlc_llm.errors import CorruptFileError
 
 _BIASES = ("attention_bias", "mlp_bias", "projectors_bias", "mamba_proj_bias")
-_ONE = tuple(
-    f"{name}_multiplier"
-    for name in (
-        "embedding", "lm_head", "key", "attention_in", "attention_out", "ssm_in", "ssm_out"
-    )
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class FalconH1Config(DecoderConfig):
-    embedding_multiplier: float
-    lm_head_multiplier: float
-    key_multiplier: float
-    attention_in_multiplier: float
-    attention_out_multiplier: float
-    ssm_in_multiplier: float
-    ssm_out_multiplier: float
+    embedding_multiplier: float = number(default=1.0)
+    lm_head_multiplier: float = number(default=1.0)
+    key_multiplier: float = number(default=1.0)
+    attention_in_multiplier: float = number(default=1.0)
+    attention_out_multiplier: float = number(default=1.0)
+    ssm_in_multiplier: float = number(default=1.0)
+    ssm_out_multiplier: float = number(default=1.0)
     mlp_multipliers: tuple[float, ...]  # of the gate and of the result
     ssm_multipliers: tuple[float, ...]  # of gates, values, writers, readers and time steps
     mamba_d_ssm: int
-    mamba_n_heads: int
+    mamba_n_heads: int = integer(default=128)
     mamba_d_head: int
-    mamba_d_state: int
-    mamba_n_groups: int
-    mamba_d_conv: int
-    mamba_conv_bias: bool
+    mamba_d_state: int = integer(default=256)
+    mamba_n_groups: int = integer(default=1)
+    mamba_d_conv: int = integer(default=4, minimum=2, maximum=16)
+    mamba_conv_bias: bool = flag(default=True, gguf="blk.0.ssm_conv1d.bias")
     mamba_rms_norm: bool
     default_eps = 1e-5
     default_theta = 100000.0
@@ -72,22 +67,15 @@ class FalconH1Config(DecoderConfig):
         expand = read.integer("mamba_expand", default=2)
         inner = 1024 if "mamba_d_ssm" not in read.config else expand * found["hidden_size"]
         inner = read.integer("mamba_d_ssm", default=inner)
-        heads = read.integer("mamba_n_heads", default=128)
         # "auto" stands for the width that follows from the others
         given = {k: v for k, v in read.config.items() if (k, v) != ("mamba_d_head", "auto")}
-        usual = max(inner // heads, 1)
+        usual = max(inner // found["mamba_n_heads"], 1)
         return {
             **found,
-            **{name: read.number(name, default=1.0) for name in _ONE},
             "mlp_multipliers": _numbers(read, "mlp_multipliers", 2),
             "ssm_multipliers": _numbers(read, "ssm_multipliers", 5),
             "mamba_d_ssm": inner,
-            "mamba_n_heads": heads,
             "mamba_d_head": ConfigReader(given, read.seen).integer("mamba_d_head", default=usual),
-            "mamba_d_state": read.integer("mamba_d_state", default=256),
-            "mamba_n_groups": read.integer("mamba_n_groups", default=1),
-            "mamba_d_conv": read.integer("mamba_d_conv", default=4, minimum=2, maximum=16),
-            "mamba_conv_bias": read.flag("mamba_conv_bias", default=True),
             "mamba_rms_norm": has_norm,
         }
 
@@ -170,7 +158,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "mamba_d_state": sizes["state_dim"],
         "mamba_n_groups": sizes["groups"],
         "mamba_d_conv": sizes["taps"],
-        "mamba_conv_bias": fields.has_tensor("blk.0.ssm_conv1d.bias"),
         "mamba_rms_norm": fields.has_tensor("blk.0.ssm_norm.weight"),
         "mamba_norm_before_gate": False,
     }

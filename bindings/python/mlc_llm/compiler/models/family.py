@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, TensorMap, WeightSource, weight_map
+from mlc_llm.compiler.spec import (
+    GGUF,
+    HUGGING_FACE,
+    DecoderSpec,
+    DraftSpec,
+    TensorMap,
+    WeightSource,
+    weight_map,
+)
 
 FileFormat = Literal["huggingface", "gguf"]
 PoolingStrategy = Literal["cls", "mean", "last"]
@@ -89,8 +97,8 @@ class GGUFFormat:
 
     architecture: str  # the file's `general.architecture`
     hf_class: str  # Hugging Face's `architectures[0]`
-    config: Callable[[GGUFFields], dict[str, Any]]
-    tensors: Callable[[Any], TensorMap]
+    config: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}
+    tensors: Callable[[Any], TensorMap] = lambda c: GGUF
     experts: bool = False
     scales: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
@@ -122,7 +130,8 @@ class ModelFamily:
 
     config_class: type[ModelConfig]
     decoder: Callable[[Any], DecoderSpec]
-    tensors: Callable[[Any], TensorMap]  # where a Hugging Face folder stores them
+    # where a Hugging Face folder stores them
+    tensors: Callable[[Any], TensorMap] = lambda c: HUGGING_FACE
     gguf: GGUFFormat | None = None
     mlc: MLCFormat | None = None  # None: MLC-LLM's folders are as ours
     # how embedding models of this family make a vector if no file says it; None: a chat model

@@ -11,13 +11,15 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import integer
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 
 @dataclass(frozen=True, kw_only=True)
 class GemmaConfig(DecoderConfig):
+    head_dim: int = integer(default=256)
     hidden_act = "gelu_pytorch_tanh"
     activations = {"gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu_tanh"}  # Gemma never means erf
     tied_by_default = True
@@ -27,7 +29,7 @@ class GemmaConfig(DecoderConfig):
         read.choice("hidden_act", of=cls.activations, default=cls.hidden_act)
         only = {cls.hidden_act: ""}  # `hidden_act` of older configs means it whatever it says
         read.choice("hidden_activation", of=only, default=cls.hidden_act)
-        return {**super().fields(read), "head_dim": read.integer("head_dim", default=256)}
+        return super().fields(read)
 
 
 def decoder(c: GemmaConfig) -> DecoderSpec:
@@ -44,7 +46,5 @@ FAMILY = ModelFamily(
     config_class=GemmaConfig,
     decoder=decoder,
     tensors=tensors,
-    gguf=GGUFFormat(
-        "gemma", "GemmaForCausalLM", lambda fields: {"hidden_act": "gelu"}, lambda c: GGUF
-    ),
+    gguf=GGUFFormat("gemma", "GemmaForCausalLM", lambda fields: {"hidden_act": "gelu"}),
 )

@@ -12,9 +12,10 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, Scores
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
+from mlc_llm.compiler.models.declared import number, switch
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gemma import GemmaConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 SANDWICH_NAMES = {"mlp_norm": "pre_feedforward_layernorm"}
@@ -23,19 +24,10 @@ _LARGE = 46  # layers of the 27B model, whose scale does not come from the head'
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma2Config(GemmaConfig):
-    query_pre_attn_scalar: float
-    attn_logit_softcapping: float
-    final_logit_softcapping: float
+    query_pre_attn_scalar: float = number(default=256.0)
+    attn_logit_softcapping: float = switch(default=50.0)
+    final_logit_softcapping: float = switch(default=30.0)
     default_window = 4096
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {
-            **super().fields(read),
-            "query_pre_attn_scalar": read.number("query_pre_attn_scalar", default=256.0),
-            "attn_logit_softcapping": read.switch("attn_logit_softcapping", 50.0),
-            "final_logit_softcapping": read.switch("final_logit_softcapping", 30.0),
-        }
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
@@ -77,5 +69,5 @@ FAMILY = ModelFamily(
     config_class=Gemma2Config,
     decoder=decoder,
     tensors=tensors,
-    gguf=GGUFFormat("gemma2", "Gemma2ForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("gemma2", "Gemma2ForCausalLM", _gguf_config),
 )

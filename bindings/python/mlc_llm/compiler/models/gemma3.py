@@ -15,6 +15,7 @@ from typing import Any
 from mlc_llm.compiler.layers import Ahead, AttentionSpec, HeadNorms, MLPSpec
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, local_theta
+from mlc_llm.compiler.models.declared import flag, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.gemma import GemmaConfig
 from mlc_llm.compiler.spec import (
@@ -34,9 +35,10 @@ _LARGE = 62  # layers of the 27B model, whose scale does not come from the head'
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma3Config(GemmaConfig):
-    query_pre_attn_scalar: float
-    rope_local_base_freq: float  # theta of layers with a window
-    use_bidirectional_attention: bool  # an encoder: half of a window is on each side of a row
+    query_pre_attn_scalar: float = number(default=256.0)
+    rope_local_base_freq: float = number(default=10000.0)  # theta of layers with a window
+    # an encoder: half of a window is on each side of a row
+    use_bidirectional_attention: bool = flag(default=False)
     dense_layers: tuple[int, ...]  # widths of the linear layers behind the pooling
     default_theta = 1e6
     default_window = 4096
@@ -47,13 +49,7 @@ class Gemma3Config(GemmaConfig):
         base = ConfigReader(_with_one_rope(read.config), read.seen)
         if base.flag("use_bidirectional_attention", default=False):
             base.always("is_causal", False)
-        return {
-            **super().fields(base),
-            "query_pre_attn_scalar": base.number("query_pre_attn_scalar", default=256.0),
-            "rope_local_base_freq": base.number("rope_local_base_freq", default=10000.0),
-            "use_bidirectional_attention": base.flag("use_bidirectional_attention", default=False),
-            "dense_layers": _dense_layers(base),
-        }
+        return {**super().fields(base), "dense_layers": _dense_layers(base)}
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
@@ -162,7 +158,7 @@ FAMILY = ModelFamily(
     config_class=Gemma3Config,
     decoder=decoder,
     tensors=tensors,
-    gguf=GGUFFormat("gemma3", "Gemma3ForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("gemma3", "Gemma3ForCausalLM", _gguf_config),
     mlc=MLCFormat(lambda c: _MLC, prefix="language_model."),
 )
 

@@ -25,6 +25,7 @@ from mlc_llm.compiler.layers import (
 )
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer, number, switch
 from mlc_llm.compiler.models.experts import size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gemma import GemmaConfig
@@ -56,20 +57,21 @@ _NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma4Config(GemmaConfig):
-    rope_local_base_freq: float  # theta of layers with a window
+    rope_local_base_freq: float = number(default=_LOCAL_THETA)  # of layers with a window
     global_head_dim: int  # that and the next: of layers without a window
     num_global_key_value_heads: int
     attention_k_eq_v: bool
-    attention_bias: bool
-    num_kv_shared_layers: int  # the last layers, without keys and values of their own
-    use_double_wide_mlp: bool  # in those layers
+    attention_bias: bool = flag(default=False)
+    # the last layers, without keys and values of their own
+    num_kv_shared_layers: int = integer(default=0, minimum=0)
+    use_double_wide_mlp: bool = flag(default=False)  # in those layers
     hidden_size_per_layer_input: int  # 0: layers get nothing besides the residual
-    vocab_size_per_layer_input: int
-    final_logit_softcapping: float
-    enable_moe_block: bool
-    num_experts: int
-    top_k_experts: int
-    moe_intermediate_size: int
+    vocab_size_per_layer_input: int = integer(default=lambda found: found["vocab_size"])
+    final_logit_softcapping: float = switch()
+    enable_moe_block: bool = flag(default=False)
+    num_experts: int = integer(default=0, minimum=0)
+    top_k_experts: int = integer(default=0, minimum=0)
+    moe_intermediate_size: int = integer(default=0, minimum=0)
 
     default_window = 512
     kinds_matter = True
@@ -86,25 +88,15 @@ class Gemma4Config(GemmaConfig):
         base = _with_global_heads(base, found, same_values)
         kv_heads = found["num_key_value_heads"]
         other_heads = base.integer("num_global_key_value_heads", default=kv_heads)
-        vocabulary = found["vocab_size"]
         inputs = 0 if "hidden_size_per_layer_input" in base.config else 256
         return {
             **found,
-            "rope_local_base_freq": base.number("rope_local_base_freq", default=_LOCAL_THETA),
             "global_head_dim": base.integer("global_head_dim", default=512),
             "num_global_key_value_heads": other_heads if same_values else kv_heads,
             "attention_k_eq_v": same_values,
-            "attention_bias": base.flag("attention_bias", default=False),
-            "num_kv_shared_layers": base.integer("num_kv_shared_layers", default=0, minimum=0),
-            "use_double_wide_mlp": base.flag("use_double_wide_mlp", default=False),
             "hidden_size_per_layer_input": base.integer(
                 "hidden_size_per_layer_input", default=inputs, minimum=0
             ),
-            "vocab_size_per_layer_input": base.integer(
-                "vocab_size_per_layer_input", default=vocabulary
-            ),
-            "final_logit_softcapping": base.switch("final_logit_softcapping"),
-            **_expert_fields(base),
         }
 
     @classmethod
@@ -162,8 +154,7 @@ class Gemma4Config(GemmaConfig):
             dim=dim,
             scale=1.0,
             rope=local if slides else rope,
-            qkv_bias=bias,
-            output_bias=bias,
+            bias=bias,
             head_norms=HeadNorms(self.rms),
             values=Values(
                 norm=NormSpec(eps=self.rms_norm_eps, weight=False),
@@ -186,14 +177,6 @@ class Gemma4Config(GemmaConfig):
             shared_width=width,
             apart=True,
         )
-
-
-def _expert_fields(read: ConfigReader) -> dict[str, Any]:
-    names = ("num_experts", "top_k_experts", "moe_intermediate_size")
-    return {
-        "enable_moe_block": read.flag("enable_moe_block", default=False),
-        **{name: read.integer(name, default=0, minimum=0) for name in names},
-    }
 
 
 def _with_global_heads(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -24,27 +25,16 @@ _SANDWICH_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Glm4Config(DecoderConfig):
-    attention_bias: bool
+    head_dim: int = integer(default=128)
+    attention_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
     default_eps = 1.5625e-7
     default_partial = 0.5
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {
-            **super().fields(read),
-            "head_dim": read.integer("head_dim", default=128),
-            "attention_bias": read.flag("attention_bias", default=True),
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class GlmConfig(Glm4Config):
     # q, k and v are one tensor: GGUF files of repositories that are not in transformers' form
-    joined_qkv: bool = False
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {**super().fields(read), "joined_qkv": read.flag("joined_qkv", default=False)}
+    joined_qkv: bool = flag(default=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Without how a file stores the weights: one library is for all of them."""
@@ -71,11 +61,7 @@ def _unpaired(tensors: TensorMap, c: Glm4Config, names: list[str]) -> TensorMap:
 
 
 def _tensors(c: Glm4Config) -> TensorMap:
-    named = HUGGING_FACE.renamed(
-        post_attention_norm="post_self_attn_layernorm",
-        post_mlp_norm="post_mlp_layernorm",
-        gate_up="mlp.gate_up_proj",
-    )
+    named = HUGGING_FACE.named(_SANDWICH_NAMES).renamed(gate_up="mlp.gate_up_proj")
     return _unpaired(named, c, [f"self_attn.{name}_proj" for name in "qkv"])
 
 
@@ -83,15 +69,11 @@ def _gguf_tensors(c: Glm4Config) -> TensorMap:
     return _unpaired(GGUF.renamed(gate_up="ffn_up"), c, ["attn_q", "attn_k", "attn_v"])
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    return {"attention_bias": fields.has_tensor("blk.0.attn_q.bias")}
-
-
 FAMILY = ModelFamily(
     config_class=Glm4Config,
     decoder=decoder,
     tensors=_tensors,
-    gguf=GGUFFormat("glm4", "Glm4ForCausalLM", _gguf_config, _gguf_tensors),
+    gguf=GGUFFormat("glm4", "Glm4ForCausalLM", tensors=_gguf_tensors),
 )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms, RouterSpec
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import (
     SIGMOID,
     GroupedExpertsConfig,
@@ -29,23 +29,15 @@ GLM_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Glm4MoEConfig(GroupedExpertsConfig):
-    attention_bias: bool
-    use_qk_norm: bool
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
+    use_qk_norm: bool = flag(default=False, gguf="blk.0.attn_q_norm.weight")
+    norm_topk_prob: bool = flag(default=True)
+    first_k_dense_replace: int = integer(default=1, minimum=0)
 
-    normalized_by_default = True
     mtp_field = "num_nextn_predict_layers"
     default_eps = 1e-5
-    default_dense = 1
     default_partial = 0.5
     aliases = {"num_experts": ("n_routed_experts",)}
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        flags = ("attention_bias", "use_qk_norm")
-        return {
-            **super().fields(read),
-            **{name: read.flag(name, default=False) for name in flags},
-        }
 
     def grouped_router(self) -> RouterSpec:
         return self.router(
@@ -87,8 +79,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "topk_group": fields.size("expert_group_used_count", 1),
         "routed_scaling_factor": fields.number("expert_weights_scale", 1.0),
         "norm_topk_prob": fields.flag("expert_weights_norm", True),
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
-        "use_qk_norm": fields.has_tensor("blk.0.attn_q_norm.weight"),
     }
 
 

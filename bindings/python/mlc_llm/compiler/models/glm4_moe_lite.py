@@ -10,6 +10,7 @@ from typing import Any
 
 from mlc_llm.compiler.models import deepseek
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import integer, number
 from mlc_llm.compiler.models.deepseek import DeepseekV3Config
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.errors import UnsupportedError
@@ -19,9 +20,11 @@ DENSE, SPARSE = "dense", "sparse"  # Hugging Face's `mlp_layer_types`
 
 @dataclass(frozen=True, kw_only=True)
 class Glm4MoeLiteConfig(DeepseekV3Config):
+    first_k_dense_replace: int = integer(default=1, minimum=0)
+    n_group: int = integer(default=1)
+    topk_group: int = integer(default=1)
+    routed_scaling_factor: float = number(default=1.8)
     default_eps = 1e-5
-    default_dense = 1
-    default_groups, default_chosen_groups, default_factor = 1, 1, 1.8
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:

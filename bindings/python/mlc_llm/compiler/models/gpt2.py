@@ -43,9 +43,8 @@ class GPT2Config(GPT2FieldsConfig):
 
 
 def decoder(c: GPT2Config) -> DecoderSpec:
-    bias = {"qkv_bias": True, "output_bias": True}
     layers = [
-        LayerSpec((c.attention(i, rope=None, **bias), c.mlp(bias=True)), norm=c.norm())
+        LayerSpec((c.attention(i, rope=None, bias=True), c.mlp(bias=True)), norm=c.norm())
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=c.norm(), positions=c.n_positions, names=_NAMES)
@@ -57,15 +56,8 @@ TURNED = {
     "up": "mlp.c_fc",
     "down": "mlp.c_proj",
 }
-TENSORS = HUGGING_FACE.renamed(
-    embedding="transformer.wte",
-    positions="transformer.wpe",
-    norm="transformer.ln_f",
-    attention_norm="ln_1",
-    mlp_norm="ln_2",
-).changed(
-    layer="transformer.h.{}.",
-    **{role: (Source(name, (Transposed(),)),) for role, name in TURNED.items()},
+TENSORS = HUGGING_FACE.named(_NAMES).changed(
+    **{role: (Source(name, (Transposed(),)),) for role, name in TURNED.items()}
 )
 
 FAMILY = ModelFamily(

@@ -7,9 +7,8 @@ transformers' `models/gpt_neox/modeling_gpt_neox.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -30,8 +29,8 @@ _NAMES = {
 @dataclass(frozen=True, kw_only=True)
 class GPTNeoXConfig(GPTConfig):
     hidden_act: str = "gelu"
-    use_parallel_residual: bool
-    attention_bias: bool
+    use_parallel_residual: bool = flag(default=True)
+    attention_bias: bool = flag(default=True, gguf="blk.0.attn_qkv.bias")
     aliases = {
         **GPTConfig.aliases,
         "rope_theta": ("rotary_emb_base",),
@@ -40,20 +39,11 @@ class GPTNeoXConfig(GPTConfig):
 
     default_partial = 0.25
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        names = ("use_parallel_residual", "attention_bias")
-        return {
-            **super().fields(read),
-            **{name: read.flag(name, default=True) for name in names},
-        }
-
 
 def decoder(c: GPTNeoXConfig) -> DecoderSpec:
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
         LayerSpec(
-            (c.attention(i, **bias), c.mlp(bias=True)),
+            (c.attention(i, bias=c.attention_bias), c.mlp(bias=True)),
             norm=c.norm(),
             places="parallel_two" if c.use_parallel_residual else "pre",
         )
@@ -66,16 +56,8 @@ def _tensors(c: GPTNeoXConfig) -> TensorMap:
     """The file stores queries, keys and values head by head."""
     sizes = (c.head_dim,) * 3
     fused = [Grouped(c.num_attention_heads, sizes, i) for i in range(3)]
-    return HUGGING_FACE.renamed(
-        embedding="gpt_neox.embed_in",
-        norm="gpt_neox.final_layer_norm",
-        head="embed_out",
-        output="attention.dense",
-        up="mlp.dense_h_to_4h",
-        down="mlp.dense_4h_to_h",
-    ).changed(
-        layer="gpt_neox.layers.{}.",
-        qkv=tuple(Source("attention.query_key_value", (part,)) for part in fused),
+    return HUGGING_FACE.named(_NAMES).changed(
+        qkv=tuple(Source("attention.query_key_value", (part,)) for part in fused)
     )
 
 
@@ -89,7 +71,6 @@ FAMILY = ModelFamily(
         lambda fields: {
             "hidden_act": "gelu",
             "partial_rotary_factor": rotated_part(fields),
-            "attention_bias": fields.has_tensor("blk.0.attn_qkv.bias"),
             "use_parallel_residual": fields.flag("use_parallel_residual", True),
         },
         lambda c: GGUF.changed(qkv=(Source("attn_qkv"),)),

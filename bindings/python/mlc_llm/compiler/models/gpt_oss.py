@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import Scores
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import SOFTMAX_OF_CHOSEN, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -33,7 +34,8 @@ _SCALING = {  # of configs that leave it out
 
 @dataclass(frozen=True, kw_only=True)
 class GptOssConfig(MoEConfig):
-    attention_bias: bool
+    head_dim: int = integer(default=64)
+    attention_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
 
     default_eps = 1e-5
     default_theta = 150000.0
@@ -56,19 +58,15 @@ class GptOssConfig(MoEConfig):
                 )
         says = any(name in read.config for name in ("rope_scaling", "rope_parameters"))
         scaling = {} if says else {"rope_scaling": _SCALING}
-        return {
-            **super().fields(ConfigReader({**read.config, **scaling}, read.seen)),
-            "head_dim": read.integer("head_dim", default=64),
-            "attention_bias": read.flag("attention_bias", default=True),
-        }
+        return super().fields(ConfigReader({**read.config, **scaling}, read.seen))
 
 
 def decoder(c: GptOssConfig) -> DecoderSpec:
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     router = c.router(scores="chosen", bias=True, normalize=False)
     mlp = c.experts(router, bias=True, activation="clipped_swish")
+    sinks = Scores(sinks=True)
     layers = [
-        LayerSpec((c.attention(i, scores=Scores(sinks=True), **bias), mlp), norm=c.rms)
+        LayerSpec((c.attention(i, scores=sinks, bias=c.attention_bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=GPT_OSS_NAMES)
@@ -99,7 +97,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
     return {
         **gguf_experts(fields, gating=SOFTMAX_OF_CHOSEN),
         "rope_scaling": scaling,
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
     }
 
 

@@ -52,15 +52,7 @@ def decoder(c: GPTJConfig) -> DecoderSpec:
 
 def _tensors(c: GPTJConfig) -> TensorMap:
     pairs = (Unpaired(c.head_dim, c.rotary_dim),)
-    return HUGGING_FACE.renamed(
-        embedding="transformer.wte",
-        norm="transformer.ln_f",
-        attention_norm="ln_1",
-        output="attn.out_proj",
-        up="mlp.fc_in",
-        down="mlp.fc_out",
-    ).changed(
-        layer="transformer.h.{}.",
+    return HUGGING_FACE.named(_NAMES).changed(
         qkv=(
             Source("attn.q_proj", pairs),
             Source("attn.k_proj", pairs),

@@ -10,25 +10,18 @@ from typing import Any
 
 from mlc_llm.compiler.layers import AttentionSpec, MLPSpec, MoESpec
 from mlc_llm.compiler.models import llama
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class GraniteConfig(LlamaConfig):
-    embedding_multiplier: float
-    attention_multiplier: float
-    residual_multiplier: float
-    logits_scaling: float  # logits are divided by it
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        names = ("embedding", "attention", "residual")
-        scales = {f"{n}_multiplier": read.number(f"{n}_multiplier", default=1.0) for n in names}
-        scales["logits_scaling"] = read.number("logits_scaling", default=1.0)
-        return {**super().fields(read), **scales}
+    embedding_multiplier: float = number(default=1.0)
+    attention_multiplier: float = number(default=1.0)
+    residual_multiplier: float = number(default=1.0)
+    logits_scaling: float = number(default=1.0)  # logits are divided by it
 
 
 def decoder(c: GraniteConfig) -> DecoderSpec:
@@ -46,7 +39,7 @@ def decoder_with(c: GraniteConfig, mlp: MLPSpec | MoESpec) -> DecoderSpec:
 
 def attention(c: GraniteConfig, layer: int, **changes: Any) -> AttentionSpec:
     bias = c.attention_bias
-    options = {"scale": c.attention_multiplier, "qkv_bias": bias, "output_bias": bias}
+    options = {"scale": c.attention_multiplier, "bias": bias}
     return c.attention(layer, **options, **changes)
 
 
@@ -68,6 +61,5 @@ def gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=GraniteConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat("granite", "GraniteForCausalLM", gguf_config, llama.gguf_tensors),
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MoESpec
 from mlc_llm.compiler.models import granite, llama
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import integer
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.granite import GraniteConfig
@@ -21,16 +21,9 @@ from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, TensorMap
 
 @dataclass(frozen=True, kw_only=True)
 class GraniteMoEConfig(GraniteConfig, MoEConfig):
-    shared_intermediate_size: int
+    shared_intermediate_size: int = integer(default=0, minimum=0)
 
     aliases = {"num_experts": ("num_local_experts",)}
-    default_shared_width = 0
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        usual = cls.default_shared_width
-        shared = read.integer("shared_intermediate_size", default=usual, minimum=0)
-        return {**super().fields(read), "shared_intermediate_size": shared}
 
 
 def decoder(c: GraniteMoEConfig) -> DecoderSpec:

@@ -13,6 +13,7 @@ from typing import Any
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, StateSpaceSpec
 from mlc_llm.compiler.models import granite, granitemoe, llama
 from mlc_llm.compiler.models.config import FULL, ConfigReader
+from mlc_llm.compiler.models.declared import choice, flag, integer
 from mlc_llm.compiler.models.experts import gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.granitemoe import GraniteMoEConfig
@@ -35,17 +36,17 @@ _DENSE = {"num_experts": 0, "num_experts_per_tok": 0}
 class GraniteHybridConfig(GraniteMoEConfig):
     """Without experts `num_experts` is 0, and `shared_intermediate_size` is the MLP's width."""
 
-    position_embedding_type: str
-    mamba_expand: int
-    mamba_n_heads: int
+    shared_intermediate_size: int = integer(default=1024, minimum=0)
+    position_embedding_type: str = choice(of={"rope": "rope", "nope": "nope"}, default="nope")
+    mamba_expand: int = integer(default=2)
+    mamba_n_heads: int = integer(default=128)
     mamba_d_head: int
-    mamba_d_state: int
-    mamba_n_groups: int
-    mamba_d_conv: int
-    mamba_conv_bias: bool
-    mamba_proj_bias: bool
+    mamba_d_state: int = integer(default=256)
+    mamba_n_groups: int = integer(default=1)
+    mamba_d_conv: int = integer(default=4, minimum=2, maximum=16)
+    mamba_conv_bias: bool = flag(default=True)
+    mamba_proj_bias: bool = flag(default=False)
     kinds_matter = True
-    default_shared_width = 1024
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -53,26 +54,14 @@ class GraniteHybridConfig(GraniteMoEConfig):
         is_dense = read.config.get("num_experts") == 0
         once = {"num_experts": 1, "num_experts_per_tok": 1} if is_dense else {}
         found = super().fields(ConfigReader({**read.config, **once}, read.seen))
-        heads = read.integer("mamba_n_heads", default=128)
-        expand = read.integer("mamba_expand", default=2)
-        words = {"rope": "rope", "nope": "nope"}
         # "auto" stands for the width that follows from the others
         given = {k: v for k, v in read.config.items() if (k, v) != ("mamba_d_head", "auto")}
-        usual = max(expand * found["hidden_size"] // heads, 1)
+        inner = found["mamba_expand"] * found["hidden_size"]
+        usual = max(inner // found["mamba_n_heads"], 1)
         return {
             **found,
             **(_DENSE if is_dense else {}),
-            "position_embedding_type": read.choice(
-                "position_embedding_type", of=words, default="nope"
-            ),
-            "mamba_expand": expand,
-            "mamba_n_heads": heads,
             "mamba_d_head": ConfigReader(given, read.seen).integer("mamba_d_head", default=usual),
-            "mamba_d_state": read.integer("mamba_d_state", default=256),
-            "mamba_n_groups": read.integer("mamba_n_groups", default=1),
-            "mamba_d_conv": read.integer("mamba_d_conv", default=4, minimum=2, maximum=16),
-            "mamba_conv_bias": read.flag("mamba_conv_bias", default=True),
-            "mamba_proj_bias": read.flag("mamba_proj_bias", default=False),
         }
 
     @classmethod

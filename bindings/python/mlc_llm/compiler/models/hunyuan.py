@@ -11,16 +11,17 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.models.declared import flag
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
 _NAMES = {"q_norm": "self_attn.query_layernorm", "k_norm": "self_attn.key_layernorm"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class HunyuanConfig(DecoderConfig):
-    attention_bias: bool
-    use_qk_norm: bool
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
+    use_qk_norm: bool = flag(default=True, gguf="blk.0.attn_q_norm.weight")
     aliases = {"head_dim": ("attention_head_dim",)}
     default_eps = 1e-5
 
@@ -30,16 +31,12 @@ class HunyuanConfig(DecoderConfig):
         read.always("use_rotary_pos_emb", True)
         read.always("use_cla", False)
         read.seen.add("cla_share_factor")  # counts with use_cla
-        return {
-            **super().fields(read),
-            "attention_bias": read.flag("attention_bias", default=False),
-            "use_qk_norm": read.flag("use_qk_norm", default=True),
-        }
+        return super().fields(read)
 
 
 def decoder(c: HunyuanConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    options: dict[str, Any] = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    options: dict[str, Any] = {"bias": c.attention_bias}
     if c.use_qk_norm:
         options["head_norms"] = HeadNorms(c.rms, rotated=True)
     layers = [
@@ -48,19 +45,10 @@ def decoder(c: HunyuanConfig) -> DecoderSpec:
     return c.decoder(layers, names=_NAMES)
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    """The base of the rotation is stored with `alpha` in it."""
-    return {
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
-        "use_qk_norm": fields.has_tensor("blk.0.attn_q_norm.weight"),
-    }
-
-
 FAMILY = ModelFamily(
     config_class=HunyuanConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE.renamed(
-        q_norm="self_attn.query_layernorm", k_norm="self_attn.key_layernorm"
-    ),
-    gguf=GGUFFormat("hunyuan-dense", "HunYuanDenseV1ForCausalLM", _gguf_config, lambda c: GGUF),
+    tensors=lambda c: HUGGING_FACE.named(_NAMES),
+    # llama.cpp stores the base of the rotation with `alpha` in it
+    gguf=GGUFFormat("hunyuan-dense", "HunYuanDenseV1ForCausalLM"),
 )

@@ -11,8 +11,9 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 from mlc_llm.errors import UnsupportedError
 
 _ROTATIONS = {"origin": "default", "dynamic": "dynamic"}  # the types of `rotary`
@@ -21,13 +22,12 @@ _NAMES = {"qkv": "self_attn.wqkv_pack"}
 
 @dataclass(frozen=True, kw_only=True)
 class InternLMConfig(DecoderConfig):
-    bias: bool
+    bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         config = {**read.config, **_rotation(read.mapping("rotary") or {})}
-        bias = read.flag("bias", default=True)
-        return {**super().fields(ConfigReader(config, read.seen)), "bias": bias}
+        return super().fields(ConfigReader(config, read.seen))
 
 
 def _rotation(rotary: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,10 +58,10 @@ def _base(rotary: Mapping[str, Any]) -> float:
 def decoder(c: InternLMConfig, names: Mapping[str, str] = _NAMES) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     layers = [
-        LayerSpec((c.attention(i, qkv_bias=c.bias, output_bias=c.bias), mlp), norm=c.rms)
+        LayerSpec((c.attention(i, bias=c.bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=names)
 
 
-FAMILY = ModelFamily(config_class=InternLMConfig, decoder=decoder, tensors=lambda c: HUGGING_FACE)
+FAMILY = ModelFamily(config_class=InternLMConfig, decoder=decoder)

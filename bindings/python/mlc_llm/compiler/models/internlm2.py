@@ -6,10 +6,8 @@ group.
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlc_llm.compiler.models import internlm, llama
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.internlm import InternLMConfig
 from mlc_llm.compiler.spec import HUGGING_FACE, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Grouped
@@ -31,24 +29,13 @@ def _tensors(c: InternLMConfig) -> TensorMap:
     queries = c.num_attention_heads // c.num_key_value_heads * c.head_dim
     sizes = (queries, c.head_dim, c.head_dim)
     fused = [Grouped(c.num_key_value_heads, sizes, i) for i in range(3)]
-    return HUGGING_FACE.renamed(
-        embedding="model.tok_embeddings",
-        head="output",
-        attention_norm="attention_norm",
-        output="attention.wo",
-        mlp_norm="ffn_norm",
-        gate_up="feed_forward.w1 feed_forward.w3",
-        down="feed_forward.w2",
-    ).changed(qkv=tuple(Source("attention.wqkv", (part,)) for part in fused))
-
-
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    return {"bias": fields.has_tensor("blk.0.attn_q.bias")}
+    table = HUGGING_FACE.named(_NAMES).renamed(gate_up="feed_forward.w1 feed_forward.w3")
+    return table.changed(qkv=tuple(Source("attention.wqkv", (part,)) for part in fused))
 
 
 FAMILY = ModelFamily(
     config_class=InternLMConfig,
     decoder=lambda c: internlm.decoder(c, _NAMES),
     tensors=_tensors,
-    gguf=GGUFFormat("internlm2", "InternLM2ForCausalLM", _gguf_config, llama.gguf_tensors),
+    gguf=GGUFFormat("internlm2", "InternLM2ForCausalLM", tensors=llama.gguf_tensors),
 )

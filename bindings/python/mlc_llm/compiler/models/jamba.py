@@ -11,6 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec, SelectiveSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -27,14 +28,14 @@ class JambaConfig(DecoderConfig):
     """`expert_layers`: the layers with experts."""
 
     num_experts: int
-    num_experts_per_tok: int
+    num_experts_per_tok: int = integer(default=2)
     expert_layers: tuple[int, ...]
-    mamba_d_state: int
-    mamba_d_conv: int
-    mamba_expand: int
+    mamba_d_state: int = integer(default=16)
+    mamba_d_conv: int = integer(default=4, minimum=2, maximum=16)
+    mamba_expand: int = integer(default=2)
     mamba_dt_rank: int
-    mamba_conv_bias: bool
-    mamba_proj_bias: bool
+    mamba_conv_bias: bool = flag(default=True)
+    mamba_proj_bias: bool = flag(default=False)
     kinds_matter = True
 
     @classmethod
@@ -48,16 +49,10 @@ class JambaConfig(DecoderConfig):
         return {
             **found,
             "num_experts": experts,
-            "num_experts_per_tok": read.integer("num_experts_per_tok", default=2),
             "expert_layers": read.layers("expert_layers", layers, every if experts > 1 else ()),
-            "mamba_d_state": read.integer("mamba_d_state", default=16),
-            "mamba_d_conv": read.integer("mamba_d_conv", default=4, minimum=2, maximum=16),
-            "mamba_expand": read.integer("mamba_expand", default=2),
             "mamba_dt_rank": ConfigReader(given, read.seen).integer(
                 "mamba_dt_rank", default=-(-hidden // 16)
             ),
-            "mamba_conv_bias": read.flag("mamba_conv_bias", default=True),
-            "mamba_proj_bias": read.flag("mamba_proj_bias", default=False),
         }
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any
 from mlc_llm.compiler.layers import ChannelDeltaSpec
 from mlc_llm.compiler.models import deepseek
 from mlc_llm.compiler.models.config import FULL, ConfigReader
+from mlc_llm.compiler.models.declared import number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.glm4_moe import GLM_NAMES
 from mlc_llm.compiler.models.glm4_moe_lite import Glm4MoeLiteConfig
@@ -39,9 +40,8 @@ class KimiLinearConfig(Glm4MoeLiteConfig):
     linear_num_heads: int
     linear_head_dim: int
     linear_conv_kernel_dim: int
+    routed_scaling_factor: float = number(default=2.446)
     default_eps = 1e-5
-    default_dense = 1
-    default_groups, default_chosen_groups, default_factor = 1, 1, 2.446
     kinds_matter = True
     aliases = {
         "num_experts": ("n_routed_experts", "num_local_experts"),

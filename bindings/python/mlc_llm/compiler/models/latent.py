@@ -9,6 +9,7 @@ from typing import Any
 from mlc_llm.compiler.layers import LatentSpec
 from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.spec import NormSpec, RopeSpec, Source
 from mlc_llm.compiler.spec.transforms import HeadRows
@@ -19,12 +20,12 @@ Sources = Mapping[str, tuple[Source, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class LatentConfig(DecoderConfig):
-    kv_lora_rank: int
+    kv_lora_rank: int = integer(maximum=65536)
     q_lora_rank: int  # 0: queries are made by one linear layer
-    qk_nope_head_dim: int
-    qk_rope_head_dim: int
+    qk_nope_head_dim: int = integer(maximum=4096)
+    qk_rope_head_dim: int = integer(maximum=4096)
     v_head_dim: int
-    attention_bias: bool
+    attention_bias: bool = flag(default=False)
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -32,8 +33,7 @@ class LatentConfig(DecoderConfig):
         has_queries = read.config.get("q_lora_rank") not in (None, 0)
         read.seen.add("q_lora_rank")
         values = max(found["hidden_size"] // found["num_attention_heads"], 1)
-        rotated = read.integer("qk_rope_head_dim", maximum=4096)
-        plain = read.integer("qk_nope_head_dim", maximum=4096)
+        rotated, plain = found["qk_rope_head_dim"], found["qk_nope_head_dim"]
         if read.integer("qk_head_dim", default=plain + rotated) != plain + rotated:
             raise CorruptFileError(
                 "config: qk_head_dim must be qk_nope_head_dim + qk_rope_head_dim, "
@@ -43,12 +43,8 @@ class LatentConfig(DecoderConfig):
         return {
             **found,
             "head_dim": rotated,
-            "kv_lora_rank": read.integer("kv_lora_rank", maximum=65536),
             "q_lora_rank": read.integer("q_lora_rank") if has_queries else 0,
-            "qk_nope_head_dim": plain,
-            "qk_rope_head_dim": rotated,
             "v_head_dim": read.integer("v_head_dim", default=values, maximum=4096),
-            "attention_bias": read.flag("attention_bias", default=False),
         }
 
     def check(self) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec, ShortConvSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig, with_one_rope
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.tensors import CONV
@@ -34,8 +35,9 @@ _NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Lfm2Config(DecoderConfig):
-    conv_L_cache: int  # number of rows that a convolution uses
-    conv_bias: bool
+    # number of rows that a convolution uses
+    conv_L_cache: int = integer(default=3, minimum=2, maximum=16)
+    conv_bias: bool = flag(default=False)
     aliases = {  # names in the first configs of the family
         "rms_norm_eps": ("norm_eps", "block_norm_eps"),
         "intermediate_size": ("block_ff_dim",),
@@ -61,12 +63,7 @@ class Lfm2Config(DecoderConfig):
                 f"config: conv_dim {width} is not hidden_size, which is not supported",
                 param="conv_dim",
             )
-        return {
-            **fields,
-            "intermediate_size": _mlp_width(base, fields["intermediate_size"]),
-            "conv_L_cache": base.integer("conv_L_cache", default=3, minimum=2, maximum=16),
-            "conv_bias": base.flag("conv_bias", default=False),
-        }
+        return {**fields, "intermediate_size": _mlp_width(base, fields["intermediate_size"])}
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
@@ -109,19 +106,11 @@ def decoder(c: Lfm2Config) -> DecoderSpec:
     return c.decoder(layers, names=_NAMES)
 
 
-TENSORS = HUGGING_FACE.renamed(
-    norm="model.embedding_norm",
-    attention_norm="operator_norm",
-    output="self_attn.out_proj",
-    q_norm="self_attn.q_layernorm",
-    k_norm="self_attn.k_layernorm",
-    recurrent_in="conv.in_proj",
-    recurrent_conv_bias="conv.conv",
-    recurrent_out="conv.out_proj",
-    mlp_norm="ffn_norm",
-    gate_up="feed_forward.w1 feed_forward.w3",
-    down="feed_forward.w2",
-).changed(recurrent_conv=(Source("conv.conv", CONV),))
+TENSORS = (
+    HUGGING_FACE.named(_NAMES)
+    .renamed(recurrent_conv_bias="conv.conv", gate_up="feed_forward.w1 feed_forward.w3")
+    .changed(recurrent_conv=(Source("conv.conv", CONV),))
+)
 GGUF_TENSORS = GGUF.renamed(
     norm="token_embd_norm",
     recurrent_in="shortconv.in_proj",

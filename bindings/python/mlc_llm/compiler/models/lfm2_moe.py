@@ -11,6 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.models import lfm2
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.lfm2 import Lfm2Config
@@ -19,21 +20,15 @@ from mlc_llm.compiler.spec import DecoderSpec, Source
 
 @dataclass(frozen=True, kw_only=True)
 class Lfm2MoEConfig(Lfm2Config, MoEConfig):
-    num_dense_layers: int
-    use_expert_bias: bool
-    routed_scaling_factor: float
-
-    normalized_by_default = True
+    num_dense_layers: int = integer(default=2, minimum=0)
+    use_expert_bias: bool = flag(default=True)
+    routed_scaling_factor: float = number(default=1.0)
+    norm_topk_prob: bool = flag(default=True)
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         whole = ConfigReader({**read.config, "block_auto_adjust_ff_dim": False}, read.seen)
-        return {
-            **super().fields(whole),
-            "num_dense_layers": read.integer("num_dense_layers", default=2, minimum=0),
-            "use_expert_bias": read.flag("use_expert_bias", default=True),
-            "routed_scaling_factor": read.number("routed_scaling_factor", default=1.0),
-        }
+        return super().fields(whole)
 
 
 def decoder(c: Lfm2MoEConfig) -> DecoderSpec:

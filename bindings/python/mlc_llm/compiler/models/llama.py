@@ -10,33 +10,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Unpaired
 from mlc_llm.errors import UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class LlamaConfig(DecoderConfig):
-    attention_bias: bool = False
-    mlp_bias: bool = False
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        biases = {name: read.flag(name, default=False) for name in ("attention_bias", "mlp_bias")}
-        return {**super().fields(read), **biases}
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
+    mlp_bias: bool = flag(default=False, gguf="blk.0.ffn_gate.bias")
 
 
 def decoder(c: LlamaConfig) -> DecoderSpec:
     mlp, bias = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias), c.attention_bias
     return c.decoder(
-        LayerSpec((c.attention(i, qkv_bias=bias, output_bias=bias), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        LayerSpec((c.attention(i, bias=bias), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
     )
 
 
 def gguf_config(fields: GGUFFields) -> dict[str, Any]:
+    """No field that other families lack; a partial rotation is refused."""
     hidden, heads = fields.size("embedding_length"), fields.size("attention.head_count")
     dim = fields.size("attention.key_length", max(1, hidden // heads))
     rotated = fields.size("rope.dimension_count", dim)
@@ -45,10 +41,7 @@ def gguf_config(fields: GGUFFields) -> dict[str, Any]:
             f"rotary embedding over {rotated} of {dim} dimensions is not supported",
             param="rope.dimension_count",
         )
-    return {
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
-        "mlp_bias": fields.has_tensor("blk.0.ffn_gate.bias"),
-    }
+    return {}
 
 
 def gguf_tensors(c: LlamaConfig) -> TensorMap:
@@ -59,6 +52,5 @@ def gguf_tensors(c: LlamaConfig) -> TensorMap:
 FAMILY = ModelFamily(
     config_class=LlamaConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat("llama", "LlamaForCausalLM", gguf_config, gguf_tensors),
 )

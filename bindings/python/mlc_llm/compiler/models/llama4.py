@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import AttentionSpec, Growth, HeadNorms, MLPSpec, MoESpec, Window
 from mlc_llm.compiler.models.config import FULL, ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.spec import (
@@ -43,15 +44,16 @@ _NAMES = {
 class Llama4Config(MoEConfig):
     """`intermediate_size` is that of an expert."""
 
-    intermediate_size_mlp: int  # of layers without experts
+    # of layers without experts
+    intermediate_size_mlp: int = integer(default=lambda found: 2 * found["intermediate_size"])
     attention_chunk_size: int  # 0: no layer has chunks
     no_rope_layers: tuple[int, ...]  # for each layer 1 if it has rotary positions, else 0
     moe_layers: tuple[int, ...]  # the layers with experts
-    use_qk_norm: bool
-    attention_bias: bool
+    use_qk_norm: bool = flag(default=True)
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
     attn_temperature_tuning: bool
-    floor_scale: int
-    attn_scale: float
+    floor_scale: int = integer(default=_CHUNK)
+    attn_scale: float = number(default=0.1)
 
     default_eps = 1e-5
     default_theta = 500000.0
@@ -68,17 +70,10 @@ class Llama4Config(MoEConfig):
         chunk = 0 if read.config.get("attention_chunk_size", _CHUNK) is None else _CHUNK
         return {
             **found,
-            "intermediate_size_mlp": read.integer(
-                "intermediate_size_mlp", default=2 * found["intermediate_size"]
-            ),
             "attention_chunk_size": read.integer("attention_chunk_size", default=chunk, minimum=0),
             "no_rope_layers": cls._turning(read, layers),
             "moe_layers": read.layers("moe_layers", layers, range(step - 1, layers, step)),
-            "use_qk_norm": read.flag("use_qk_norm", default=True),
-            "attention_bias": read.flag("attention_bias", default=False),
             "attn_temperature_tuning": bool(tuned),
-            "floor_scale": read.integer("floor_scale", default=_CHUNK),
-            "attn_scale": read.number("attn_scale", default=0.1),
         }
 
     @classmethod
@@ -110,8 +105,7 @@ class Llama4Config(MoEConfig):
         return self.attention(
             layer,
             rope=self.rope if turns else None,
-            qkv_bias=self.attention_bias,
-            output_bias=self.attention_bias,
+            bias=self.attention_bias,
             head_norms=HeadNorms(norm) if self.use_qk_norm and turns else None,
             window=Window(chunk, chunked=True, pinned=pinned) if in_chunks else None,
             growth=Growth(self.attn_scale, self.floor_scale, offset=1) if grows else None,
@@ -169,7 +163,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "intermediate_size_mlp": fields.size("feed_forward_length"),
         "interleave_moe_layer_step": fields.size("interleave_moe_layer_step"),
         "use_qk_norm": found["num_experts"] != _WITHOUT_QK_NORM,
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
     }
 
 

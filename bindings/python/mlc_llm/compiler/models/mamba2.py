@@ -11,6 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import StateSpaceSpec
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
 from mlc_llm.compiler.spec import (
@@ -29,15 +30,16 @@ from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 @dataclass(frozen=True, kw_only=True)
 class Mamba2Config(StatesConfig):
-    layer_norm_epsilon: float
-    expand: int  # the heads together are that many times as wide as the hidden states
-    num_heads: int
-    head_dim: int
-    state_size: int
-    n_groups: int
-    conv_kernel: int
-    use_bias: bool
-    use_conv_bias: bool
+    layer_norm_epsilon: float = number(default=1e-5)
+    # the heads together are that many times as wide as the hidden states
+    expand: int = integer(default=2)
+    num_heads: int = integer(default=128)
+    head_dim: int = integer(default=64)
+    state_size: int = integer(default=128)
+    n_groups: int = integer(default=8)
+    conv_kernel: int = integer(default=4, minimum=2, maximum=16)
+    use_bias: bool = flag(default=False)
+    use_conv_bias: bool = flag(default=True, gguf="blk.0.ssm_conv1d.bias")
 
     context_names = ("context_window_size", "max_position_embeddings")
 
@@ -48,18 +50,7 @@ class Mamba2Config(StatesConfig):
         # of the first no implementation reads the value, and residuals are always float32 here
         read.seen.update(("norm_before_gate", "residual_in_fp32", "rescale_prenorm_residual"))
         refuse_limits(read)
-        return {
-            **super().fields(read),
-            "layer_norm_epsilon": read.number("layer_norm_epsilon", default=1e-5),
-            "expand": read.integer("expand", default=2),
-            "num_heads": read.integer("num_heads", default=128),
-            "head_dim": read.integer("head_dim", default=64),
-            "state_size": read.integer("state_size", default=128),
-            "n_groups": read.integer("n_groups", default=8),
-            "conv_kernel": read.integer("conv_kernel", default=4, minimum=2, maximum=16),
-            "use_bias": read.flag("use_bias", default=False),
-            "use_conv_bias": read.flag("use_conv_bias", default=True),
-        }
+        return super().fields(read)
 
     def check(self, read: ConfigReader) -> None:
         check_heads(self.mixer(), self.expand * self.hidden_size, "head_dim", "n_groups")
@@ -183,7 +174,6 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "n_groups": sizes["groups"],
         "conv_kernel": sizes["taps"],
         "expand": fields.size("ssm.inner_size") // fields.size("embedding_length"),
-        "use_conv_bias": fields.has_tensor("blk.0.ssm_conv1d.bias"),
     }
 
 

@@ -10,24 +10,20 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.declared import number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 _NAMES = {"qkv": "self_attn.wqkv_pack"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiniCPMConfig(DecoderConfig):
-    scale_emb: float
-    scale_depth: float  # what a half adds is multiplied by it and divided by sqrt(layers)
-    dim_model_base: float  # logits are divided by hidden_size / dim_model_base
+    scale_emb: float = number()
+    scale_depth: float = number()  # what a half adds: multiplied by it, divided by sqrt(layers)
+    dim_model_base: float = number()  # logits are divided by hidden_size / dim_model_base
     tied_by_default = True
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        names = ("scale_emb", "scale_depth", "dim_model_base")
-        return {**super().fields(read), **{name: read.number(name) for name in names}}
 
 
 def decoder(c: MiniCPMConfig) -> DecoderSpec:
@@ -55,6 +51,5 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=MiniCPMConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat("minicpm", "MiniCPMForCausalLM", _gguf_config, llama.gguf_tensors),
 )

@@ -11,9 +11,10 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.errors import UnsupportedError
 
 _ATTENTION = 1  # in `attn_type_list`; 0 was the linear attention of MiniMax 1
@@ -23,9 +24,9 @@ _UNUSED = ("use_mtp", "num_mtp_modules", "mtp_transformer_layers", "shared_moe_m
 
 @dataclass(frozen=True, kw_only=True)
 class MiniMaxM2Config(MoEConfig):
+    norm_topk_prob: bool = flag(default=True)
     aliases = {"num_experts": ("num_local_experts",)}
     default_theta = 5e6
-    normalized_by_default = True
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -75,5 +76,5 @@ FAMILY = ModelFamily(
     config_class=MiniMaxM2Config,
     decoder=decoder,
     tensors=lambda c: _HUGGING_FACE,
-    gguf=GGUFFormat("minimax-m2", "MiniMaxM2ForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("minimax-m2", "MiniMaxM2ForCausalLM", _gguf_config),
 )

@@ -13,7 +13,7 @@ from mlc_llm.compiler.layers import Growth, MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 from mlc_llm.errors import CorruptFileError
 
 _BETA, _LENGTH = "llama_4_scaling_beta", "llama_4_scaling_length"
@@ -87,6 +87,5 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=Ministral3Config,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat("mistral3", "Ministral3ForCausalLM", _gguf_config, llama.gguf_tensors),
 )

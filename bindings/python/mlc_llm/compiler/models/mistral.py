@@ -11,7 +11,7 @@ from typing import Any
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 _WINDOW = 4096  # of configs that have no field for it
 
@@ -33,5 +33,4 @@ def decoder(c: MistralConfig) -> DecoderSpec:
 FAMILY = ModelFamily(
     config_class=MistralConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models import llama
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
@@ -23,7 +24,7 @@ MIXTRAL_NAMES = {
 
 @dataclass(frozen=True, kw_only=True)
 class MixtralConfig(MoEConfig):
-    normalized_by_default = True
+    norm_topk_prob: bool = flag(default=True)
     default_eps = 1e-5
     default_theta = 1e6
 

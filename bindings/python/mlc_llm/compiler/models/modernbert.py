@@ -19,6 +19,7 @@ from mlc_llm.compiler.models.config import (
     local_theta,
     with_one_rope,
 )
+from mlc_llm.compiler.models.declared import choice, flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import (
     GGUF,
@@ -33,7 +34,8 @@ from mlc_llm.compiler.spec import (
 from mlc_llm.errors import UnsupportedError
 
 # They are both Hugging Face's names and ours; MLC-LLM does not have this family.
-_PLAIN = {
+_NAMES = {
+    "layer": "layers.{}",
     "embedding": "embeddings.tok_embeddings",
     "embedding_norm": "embeddings.norm",
     "norm": "final_norm",
@@ -59,14 +61,17 @@ _UNUSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class ModernBertConfig(DecoderConfig):
-    local_attention: int  # the width of a window, half of it on each side
+    # the width of a window, half of it on each side
+    local_attention: int = integer(default=128, minimum=2)
     rope_local_base_freq: float  # theta of layers with a window
-    norm_bias: bool
-    attention_bias: bool
-    mlp_bias: bool
+    norm_bias: bool = flag(default=False, gguf="output_norm.bias")
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_qkv.bias")
+    mlp_bias: bool = flag(default=False, gguf="blk.0.ffn_up.bias")
     classifier_labels: int  # 1: a reranker; 0: no classifier
-    classifier_pooling: Literal["cls", "mean"]
-    classifier_bias: bool
+    classifier_pooling: Literal["cls", "mean"] = choice(
+        of={"cls": "cls", "mean": "mean"}, default="cls"
+    )
+    classifier_bias: bool = flag(default=False)
     hidden_act = "gelu"
     activations = {"gelu": "gelu"}
     aliases = {
@@ -83,16 +88,10 @@ class ModernBertConfig(DecoderConfig):
         read.always("is_causal", False)
         read.choice("classifier_activation", of=cls.activations, default="gelu")
         base = ConfigReader(with_one_rope(read.config), read.seen)
-        flags = ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias")
         return {
             **super().fields(base),
-            **{name: read.flag(name, default=False) for name in flags},
-            "local_attention": read.integer("local_attention", default=128, minimum=2),
             "rope_local_base_freq": _local_theta(read),
             "classifier_labels": classifier_labels(read),
-            "classifier_pooling": read.choice(
-                "classifier_pooling", of={"cls": "cls", "mean": "mean"}, default="cls"
-            ),
         }
 
     @classmethod
@@ -112,10 +111,11 @@ class ModernBertConfig(DecoderConfig):
         near = self.is_sliding(index)
         rope = RopeSpec(dim=self.head_dim, theta=self.rope_local_base_freq) if near else self.rope
         ahead = Ahead(near=self.local_attention // 2 if near else 0)
-        bias = {"qkv_bias": self.attention_bias, "output_bias": self.attention_bias}
         return LayerSpec(
             (
-                self.attention(index, rope=rope, ahead=ahead, window=None, **bias),
+                self.attention(
+                    index, rope=rope, ahead=ahead, window=None, bias=self.attention_bias
+                ),
                 MLPSpec(width=self.intermediate_size, activation="gelu", bias=self.mlp_bias),
             ),
             norm=self.norm,
@@ -149,11 +149,11 @@ def decoder(c: ModernBertConfig) -> DecoderSpec:
         norm=c.norm,
         embedding_norm=c.norm,
         pooled_head=c.head,
-        names={**_PLAIN, "layer": "layers.{}"},
+        names=_NAMES,
     )
 
 
-TENSORS = HUGGING_FACE.renamed(**_PLAIN).changed(layer="layers.{}.")
+TENSORS = HUGGING_FACE.named(_NAMES)
 _GGUF = GGUF.renamed(qkv="attn_qkv", gate_up="ffn_up")
 
 
@@ -169,13 +169,7 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
             "the Hugging Face folder of the reranker",
             param="cls.output.weight",
         )
-    biases = {
-        "norm_bias": "output_norm.bias",
-        "attention_bias": "blk.0.attn_qkv.bias",
-        "mlp_bias": "blk.0.ffn_up.bias",
-    }
     return {
-        **{name: fields.has_tensor(tensor) for name, tensor in biases.items()},
         "sliding_window": None,
         "local_attention": fields.size("attention.sliding_window"),
         "global_attn_every_n_layers": fields.size("attention.sliding_window_pattern", 3),

@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec, StateSpaceSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mamba2 import (
     check_heads,
@@ -23,11 +24,8 @@ from mlc_llm.compiler.models.mamba2 import (
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
-LINEAR, MLP, EXPERTS = (
-    "linear_attention",
-    "mlp",
-    "moe",
-)  # Hugging Face's words in `layers_block_type`
+# Hugging Face's words in `layers_block_type`.
+LINEAR, MLP, EXPERTS = "linear_attention", "mlp", "moe"
 # Older words, and the letters of `hybrid_override_pattern`.
 _KINDS = {LINEAR: LINEAR, "mamba": LINEAR, FULL: FULL, "attention": FULL, MLP: MLP}
 _KINDS[EXPERTS] = EXPERTS
@@ -43,15 +41,15 @@ _NAMES = {  # other names of our fields, of the mixer
 
 @dataclass(frozen=True, kw_only=True)
 class NemotronHConfig(DecoderConfig):
-    mamba_num_heads: int
-    mamba_head_dim: int
-    ssm_state_size: int
-    n_groups: int
-    conv_kernel: int
-    use_conv_bias: bool
-    mamba_proj_bias: bool
-    attention_bias: bool
-    mlp_bias: bool
+    mamba_num_heads: int = integer(default=128)
+    mamba_head_dim: int = integer(default=64)
+    ssm_state_size: int = integer(default=128)
+    n_groups: int = integer(default=8)
+    conv_kernel: int = integer(default=4, minimum=2, maximum=16)
+    use_conv_bias: bool = flag(default=True)
+    mamba_proj_bias: bool = flag(default=False)
+    attention_bias: bool = flag(default=False)
+    mlp_bias: bool = flag(default=False)
     n_routed_experts: int  # 0: no layer has any, and the others mean nothing
     num_experts_per_tok: int
     n_shared_experts: int
@@ -95,19 +93,7 @@ class NemotronHConfig(DecoderConfig):
         read.seen.update(("mtp_hybrid_override_pattern", "moe_shared_expert_overlap"))
         read.seen.update(("residual_in_fp32", "rescale_prenorm_residual"))
         read.seen.update(("mamba_ssm_cache_dtype", "use_mamba_kernels"))  # how it is computed
-        return {
-            **super().fields(read),
-            "mamba_num_heads": read.integer("mamba_num_heads", default=128),
-            "mamba_head_dim": read.integer("mamba_head_dim", default=64),
-            "ssm_state_size": read.integer("ssm_state_size", default=128),
-            "n_groups": read.integer("n_groups", default=8),
-            "conv_kernel": read.integer("conv_kernel", default=4, minimum=2, maximum=16),
-            "use_conv_bias": read.flag("use_conv_bias", default=True),
-            "mamba_proj_bias": read.flag("mamba_proj_bias", default=False),
-            "attention_bias": read.flag("attention_bias", default=False),
-            "mlp_bias": read.flag("mlp_bias", default=False),
-            **_expert_fields(read, has_some=EXPERTS in kinds),
-        }
+        return {**super().fields(read), **_expert_fields(read, has_some=EXPERTS in kinds)}
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
@@ -216,11 +202,10 @@ def _kinds(read: ConfigReader) -> tuple[str, ...]:
 
 def decoder(c: NemotronHConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="relu2", bias=c.mlp_bias, gated=False)
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
 
     def part(layer: int, kind: str) -> Any:
         if kind == FULL:
-            return c.attention(layer, rope=None, **bias)
+            return c.attention(layer, rope=None, bias=c.attention_bias)
         parts = {MLP: lambda: mlp, EXPERTS: c.experts, LINEAR: c.mixer}
         return parts[kind]()
 

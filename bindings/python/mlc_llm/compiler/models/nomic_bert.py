@@ -12,18 +12,21 @@ from typing import Any
 
 from mlc_llm.compiler.layers import Ahead, MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
 from mlc_llm.errors import UnsupportedError
 
 # They are both Hugging Face's names and ours; MLC-LLM does not have this family.
-_PLAIN = {
+_NAMES = {
+    "layer": "encoder.layers.{}",
     "embedding": "embeddings.word_embeddings",
     "token_types": "embeddings.token_type_embeddings",
     "embedding_norm": "emb_ln",
     "qkv": "attn.Wqkv",
     "output": "attn.out_proj",
     "post_attention_norm": "norm1",
+    "gate_up": "mlp.fc1",
     "down": "mlp.fc2",
     "post_mlp_norm": "norm2",
 }
@@ -53,7 +56,7 @@ _UNUSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class NomicBertConfig(DecoderConfig):
-    type_vocab_size: int
+    type_vocab_size: int = integer(default=2)
     activations = {"swiglu": "silu", "silu": "silu"}
     aliases = {
         "hidden_size": ("n_embd",),
@@ -76,11 +79,7 @@ class NomicBertConfig(DecoderConfig):
             read.always(name, value)
         fields = super().fields(read)
         together = read.integer("pad_vocab_size_multiple", default=1)
-        return {
-            **fields,
-            "vocab_size": -(-fields["vocab_size"] // together) * together,
-            "type_vocab_size": read.integer("type_vocab_size", default=2),
-        }
+        return {**fields, "vocab_size": -(-fields["vocab_size"] // together) * together}
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
@@ -105,14 +104,12 @@ def decoder(c: NomicBertConfig) -> DecoderSpec:
         norm=None,
         token_types=c.type_vocab_size,
         embedding_norm=norm,
-        names={**_PLAIN, "layer": "encoder.layers.{}", "gate_up": "mlp.fc1"},
+        names=_NAMES,
     )
 
 
 # The first of the two layers is the one without a function.
-TENSORS = HUGGING_FACE.renamed(**_PLAIN, gate_up="mlp.fc12 mlp.fc11").changed(
-    layer="encoder.layers.{}."
-)
+TENSORS = HUGGING_FACE.named(_NAMES).renamed(gate_up="mlp.fc12 mlp.fc11")
 _GGUF = GGUF.renamed(
     qkv="attn_qkv", post_attention_norm="attn_output_norm", post_mlp_norm="layer_output_norm"
 )

@@ -20,8 +20,9 @@ from mlc_llm.compiler.models.config import (
     local_theta,
     with_one_rope,
 )
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, RopeSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, RopeSpec
 from mlc_llm.errors import UnsupportedError
 
 _PERIOD = 4  # layers from one that sees everything to the next
@@ -29,12 +30,11 @@ _PERIOD = 4  # layers from one that sees everything to the next
 
 @dataclass(frozen=True, kw_only=True)
 class Olmo2Config(DecoderConfig):
-    attention_bias: bool
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
     default_eps = 1e-5
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        bias = read.flag("attention_bias", default=False)
         found = super().fields(ConfigReader(with_one_rope(read.config), read.seen))
         theta = found["rope_theta"]
         if local_theta(read.config, theta) != theta:
@@ -43,7 +43,7 @@ class Olmo2Config(DecoderConfig):
                 "family",
                 param="rope_parameters",
             )
-        return {**found, "attention_bias": bias}
+        return found
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
@@ -55,8 +55,7 @@ class Olmo2Config(DecoderConfig):
             layer,
             rope=plain if self.is_sliding(layer) else self.rope,
             head_norms=HeadNorms(self.rms, all_heads=True),
-            qkv_bias=self.attention_bias,
-            output_bias=self.attention_bias,
+            bias=self.attention_bias,
         )
 
 
@@ -77,12 +76,7 @@ def decoder(c: Olmo2Config) -> DecoderSpec:
 FAMILY = ModelFamily(
     config_class=Olmo2Config,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat(  # llama.cpp writes OLMo 3 with the same name
-        "olmo2",
-        "Olmo2ForCausalLM",
-        lambda fields: {"attention_bias": fields.has_tensor("blk.0.attn_q.bias")},
-        lambda c: GGUF,
-    ),
+    # llama.cpp writes OLMo 3 with the same name
+    gguf=GGUFFormat("olmo2", "Olmo2ForCausalLM"),
 )
-OLMO3 = ModelFamily(config_class=Olmo3Config, decoder=decoder, tensors=lambda c: HUGGING_FACE)
+OLMO3 = ModelFamily(config_class=Olmo3Config, decoder=decoder)

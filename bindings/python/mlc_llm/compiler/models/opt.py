@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -22,7 +23,7 @@ _FIRST = 2  # the table's rows before that of position 0
 @dataclass(frozen=True, kw_only=True)
 class OPTConfig(GPTConfig):
     positions: int  # number of learned position embeddings
-    enable_bias: bool
+    enable_bias: bool = flag(default=True)
     hidden_act: str = "relu"
     activations = {**GPTConfig.activations, "relu": "relu"}
     tied_by_default = True
@@ -47,12 +48,11 @@ class OPTConfig(GPTConfig):
             )
         positions = read.integer("positions", "max_position_embeddings", default=2048)
         check_learned_positions(fields["context_window_size"], positions)
-        bias = read.flag("enable_bias", default=True)
-        return {**fields, "positions": positions, "enable_bias": bias}
+        return {**fields, "positions": positions}
 
 
 def decoder(c: OPTConfig) -> DecoderSpec:
-    own = {"rope": None, "qkv_bias": c.enable_bias, "output_bias": c.enable_bias}
+    own = {"rope": None, "bias": c.enable_bias}
     layers = [
         LayerSpec((c.attention(i, **own), c.mlp(bias=c.enable_bias)), norm=c.norm())
         for i in range(c.num_hidden_layers)

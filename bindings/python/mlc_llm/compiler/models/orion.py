@@ -8,7 +8,7 @@ from __future__ import annotations
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec
 
 
 class OrionConfig(DecoderConfig):
@@ -25,6 +25,5 @@ def decoder(c: OrionConfig) -> DecoderSpec:
 FAMILY = ModelFamily(
     config_class=OrionConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("orion", "OrionForCausalLM", lambda fields: {}, lambda c: GGUF),
+    gguf=GGUFFormat("orion", "OrionForCausalLM"),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
 _NAMES = {
     "embedding": "transformer.embd",
@@ -34,7 +34,7 @@ class PhiConfig(GPTConfig):
 def decoder(c: PhiConfig) -> DecoderSpec:
     layers = [
         LayerSpec(
-            (c.attention(i, qkv_bias=True, output_bias=True), c.mlp(bias=True)),
+            (c.attention(i, bias=True), c.mlp(bias=True)),
             norm=c.norm(),
             places="parallel",
         )
@@ -53,10 +53,5 @@ FAMILY = ModelFamily(
     tensors=lambda c: HUGGING_FACE.renamed(
         norm="model.final_layernorm", output="self_attn.dense", up="mlp.fc1", down="mlp.fc2"
     ),
-    gguf=GGUFFormat(
-        "phi2",
-        "PhiForCausalLM",
-        _gguf_config,
-        lambda c: GGUF,
-    ),
+    gguf=GGUFFormat("phi2", "PhiForCausalLM", _gguf_config),
 )

@@ -10,38 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, number
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.phi3 import Phi3Config, gguf_longrope
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec, TensorMap
 
 
 @dataclass(frozen=True, kw_only=True)
 class PhimoeConfig(Phi3Config, MoEConfig):
-    router_jitter_noise: float  # how much worse an expert may be to share the weight, halved
-    attention_bias: bool
-    lm_head_bias: bool
+    # how much worse an expert may be to share the weight, halved
+    router_jitter_noise: float = number(default=0.01)
+    attention_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
+    lm_head_bias: bool = flag(default=False, gguf="output.bias")
 
     default_eps = 1e-5
     default_theta = 1e6
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        flags = ("attention_bias", "lm_head_bias")
-        return {
-            **super().fields(read),
-            "router_jitter_noise": read.number("router_jitter_noise", default=0.01),
-            **{name: read.flag(name, default=False) for name in flags},
-        }
-
 
 def decoder(c: PhimoeConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     router = c.router(scores="sparsemixer", jitter=c.router_jitter_noise, normalize=False)
     layers = [
-        LayerSpec((c.attention(i, **bias), c.experts(router)), norm=norm)
+        LayerSpec((c.attention(i, bias=c.attention_bias), c.experts(router)), norm=norm)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=norm, head_bias=c.lm_head_bias)
@@ -57,17 +48,12 @@ def tensors(c: PhimoeConfig) -> TensorMap:
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    return {
-        **gguf_longrope(fields),
-        **gguf_experts(fields),
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
-        "lm_head_bias": fields.has_tensor("output.bias"),
-    }
+    return {**gguf_longrope(fields), **gguf_experts(fields)}
 
 
 FAMILY = ModelFamily(
     config_class=PhimoeConfig,
     decoder=decoder,
     tensors=tensors,
-    gguf=GGUFFormat("phimoe", "PhimoeForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("phimoe", "PhimoeForCausalLM", _gguf_config),
 )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 QWEN_NAMES = {"qkv": "self_attn.c_attn"}
 
@@ -38,8 +38,5 @@ def decoder(c: Qwen2Config) -> DecoderSpec:
 FAMILY = ModelFamily(
     config_class=Qwen2Config,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat(
-        "qwen2", "Qwen2ForCausalLM", lambda fields: {}, lambda c: GGUF, others=("qwen2vl",)
-    ),
+    gguf=GGUFFormat("qwen2", "Qwen2ForCausalLM", others=("qwen2vl",)),
 )

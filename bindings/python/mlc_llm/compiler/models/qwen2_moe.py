@@ -11,10 +11,11 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES, Qwen2Config
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 from mlc_llm.errors import CorruptFileError
 
 
@@ -22,8 +23,8 @@ from mlc_llm.errors import CorruptFileError
 class QwenMoEConfig(MoEConfig):
     """What Qwen 2-MoE and Qwen 3-MoE share: which layers have experts."""
 
-    decoder_sparse_step: int = 1
-    mlp_only_layers: tuple[int, ...] = ()
+    decoder_sparse_step: int = integer(default=1)
+    mlp_only_layers: tuple[int, ...]
 
     window_by_default = False
     aliases = {"num_experts": ("num_local_experts",)}
@@ -40,11 +41,7 @@ class QwenMoEConfig(MoEConfig):
             raise CorruptFileError(
                 "config: mlp_only_layers must be a list of layers", param="mlp_only_layers"
             )
-        return {
-            **super().fields(read),
-            "decoder_sparse_step": read.integer("decoder_sparse_step", default=1),
-            "mlp_only_layers": tuple(dense),
-        }
+        return {**super().fields(read), "mlp_only_layers": tuple(dense)}
 
     def to_dict(self) -> dict[str, Any]:
         return {**super().to_dict(), "mlp_only_layers": list(self.mlp_only_layers)}
@@ -59,16 +56,8 @@ class QwenMoEConfig(MoEConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen2MoEConfig(QwenMoEConfig):
-    shared_expert_intermediate_size: int
-    qkv_bias: bool
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {
-            **super().fields(read),
-            "shared_expert_intermediate_size": read.integer("shared_expert_intermediate_size"),
-            "qkv_bias": read.flag("qkv_bias", default=True),
-        }
+    shared_expert_intermediate_size: int = integer()
+    qkv_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
 
 
 def decoder(c: Qwen2MoEConfig) -> DecoderSpec:
@@ -82,16 +71,11 @@ def decoder(c: Qwen2MoEConfig) -> DecoderSpec:
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
     shared = fields.size("expert_shared_feed_forward_length")
-    return {
-        **gguf_experts(fields),
-        "shared_expert_intermediate_size": shared,
-        "qkv_bias": fields.has_tensor("blk.0.attn_q.bias"),
-    }
+    return {**gguf_experts(fields), "shared_expert_intermediate_size": shared}
 
 
 FAMILY = ModelFamily(
     config_class=Qwen2MoEConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("qwen2moe", "Qwen2MoeForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("qwen2moe", "Qwen2MoeForCausalLM", _gguf_config),
 )

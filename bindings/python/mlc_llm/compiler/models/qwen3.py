@@ -5,34 +5,25 @@ transformers' `models/qwen3/modeling_qwen3.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES, Qwen2Config
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen3Config(Qwen2Config):
-    attention_bias: bool = False
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        return {
-            **super().fields(read),
-            "head_dim": read.integer("head_dim", default=128),
-            "attention_bias": read.flag("attention_bias", default=False),
-        }
+    head_dim: int = integer(default=128)
+    attention_bias: bool = flag(default=False)
 
 
 def decoder(c: Qwen3Config) -> DecoderSpec:
-    mlp = MLPSpec(width=c.intermediate_size)
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
+    mlp, bias = MLPSpec(width=c.intermediate_size), c.attention_bias
     layers = [
-        LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms), **bias), mlp), norm=c.rms)
+        LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms), bias=bias), mlp), norm=c.rms)
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)
@@ -41,8 +32,6 @@ def decoder(c: Qwen3Config) -> DecoderSpec:
 FAMILY = ModelFamily(
     config_class=Qwen3Config,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat(
-        "qwen3", "Qwen3ForCausalLM", lambda fields: {}, lambda c: GGUF, others=("qwen3vl",)
-    ),
+    gguf=GGUFFormat("qwen3", "Qwen3ForCausalLM", others=("qwen3vl",)),
 )
+EMBEDDING = replace(FAMILY, pooling="last")

@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import DeltaRuleSpec, HeadNorms, MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
@@ -23,13 +24,15 @@ LINEAR = "linear_attention"  # Hugging Face's word in `layer_types`
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen35Config(DecoderConfig):
-    linear_conv_kernel_dim: int
-    linear_key_head_dim: int
-    linear_value_head_dim: int
-    linear_num_key_heads: int
-    linear_num_value_heads: int
-    attention_bias: bool
-    tiled_heads: bool  # the order of llama.cpp's files: which heads share a key
+    head_dim: int = integer(default=256)
+    linear_conv_kernel_dim: int = integer(default=4, minimum=2, maximum=16)
+    linear_key_head_dim: int = integer(default=128)
+    linear_value_head_dim: int = integer(default=128)
+    linear_num_key_heads: int = integer(default=16)
+    linear_num_value_heads: int = integer(default=32)
+    attention_bias: bool = flag(default=False)
+    # the order of llama.cpp's files: which heads share a key
+    tiled_heads: bool = flag(default=False)
     kinds_matter = True
     default_partial = 0.25
     mtp_field = "mtp_num_hidden_layers"
@@ -43,19 +46,7 @@ class Qwen35Config(DecoderConfig):
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.always("attn_output_gate", True)
         read.seen.add("mamba_ssm_dtype")  # states are float32 here
-        return {
-            **super().fields(read),
-            "head_dim": read.integer("head_dim", default=256),
-            "linear_conv_kernel_dim": read.integer(
-                "linear_conv_kernel_dim", default=4, minimum=2, maximum=16
-            ),
-            "linear_key_head_dim": read.integer("linear_key_head_dim", default=128),
-            "linear_value_head_dim": read.integer("linear_value_head_dim", default=128),
-            "linear_num_key_heads": read.integer("linear_num_key_heads", default=16),
-            "linear_num_value_heads": read.integer("linear_num_value_heads", default=32),
-            "attention_bias": read.flag("attention_bias", default=False),
-            "tiled_heads": read.flag("tiled_heads", default=False),
-        }
+        return super().fields(read)
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
@@ -84,10 +75,9 @@ def decoder(c: Qwen35Config) -> DecoderSpec:
 
 def decoder_with(c: Qwen35Config, mlps: Sequence[MLPSpec | MoESpec]) -> DecoderSpec:
     """`mlps`: of each layer, and of the MTP layer."""
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     mixers = {
         LINEAR: c.recurrent(),
-        FULL: c.attention(0, head_norms=HeadNorms(c.rms), gated=True, **bias),
+        FULL: c.attention(0, head_norms=HeadNorms(c.rms), gated=True, bias=c.attention_bias),
     }
     kinds = (*c.layer_types, FULL)
     *layers, mtp = (
@@ -160,7 +150,6 @@ def gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "linear_value_head_dim": fields.size("ssm.inner_size") // heads,
         "linear_num_key_heads": fields.size("ssm.group_count"),
         "linear_num_value_heads": heads,
-        "attention_bias": False,
         "tiled_heads": True,
     }
 

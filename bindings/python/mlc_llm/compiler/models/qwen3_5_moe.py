@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.compiler.models import qwen3_5
 from mlc_llm.compiler.models.config import SLIDING, ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2_moe import QwenMoEConfig
@@ -21,9 +22,9 @@ from mlc_llm.compiler.spec import DecoderSpec, Source, TensorMap
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen35MoEConfig(Qwen35Config, QwenMoEConfig):
-    shared_expert_intermediate_size: int
+    shared_expert_intermediate_size: int = integer()
+    norm_topk_prob: bool = flag(default=True)
 
-    normalized_by_default = True
     aliases = {
         **QwenMoEConfig.aliases,
         "intermediate_size": ("moe_intermediate_size",),  # where no layer has a plain MLP
@@ -34,11 +35,6 @@ class Qwen35MoEConfig(Qwen35Config, QwenMoEConfig):
         """Unlike in Qwen 2-MoE, no layer is left out of a window."""
         read.seen.add("max_window_layers")
         return [SLIDING] * layers
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        shared = read.integer("shared_expert_intermediate_size")
-        return {**super().fields(read), "shared_expert_intermediate_size": shared}
 
 
 def decoder(c: Qwen35MoEConfig) -> DecoderSpec:

@@ -11,16 +11,17 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.config import SLIDING, ConfigReader
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.experts import gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES
 from mlc_llm.compiler.models.qwen2_moe import QwenMoEConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen3MoEConfig(QwenMoEConfig):
-    attention_bias: bool = False
+    attention_bias: bool = flag(default=False)
 
     @classmethod
     def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
@@ -28,16 +29,13 @@ class Qwen3MoEConfig(QwenMoEConfig):
         read.seen.add("max_window_layers")
         return [SLIDING] * layers
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        bias = read.flag("attention_bias", default=False)
-        return {**super().fields(read), "attention_bias": bias}
-
 
 def decoder(c: Qwen3MoEConfig) -> DecoderSpec:
-    bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_bias}
     layers = [
-        LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms), **bias), c.mlp(i)), norm=c.rms)
+        LayerSpec(
+            (c.attention(i, head_norms=HeadNorms(c.rms), bias=c.attention_bias), c.mlp(i)),
+            norm=c.rms,
+        )
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, names=QWEN_NAMES)
@@ -50,6 +48,5 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=Qwen3MoEConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("qwen3moe", "Qwen3MoeForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("qwen3moe", "Qwen3MoeForCausalLM", _gguf_config),
 )

@@ -6,12 +6,14 @@ The configs and names are those of the repositories of RWKV on Hugging Face, who
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mlc_llm.compiler.layers import DecayMixSpec, GatedMixSpec
 from mlc_llm.compiler.layers.rwkv6 import MIXED
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
 from mlc_llm.compiler.spec import (
@@ -41,17 +43,22 @@ OUTSIDE = {
 }
 
 
+def _wide(found: Mapping[str, Any]) -> int:
+    """The usual width of the MLP."""
+    return max(found["hidden_size"] * 7 // 2 // _STEP * _STEP, _STEP)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RWKVConfig(StatesConfig):
     """What RWKV 5 and 6 share. `rescaled_every`: the files' last linear layers of both halves of
     layer i are divided by 2 ** (i // rescaled_every), as llama.cpp and MLC-LLM store them; 0: they
     are not."""
 
-    intermediate_size: int
-    head_size: int
-    head_size_divisor: float
-    layer_norm_epsilon: float
-    rescaled_every: int
+    intermediate_size: int = integer(default=_wide)
+    head_size: int = integer(default=64)
+    head_size_divisor: float = number(default=8.0)
+    layer_norm_epsilon: float = number(default=1e-5)
+    rescaled_every: int = integer(default=0, minimum=0)
 
     version: ClassVar[str]
 
@@ -60,15 +67,7 @@ class RWKVConfig(StatesConfig):
         read.choice("model_version", of={cls.version: ""}, default=cls.version)
         # `head_size` decides; residuals are always float32, so that they need no `rescale_every`
         read.seen.update(("num_attention_heads", "num_heads", "rescale_every", "hidden_act"))
-        wide = max(read.integer("hidden_size") * 7 // 2 // _STEP * _STEP, _STEP)
-        return {
-            **super().fields(read),
-            "intermediate_size": read.integer("intermediate_size", default=wide),
-            "head_size": read.integer("head_size", default=64),
-            "head_size_divisor": read.number("head_size_divisor", default=8.0),
-            "layer_norm_epsilon": read.number("layer_norm_epsilon", default=1e-5),
-            "rescaled_every": read.integer("rescaled_every", default=0, minimum=0),
-        }
+        return super().fields(read)
 
     def check(self, read: ConfigReader) -> None:
         if self.hidden_size % self.head_size:
@@ -95,17 +94,14 @@ class RWKVConfig(StatesConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class RWKV6Config(RWKVConfig):
-    lora_rank_tokenshift: int
-    lora_rank_decay: int
+    lora_rank_tokenshift: int = integer(
+        default=lambda found: 64 if found["hidden_size"] == _LARGE else 32
+    )
+    lora_rank_decay: int = integer(
+        default=lambda found: 128 if found["hidden_size"] == _LARGE else 64
+    )
 
     version = "6_0"
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        found = super().fields(read)
-        times = 2 if found["hidden_size"] == _LARGE else 1
-        usual = {"lora_rank_tokenshift": 32 * times, "lora_rank_decay": 64 * times}
-        return {**found, **{name: read.integer(name, default=own) for name, own in usual.items()}}
 
     def time_mix(self, **ranks: int) -> DecayMixSpec:
         return super().time_mix(mixes=self.lora_rank_tokenshift, decay=self.lora_rank_decay)
@@ -131,8 +127,7 @@ def decoder(c: RWKVConfig, **names: str) -> DecoderSpec:
 
 def tensors(c: RWKVConfig) -> TensorMap:
     names = {role: name.replace("model.", "rwkv.") for role, name in OUTSIDE.items()}
-    layer = f"{names.pop('layer')}."
-    return HUGGING_FACE.renamed(**names).changed(layer=layer)
+    return HUGGING_FACE.named(names)
 
 
 def gguf_tensors(c: RWKV6Config) -> TensorMap:

@@ -12,6 +12,7 @@ from typing import Any
 from mlc_llm.compiler.layers import ChannelMixSpec, TimeMixSpec
 from mlc_llm.compiler.layers.rwkv7 import MIXES
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
 from mlc_llm.compiler.spec import (
@@ -36,9 +37,9 @@ _NORMS = {"attention_norm": "attn_norm", "mlp_norm": "ffn_norm"}
 @dataclass(frozen=True, kw_only=True)
 class RWKV7Config(StatesConfig):
     intermediate_size: int
-    head_dim: int
-    norm_eps: float
-    norm_bias: bool
+    head_dim: int = integer(default=64)
+    norm_eps: float = number(default=1e-5)
+    norm_bias: bool = flag(default=True)
     decay_low_rank_dim: int
     a_low_rank_dim: int
     v_low_rank_dim: int
@@ -51,14 +52,12 @@ class RWKV7Config(StatesConfig):
         read.seen.update(("num_heads", "attn_mode", "fuse_norm"))  # head_dim decides
         hidden = read.integer("hidden_size")
         wide = -(-int(hidden * read.number("hidden_ratio", default=4.0)) // _STEP) * _STEP
-        dim = read.integer("head_dim", default=64)
+        found = super().fields(read)
+        dim = found["head_dim"]
         ranks = {f"{name}_low_rank_dim": _usual_rank(name, hidden, dim) for name in _USUAL}
         return {
-            **super().fields(read),
+            **found,
             "intermediate_size": read.integer("intermediate_size", default=wide),
-            "head_dim": dim,
-            "norm_eps": read.number("norm_eps", default=1e-5),
-            "norm_bias": read.flag("norm_bias", default=True),
             **{name: read.integer(name, default=default) for name, default in ranks.items()},
         }
 

@@ -10,23 +10,21 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.declared import flag
+from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import GGUF, DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedOssConfig(LlamaConfig):
-    attention_out_bias: bool
+    attention_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
+    attention_out_bias: bool = flag(default=False, gguf="blk.0.attn_output.bias")
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.seen.add("residual_dropout")  # only for training
-        return {
-            **super().fields(read),
-            "attention_bias": read.flag("attention_bias", default=True),
-            "attention_out_bias": read.flag("attention_out_bias", default=False),
-        }
+        return super().fields(read)
 
 
 def decoder(c: SeedOssConfig) -> DecoderSpec:
@@ -37,22 +35,12 @@ def decoder(c: SeedOssConfig) -> DecoderSpec:
     )
 
 
-def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    return {
-        "attention_bias": fields.has_tensor("blk.0.attn_q.bias"),
-        "attention_out_bias": fields.has_tensor("blk.0.attn_output.bias"),
-        "mlp_bias": fields.has_tensor("blk.0.ffn_gate.bias"),
-    }
-
-
 FAMILY = ModelFamily(
     config_class=SeedOssConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat(
         "seed_oss",
         "SeedOssForCausalLM",
-        _gguf_config,
-        lambda c: GGUF.renamed(mlp_norm="post_attention_norm"),
+        tensors=lambda c: GGUF.renamed(mlp_norm="post_attention_norm"),
     ),
 )

@@ -13,7 +13,7 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ def decoder(c: SmolLM3Config) -> DecoderSpec:
     layers = []
     for i, turned in enumerate(c.no_rope_layers):
         rope = c.rope if turned else None
-        attention = c.attention(i, rope=rope, qkv_bias=bias, output_bias=bias)
+        attention = c.attention(i, rope=rope, bias=bias)
         layers.append(LayerSpec((attention, mlp), norm=c.rms))
     return c.decoder(layers)
 
@@ -46,6 +46,5 @@ def decoder(c: SmolLM3Config) -> DecoderSpec:
 FAMILY = ModelFamily(
     config_class=SmolLM3Config,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
     gguf=GGUFFormat("smollm3", "SmolLM3ForCausalLM", llama.gguf_config, llama.gguf_tensors),
 )

@@ -10,30 +10,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import rotated_part
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class StableLMConfig(DecoderConfig):
-    use_qkv_bias: bool
-    use_parallel_residual: bool
+    use_qkv_bias: bool = flag(default=False, gguf="blk.0.attn_q.bias")
+    use_parallel_residual: bool = flag(default=False)
     aliases = {
         "rms_norm_eps": ("layer_norm_eps", "norm_eps"),
         "partial_rotary_factor": ("rope_pct",),
     }
     default_eps = 1e-5
     default_partial = 0.25
-
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        names = ("use_qkv_bias", "use_parallel_residual")
-        return {
-            **super().fields(read),
-            **{name: read.flag(name, default=False) for name in names},
-        }
 
 
 def decoder(c: StableLMConfig) -> DecoderSpec:
@@ -52,7 +45,6 @@ def decoder(c: StableLMConfig) -> DecoderSpec:
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
     return {
         "partial_rotary_factor": rotated_part(fields),
-        "use_qkv_bias": fields.has_tensor("blk.0.attn_q.bias"),
         "use_parallel_residual": fields.flag(
             "use_parallel_residual", not fields.has_tensor("blk.0.ffn_norm.weight")
         ),
@@ -62,6 +54,5 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
 FAMILY = ModelFamily(
     config_class=StableLMConfig,
     decoder=decoder,
-    tensors=lambda c: HUGGING_FACE,
-    gguf=GGUFFormat("stablelm", "StableLmForCausalLM", _gguf_config, lambda c: GGUF),
+    gguf=GGUFFormat("stablelm", "StableLmForCausalLM", _gguf_config),
 )

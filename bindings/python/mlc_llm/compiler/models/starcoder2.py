@@ -9,29 +9,29 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
 
 _NAMES = {"qkv": "self_attn.wqkv_pack", "up": "mlp.c_fc", "down": "mlp.c_proj"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class StarCoder2Config(GPTConfig):
-    use_bias: bool
+    use_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
     tied_by_default = True
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.choice("norm_type", of={"layer_norm": ""}, default="layer_norm")
         read.choice("mlp_type", of={"default": ""}, default="default")
-        return {**super().fields(read), "use_bias": read.flag("use_bias", default=True)}
+        return super().fields(read)
 
 
 def decoder(c: StarCoder2Config) -> DecoderSpec:
-    bias = {"qkv_bias": c.use_bias, "output_bias": c.use_bias}
     layers = [
-        LayerSpec((c.attention(i, **bias), c.mlp(bias=c.use_bias)), norm=c.norm())
+        LayerSpec((c.attention(i, bias=c.use_bias), c.mlp(bias=c.use_bias)), norm=c.norm())
         for i in range(c.num_hidden_layers)
     ]
     return c.decoder(layers, norm=c.norm(), names=_NAMES)
@@ -42,12 +42,6 @@ FAMILY = ModelFamily(
     decoder=decoder,
     tensors=lambda c: HUGGING_FACE.renamed(up="mlp.c_fc", down="mlp.c_proj"),
     gguf=GGUFFormat(
-        "starcoder2",
-        "Starcoder2ForCausalLM",
-        lambda fields: {
-            "hidden_act": "gelu_tanh",
-            "use_bias": fields.has_tensor("blk.0.attn_q.bias"),
-        },
-        lambda c: GGUF,
+        "starcoder2", "Starcoder2ForCausalLM", lambda fields: {"hidden_act": "gelu_tanh"}
     ),
 )

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.declared import read_declared
 
 _CONTEXT = 1 << 20  # tokens; a state has the same size behind any number of them
 
 
 @dataclass(frozen=True, kw_only=True)
 class StatesConfig:
-    """A family adds its own fields to `fields`, and what they must not be to `check`."""
+    """A family declares its own fields (`declared.py`). Its `check` says what they must not be."""
 
     hidden_size: int
     num_hidden_layers: int
@@ -41,13 +42,14 @@ class StatesConfig:
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         """The arguments of `cls`."""
-        return {
+        found = {
             "hidden_size": read.integer("hidden_size"),
             "num_hidden_layers": read.integer("num_hidden_layers", maximum=1024),
             "vocab_size": read.integer("vocab_size"),
             "tie_word_embeddings": read.flag("tie_word_embeddings", default=False),
             "context_window_size": read.integer(*cls.context_names, default=_CONTEXT),
         }
+        return read_declared(cls, read, found)
 
     def check(self, read: ConfigReader) -> None:
         """Refuses fields that do not fit together."""

@@ -81,6 +81,13 @@ class TensorMap:
         named = {role: sources_of(text) for role, text in names.items()}
         return replace(self, sources={**self.sources, **named})
 
+    def named(self, names: Mapping[str, str]) -> TensorMap:
+        """The same for the names that a decoder's tensors have here, where the file has them too.
+        The one of "layer" is the prefix of the names in a layer."""
+        roles = {role: name for role, name in names.items() if role != "layer"}
+        layer = f"{names['layer']}." if "layer" in names else self.layer
+        return replace(self.renamed(**roles), layer=layer)
+
     def has(self, parameter: Parameter) -> bool:
         own = f"{parameter.role}_{parameter.kind}"
         return own in self.sources or parameter.role in self.sources

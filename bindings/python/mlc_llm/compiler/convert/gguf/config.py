@@ -14,6 +14,7 @@ import numpy as np
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.gguf.fields import Fields
 from mlc_llm.compiler.convert.gguf.file import GGUFFile
+from mlc_llm.compiler.models.declared import gguf_flags
 from mlc_llm.compiler.models.family import GGUFFormat
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 from mlc_llm.prepare import embedded_model
@@ -29,7 +30,8 @@ def hf_config(file: GGUFFile) -> dict[str, Any]:
         raise CorruptFileError(
             f"{file.path}: tensor 'token_embd.weight' is missing", param="token_embd.weight"
         )
-    own = format.config(fields)
+    flags = gguf_flags(models.get(model_type).config_class, fields)
+    own = {**flags, **format.config(fields)}
     config = {
         "architectures": [format.hf_class],
         "model_type": model_type,
