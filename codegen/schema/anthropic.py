@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from codegen.schema.adapters import Lora, lora
-from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field, maybe
 from codegen.schema.sampling import SamplingFields
 
 _CACHE_CONTROL = "Where a service's cache ends; it has no effect: every prompt is cached."
@@ -18,7 +18,7 @@ class AnthropicTextBlock(Model):
 
     type: Literal["text"] = field(..., "The kind of block.")
     text: str = field(..., "The text.")
-    cache_control: AnyJson | None = field(None, _CACHE_CONTROL)
+    cache_control: AnyJson | None = maybe(_CACHE_CONTROL)
 
 
 class AnthropicBase64Source(Model):
@@ -47,7 +47,7 @@ class AnthropicImageBlock(Model):
 
     type: Literal["image"] = field(..., "The kind of block.")
     source: AnthropicImageSource = field(..., "Where it is.")
-    cache_control: AnyJson | None = field(None, _CACHE_CONTROL)
+    cache_control: AnyJson | None = maybe(_CACHE_CONTROL)
 
 
 class AnthropicThinkingBlock(Model):
@@ -55,7 +55,7 @@ class AnthropicThinkingBlock(Model):
 
     type: Literal["thinking"] = field(..., "The kind of block.")
     thinking: str = field(..., "The thought.")
-    signature: str | None = field(None, "A service's seal of the thought; it has no effect.")
+    signature: str | None = maybe("A service's seal of the thought; it has no effect.")
 
 
 class AnthropicRedactedThinkingBlock(Model):
@@ -72,7 +72,7 @@ class AnthropicToolUseBlock(Model):
     id: str = field(..., "The call's id, which the `tool_result` repeats.")
     name: str = field(..., "The tool's name.")
     input: AnyObject = field(..., "The arguments.")
-    cache_control: AnyJson | None = field(None, _CACHE_CONTROL)
+    cache_control: AnyJson | None = maybe(_CACHE_CONTROL)
 
 
 class AnthropicToolResultPart(OneOf):
@@ -92,9 +92,9 @@ class AnthropicToolResultBlock(Model):
 
     type: Literal["tool_result"] = field(..., "The kind of block.")
     tool_use_id: str = field(..., "The id of the call.")
-    content: AnthropicToolResultContent | None = field(None, "What it gave. Absent: an empty text.")
-    is_error: bool | None = field(None, "Whether it failed; the content says how.")
-    cache_control: AnyJson | None = field(None, _CACHE_CONTROL)
+    content: AnthropicToolResultContent | None = maybe("What it gave. Absent: an empty text.")
+    is_error: bool | None = maybe("Whether it failed; the content says how.")
+    cache_control: AnyJson | None = maybe(_CACHE_CONTROL)
 
 
 class AnthropicInputBlock(OneOf):
@@ -150,14 +150,14 @@ class AnthropicToolType(ClosedEnum):
 class AnthropicTool(Model):
     """A tool that the model may call."""
 
-    type: AnthropicToolType | None = field(None, "The kind of tool. Absent: `custom`.")
+    type: AnthropicToolType | None = maybe("The kind of tool. Absent: `custom`.")
     name: str = field(..., "The tool's name, by which the model calls it.", min_length=1)
-    description: str | None = field(None, "What the tool does.")
+    description: str | None = maybe("What the tool does.")
     input_schema: AnyObject = field(..., "A JSON Schema object for the arguments.")
-    strict: bool | None = field(
-        None, "Whether the arguments are held to the schema while they are generated."
+    strict: bool | None = maybe(
+        "Whether the arguments are held to the schema while they are generated."
     )
-    cache_control: AnyJson | None = field(None, _CACHE_CONTROL)
+    cache_control: AnyJson | None = maybe(_CACHE_CONTROL)
 
 
 class AnthropicToolChoiceType(ClosedEnum):
@@ -173,11 +173,11 @@ class AnthropicToolChoice(Model):
     """Which tools the model may or must call."""
 
     type: AnthropicToolChoiceType = field(..., "How free it is.")
-    name: str | None = field(
-        None, "The tool that it must call.", required_when=("type", ("tool",)), min_length=1
+    name: str | None = maybe(
+        "The tool that it must call.", required_when=("type", ("tool",)), min_length=1
     )
-    disable_parallel_tool_use: bool | None = field(
-        None, "Whether one answer holds one call at most. Absent: false."
+    disable_parallel_tool_use: bool | None = maybe(
+        "Whether one answer holds one call at most. Absent: false."
     )
 
 
@@ -194,10 +194,9 @@ class AnthropicThinking(Model):
     """How a reasoning model thinks."""
 
     type: AnthropicThinkingType = field(..., "Whether it thinks.")
-    budget_tokens: int | None = field(
-        None,
+    budget_tokens: int | None = maybe(
         "The longest thought; at the limit the answer begins.",
-        unit="tokens",
+        "tokens",
         required_when=("type", ("enabled",)),
         ge=1,
         le=2147483647,
@@ -224,8 +223,8 @@ class AnthropicOutputFormat(Model):
 class AnthropicOutputConfig(Model):
     """How the answer is."""
 
-    effort: AnthropicEffort | None = field(None, "How much is done for it.")
-    format: AnthropicOutputFormat | None = field(None, "Its shape. Absent: any text.")
+    effort: AnthropicEffort | None = maybe("How much is done for it.")
+    format: AnthropicOutputFormat | None = maybe("Its shape. Absent: any text.")
 
 
 class AnthropicCountTokensRequest(Model):
@@ -234,19 +233,17 @@ class AnthropicCountTokensRequest(Model):
     messages: list[AnthropicInputMessage] = field(
         ..., "The conversation so far, oldest first.", min_length=1
     )
-    model: str | None = field(None, "The model to answer. Absent: the server's first.")
-    system: AnthropicSystem | None = field(None, "The system message.")
-    tools: list[AnthropicTool] | None = field(
-        None, "The tools that the model may call.", max_length=128
+    model: str | None = maybe("The model to answer. Absent: the server's first.")
+    system: AnthropicSystem | None = maybe("The system message.")
+    tools: list[AnthropicTool] | None = maybe("The tools that the model may call.", max_length=128)
+    tool_choice: AnthropicToolChoice | None = maybe(
+        "Which tools are called. Absent: `auto` with tools."
     )
-    tool_choice: AnthropicToolChoice | None = field(
-        None, "Which tools are called. Absent: `auto` with tools."
+    thinking: AnthropicThinking | None = maybe(
+        "How a reasoning model thinks. Absent: as it does by itself."
     )
-    thinking: AnthropicThinking | None = field(
-        None, "How a reasoning model thinks. Absent: as it does by itself."
-    )
-    output_config: AnthropicOutputConfig | None = field(None, "How the answer is.")
-    mcp_servers: AnyJson | None = field(None, "Servers that a service would ask: refused.")
+    output_config: AnthropicOutputConfig | None = maybe("How the answer is.")
+    mcp_servers: AnyJson | None = maybe("Servers that a service would ask: refused.")
 
 
 class AnthropicRequest(AnthropicCountTokensRequest, SamplingFields):
@@ -257,16 +254,16 @@ class AnthropicRequest(AnthropicCountTokensRequest, SamplingFields):
     max_tokens: int = field(
         ..., "The longest answer. The end of the context may come first.", unit="tokens", ge=1
     )
-    stop_sequences: list[Annotated[str, Field(min_length=1)]] | None = field(
-        None, "Texts at which the answer ends, before them.", max_length=16
+    stop_sequences: list[Annotated[str, Field(min_length=1)]] | None = maybe(
+        "Texts at which the answer ends, before them.", max_length=16
     )
-    stream: bool | None = field(None, "Whether the answer comes as events while it is generated.")
-    metadata: AnyObject | None = field(None, "Labels of the caller's own; they have no effect.")
-    service_tier: str | None = field(None, "A service's price class; it has no effect.")
-    context_management: AnyJson | None = field(
-        None, "What a service leaves out of a long conversation; nothing is left out here."
+    stream: bool | None = maybe("Whether the answer comes as events while it is generated.")
+    metadata: AnyObject | None = maybe("Labels of the caller's own; they have no effect.")
+    service_tier: str | None = maybe("A service's price class; it has no effect.")
+    context_management: AnyJson | None = maybe(
+        "What a service leaves out of a long conversation; nothing is left out here."
     )
-    container: AnyJson | None = field(None, "A service's container: refused.")
+    container: AnyJson | None = maybe("A service's container: refused.")
     lora: Lora | None = lora()
 
 

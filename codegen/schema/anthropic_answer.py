@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from codegen.schema.base import AnyObject, Model, OneOf, OpenEnum, field
+from codegen.schema.base import AnyObject, Model, OneOf, OpenEnum, field, maybe
 
 
 class AnthropicOutputText(Model):
@@ -78,10 +78,10 @@ class AnthropicMessage(Model):
     role: Literal["assistant"] = field(..., "Who speaks.")
     model: str = field(..., "The model that answered.")
     content: list[AnthropicOutputBlock] = field(..., "What the model gave, in order.")
-    stop_reason: AnthropicStopReason | None = field(
-        None, "Why it ended; null while it is generated.", always=True
+    stop_reason: AnthropicStopReason | None = maybe(
+        "Why it ended; null while it is generated.", always=True
     )
-    stop_sequence: str | None = field(None, "The one that was reached.", always=True)
+    stop_sequence: str | None = maybe("The one that was reached.", always=True)
     usage: AnthropicUsage = field(
         ..., "What it cost; zeros at the beginning of a stream, which tells it at the end."
     )
@@ -167,8 +167,8 @@ class AnthropicBlockStopEvent(Model):
 class AnthropicMessageDelta(Model):
     """What is known at the end of the answer."""
 
-    stop_reason: AnthropicStopReason | None = field(None, "Why it ended.", always=True)
-    stop_sequence: str | None = field(None, "The one that was reached.", always=True)
+    stop_reason: AnthropicStopReason | None = maybe("Why it ended.", always=True)
+    stop_sequence: str | None = maybe("The one that was reached.", always=True)
 
 
 class AnthropicMessageDeltaEvent(Model):

@@ -112,6 +112,16 @@ def field(
     )
 
 
+def maybe(description: str, unit: str | None = None, **more: Any) -> Any:
+    """A field that may be missing."""
+    return field(None, description, unit=unit, **more)
+
+
+def measure(description: str, unit: str | None = None) -> Any:
+    """A count, an amount or a time, never below 0, that may be missing."""
+    return maybe(description, unit, ge=0)
+
+
 @dataclass(frozen=True)
 class RouteModel:
     """One `create` function: what it sends and what it gives, whole and in pieces if it streams.

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from codegen.schema import metrics, queueing
 from codegen.schema.adapters import Lora, lora
-from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field, maybe
 from codegen.schema.messages import ChatCompletionContentPartText, ChatCompletionMessage
 from codegen.schema.response_format import ResponseFormat
 from codegen.schema.sampling import SamplingFields, logit_processor
@@ -27,8 +27,8 @@ class Stop(OneOf):
 class StreamOptions(Model):
     """What a stream carries beside the answer."""
 
-    include_usage: bool | None = field(
-        None, "Whether a last chunk, with no choices, carries the usage of the whole request."
+    include_usage: bool | None = maybe(
+        "Whether a last chunk, with no choices, carries the usage of the whole request."
     )
 
 
@@ -80,7 +80,7 @@ class DebugConfig(Model):
         False,
         "Whether the whole pages of the prompt stay in the prefix cache until the engine is reset.",
     )
-    special_request: SpecialRequest | None = field(None, "Asks for something else than an answer.")
+    special_request: SpecialRequest | None = maybe("Asks for something else than an answer.")
     grammar_execution_mode: GrammarExecutionMode = field(
         GrammarExecutionMode.JUMP_FORWARD, "How a grammar is followed."
     )
@@ -94,90 +94,80 @@ class ChatCompletionRequest(SamplingFields):
     messages: list[ChatCompletionMessage] = field(
         ..., "The conversation so far, oldest first.", min_length=1
     )
-    model: str | None = field(None, "The model to answer. Absent: the engine's own.")
+    model: str | None = maybe("The model to answer. Absent: the engine's own.")
     stream: bool = field(False, "Whether the answer comes in chunks while it is generated.")
-    stream_options: StreamOptions | None = field(None, "Options of the stream.")
-    max_tokens: int | None = field(
-        None,
-        "The longest answer. Absent: 4,096. The end of the context may come first.",
-        unit="tokens",
-        ge=1,
+    stream_options: StreamOptions | None = maybe("Options of the stream.")
+    max_tokens: int | None = maybe(
+        "The longest answer. Absent: 4,096. The end of the context may come first.", "tokens", ge=1
     )
-    max_completion_tokens: int | None = field(
-        None,
+    max_completion_tokens: int | None = maybe(
         "The newer name of `max_tokens`; it wins when both are given. Absent: `max_tokens`.",
-        unit="tokens",
+        "tokens",
         ge=1,
     )
     n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
     logprobs: bool = field(False, "Whether the chosen tokens' log probabilities are returned.")
-    top_logprobs: int | None = field(
-        None,
+    top_logprobs: int | None = maybe(
         "How many of the likeliest tokens are returned at each position; needs `logprobs`. "
         "Absent: 0.",
-        unit="tokens",
+        "tokens",
         ge=0,
         le=20,
     )
-    stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
-    tools: list[ChatCompletionTool] | None = field(
-        None, "The tools that the model may call.", max_length=128
+    stop: Stop | None = maybe("Texts at which the answer ends, before them.")
+    tools: list[ChatCompletionTool] | None = maybe(
+        "The tools that the model may call.", max_length=128
     )
-    tool_choice: ToolChoice | None = field(
-        None, "Which tools are called. Absent: `auto` with tools, `none` without."
+    tool_choice: ToolChoice | None = maybe(
+        "Which tools are called. Absent: `auto` with tools, `none` without."
     )
     parallel_tool_calls: bool = field(True, "Whether one answer may hold several tool calls.")
-    response_format: ResponseFormat | None = field(
-        None, "The shape that the answer must have. Absent: any text."
+    response_format: ResponseFormat | None = maybe(
+        "The shape that the answer must have. Absent: any text."
     )
-    reasoning_effort: ReasoningEffort | None = field(
-        None, "How long a reasoning model thinks before it answers."
+    reasoning_effort: ReasoningEffort | None = maybe(
+        "How long a reasoning model thinks before it answers."
     )
-    reasoning_budget: int | None = field(
-        None,
+    reasoning_budget: int | None = maybe(
         "The longest that a reasoning model thinks; at the limit its thoughts are ended and the "
         "answer goes on. Absent: no limit. An extension of this engine.",
-        unit="tokens",
+        "tokens",
         ge=0,
         le=2147483647,
     )
-    chat_template_kwargs: AnyObject | None = field(
-        None, "Further variables for the model's chat template, such as `enable_thinking`."
+    chat_template_kwargs: AnyObject | None = maybe(
+        "Further variables for the model's chat template, such as `enable_thinking`."
     )
     logit_processor: str | None = logit_processor()
     lora: Lora | None = lora()
-    user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    user: str | None = maybe("A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority(
         "Requests of higher priority are served first and may take the place of running ones of "
         "lower priority. Each level is worth ten seconds of waiting, so that nobody waits for "
         "ever."
     )
     timeout_ms: int | None = queueing.timeout_ms()
-    usage_extra: bool | None = field(
-        None,
+    usage_extra: bool | None = maybe(
         "Whether `usage.extra` carries this request's measurements, such as `ttft_s`. Absent: "
         "it does in a stream whose `include_usage` is set, as MLC-LLM's. An extension of this "
-        "engine.",
+        "engine."
     )
     timings_per_token: bool | None = metrics.timings_per_token()
     return_progress: bool | None = metrics.return_progress()
-    debug_config: DebugConfig | None = field(
-        None, "Switches for tests and measurements; a server takes them in debug mode only."
+    debug_config: DebugConfig | None = maybe(
+        "Switches for tests and measurements; a server takes them in debug mode only."
     )
-    metadata: dict[str, str] | None = field(
-        None, "Labels of the caller's own; they have no effect."
+    metadata: dict[str, str] | None = maybe("Labels of the caller's own; they have no effect.")
+    store: bool | None = maybe("Asks a service to keep the answer; this engine keeps none.")
+    service_tier: str | None = maybe("A service's price class; it has no effect.")
+    modalities: list[str] | None = maybe(
+        "The kinds of output that are asked for; only `text` is offered."
     )
-    store: bool | None = field(None, "Asks a service to keep the answer; this engine keeps none.")
-    service_tier: str | None = field(None, "A service's price class; it has no effect.")
-    modalities: list[str] | None = field(
-        None, "The kinds of output that are asked for; only `text` is offered."
-    )
-    audio: AnyJson | None = field(None, "How spoken output sounds; spoken output is not offered.")
-    prediction: ChatCompletionPrediction | None = field(
-        None,
+    audio: AnyJson | None = maybe("How spoken output sounds; spoken output is not offered.")
+    prediction: ChatCompletionPrediction | None = maybe(
         "A text that the answer will resemble. It makes the answer faster where the two agree, "
-        "and never changes it.",
+        "and never changes it."
     )
-    web_search_options: AnyJson | None = field(None, "A search of the web; not offered.")
-    functions: AnyJson | None = field(None, "The older form of `tools`; use that.")
-    function_call: AnyJson | None = field(None, "The older form of `tool_choice`; use that.")
+    web_search_options: AnyJson | None = maybe("A search of the web; not offered.")
+    functions: AnyJson | None = maybe("The older form of `tools`; use that.")
+    function_call: AnyJson | None = maybe("The older form of `tool_choice`; use that.")

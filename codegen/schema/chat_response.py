@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from codegen.schema import metrics
-from codegen.schema.base import Model, OpenEnum, field
+from codegen.schema.base import Model, OpenEnum, field, maybe, measure
 from codegen.schema.messages import ChatCompletionRole
 from codegen.schema.metrics import PromptProgress, RequestMetrics, Timings
 from codegen.schema.response_format import SchemaWarning
@@ -27,8 +27,8 @@ class TopLogprob(Model):
 
     token: str = field(..., "The token's text.")
     logprob: float = field(..., "Its log probability; -9999 when it is too small to tell.")
-    bytes: list[int] | None = field(
-        None, "The UTF-8 bytes of the token, which may be a part of a character.", always=True
+    bytes: list[int] | None = maybe(
+        "The UTF-8 bytes of the token, which may be a part of a character.", always=True
     )
 
 
@@ -37,8 +37,8 @@ class ChatCompletionTokenLogprob(Model):
 
     token: str = field(..., "The token's text.")
     logprob: float = field(..., "Its log probability; -9999 when it is too small to tell.")
-    bytes: list[int] | None = field(
-        None, "The UTF-8 bytes of the token, which may be a part of a character.", always=True
+    bytes: list[int] | None = maybe(
+        "The UTF-8 bytes of the token, which may be a part of a character.", always=True
     )
     top_logprobs: list[TopLogprob] = field(..., "The likeliest tokens here, likeliest first.")
 
@@ -46,11 +46,11 @@ class ChatCompletionTokenLogprob(Model):
 class ChoiceLogprobs(Model):
     """The log probabilities of an answer."""
 
-    content: list[ChatCompletionTokenLogprob] | None = field(
-        None, "One entry for each token of the content.", always=True
+    content: list[ChatCompletionTokenLogprob] | None = maybe(
+        "One entry for each token of the content.", always=True
     )
-    refusal: list[ChatCompletionTokenLogprob] | None = field(
-        None, "One entry for each token of a refusal.", always=True
+    refusal: list[ChatCompletionTokenLogprob] | None = maybe(
+        "One entry for each token of a refusal.", always=True
     )
 
 
@@ -60,13 +60,13 @@ class ChatCompletionResponseMessage(Model):
     names = {"python": "ChatCompletionMessage"}
 
     role: Literal["assistant"] = field(..., "Always the assistant.")
-    content: str | None = field(
-        None, "The answer's text; null when it consists of tool calls.", always=True
+    content: str | None = maybe(
+        "The answer's text; null when it consists of tool calls.", always=True
     )
-    refusal: str | None = field(None, "Why the model refused to answer.", always=True)
-    reasoning_content: str | None = field(None, "What the model thought before it answered.")
-    tool_calls: list[ChatCompletionMessageToolCall] | None = field(
-        None, "The tools that the model calls."
+    refusal: str | None = maybe("Why the model refused to answer.", always=True)
+    reasoning_content: str | None = maybe("What the model thought before it answered.")
+    tool_calls: list[ChatCompletionMessageToolCall] | None = maybe(
+        "The tools that the model calls."
     )
 
 
@@ -77,40 +77,31 @@ class ChatCompletionChoice(Model):
 
     index: int = field(..., "Which of the `n` answers this is, from 0.", ge=0)
     message: ChatCompletionResponseMessage = field(..., "The answer.")
-    logprobs: ChoiceLogprobs | None = field(
-        None, "The log probabilities, when they were asked for.", always=True
+    logprobs: ChoiceLogprobs | None = maybe(
+        "The log probabilities, when they were asked for.", always=True
     )
     finish_reason: FinishReason = field(..., "Why the answer ended.")
-    stop_reason: str | None = field(
-        None, "The stop text that ended the answer, as vLLM gives it; absent if none did."
+    stop_reason: str | None = maybe(
+        "The stop text that ended the answer, as vLLM gives it; absent if none did."
     )
 
 
 class PromptTokensDetails(Model):
     """What the prompt's tokens were."""
 
-    cached_tokens: int | None = field(
-        None, "How many were found in the prefix cache.", unit="tokens", ge=0
-    )
+    cached_tokens: int | None = measure("How many were found in the prefix cache.", "tokens")
 
 
 class CompletionTokensDetails(Model):
     """What the answer's tokens were."""
 
-    reasoning_tokens: int | None = field(
-        None, "How many the model spent thinking.", unit="tokens", ge=0
+    reasoning_tokens: int | None = measure("How many the model spent thinking.", "tokens")
+    accepted_prediction_tokens: int | None = measure(
+        "How many came from the request's `prediction`. Absent without one.", "tokens"
     )
-    accepted_prediction_tokens: int | None = field(
-        None,
-        "How many came from the request's `prediction`. Absent without one.",
-        unit="tokens",
-        ge=0,
-    )
-    rejected_prediction_tokens: int | None = field(
-        None,
+    rejected_prediction_tokens: int | None = measure(
         "How many of the `prediction` were tried and differ from the answer. Absent without one.",
-        unit="tokens",
-        ge=0,
+        "tokens",
     )
 
 
@@ -126,14 +117,12 @@ class CompletionUsage(Model):
         ..., "The length of all the answers together.", unit="tokens", ge=0
     )
     total_tokens: int = field(..., "The sum of the two.", unit="tokens", ge=0)
-    prompt_tokens_details: PromptTokensDetails | None = field(
-        None, "What the prompt's tokens were."
+    prompt_tokens_details: PromptTokensDetails | None = maybe("What the prompt's tokens were.")
+    completion_tokens_details: CompletionTokensDetails | None = maybe(
+        "What the answer's tokens were."
     )
-    completion_tokens_details: CompletionTokensDetails | None = field(
-        None, "What the answer's tokens were."
-    )
-    extra: CompletionUsageExtra | None = field(
-        None, "Measurements of this request, when they were asked for."
+    extra: CompletionUsageExtra | None = maybe(
+        "Measurements of this request, when they were asked for."
     )
 
 
@@ -145,13 +134,13 @@ class ChatCompletion(Model):
     created: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
     model: str = field(..., "The model that answered.")
     choices: list[ChatCompletionChoice] = field(..., "The `n` answers.")
-    usage: CompletionUsage | None = field(None, "What the request cost.")
+    usage: CompletionUsage | None = maybe("What the request cost.")
     timings: Timings | None = metrics.timings()
-    warnings: list[SchemaWarning] | None = field(
-        None, "What schemas of the request say and the answer was not held to."
+    warnings: list[SchemaWarning] | None = maybe(
+        "What schemas of the request say and the answer was not held to."
     )
-    system_fingerprint: str | None = field(
-        None, "Names the configuration that answered; equal ones answer a seed equally."
+    system_fingerprint: str | None = maybe(
+        "Names the configuration that answered; equal ones answer a seed equally."
     )
 
 
@@ -160,15 +149,14 @@ class ChatCompletionChunkDelta(Model):
 
     names = {"python": "ChoiceDelta"}
 
-    role: ChatCompletionRole | None = field(None, "Who speaks, in an answer's first chunk.")
-    content: str | None = field(
-        None,
+    role: ChatCompletionRole | None = maybe("Who speaks, in an answer's first chunk.")
+    content: str | None = maybe(
         "The next piece of the text; whole characters only. Never absent in an answer's last "
-        "chunk, where it may be empty, unless the engine's `openai_last_chunk` is set.",
+        "chunk, where it may be empty, unless the engine's `openai_last_chunk` is set."
     )
-    reasoning_content: str | None = field(None, "The next piece of what the model thinks.")
-    refusal: str | None = field(None, "The next piece of a refusal.")
-    tool_calls: list[ChoiceDeltaToolCall] | None = field(None, "The next pieces of tool calls.")
+    reasoning_content: str | None = maybe("The next piece of what the model thinks.")
+    refusal: str | None = maybe("The next piece of a refusal.")
+    tool_calls: list[ChoiceDeltaToolCall] | None = maybe("The next pieces of tool calls.")
 
 
 class ChatCompletionChunkChoice(Model):
@@ -178,14 +166,14 @@ class ChatCompletionChunkChoice(Model):
 
     index: int = field(..., "Which of the `n` answers this belongs to, from 0.", ge=0)
     delta: ChatCompletionChunkDelta = field(..., "What is added.")
-    logprobs: ChoiceLogprobs | None = field(
-        None, "The log probabilities of the tokens that are added.", always=True
+    logprobs: ChoiceLogprobs | None = maybe(
+        "The log probabilities of the tokens that are added.", always=True
     )
-    finish_reason: FinishReason | None = field(
-        None, "Why the answer ended; null until its last chunk.", always=True
+    finish_reason: FinishReason | None = maybe(
+        "Why the answer ended; null until its last chunk.", always=True
     )
-    stop_reason: str | None = field(
-        None, "The stop text that ended the answer, as vLLM gives it; absent if none did."
+    stop_reason: str | None = maybe(
+        "The stop text that ended the answer, as vLLM gives it; absent if none did."
     )
 
 
@@ -204,14 +192,14 @@ class ChatCompletionChunk(Model):
     choices: list[ChatCompletionChunkChoice] = field(
         ..., "Pieces of the answers; empty in the chunk that carries the usage."
     )
-    usage: CompletionUsage | None = field(
-        None, "What the request cost, in the last chunk, when `include_usage` asks for it."
+    usage: CompletionUsage | None = maybe(
+        "What the request cost, in the last chunk, when `include_usage` asks for it."
     )
     timings: Timings | None = metrics.timings()
     prompt_progress: PromptProgress | None = metrics.prompt_progress()
-    warnings: list[SchemaWarning] | None = field(
-        None, "What schemas of the request say and the answer is not held to; in the first chunk."
+    warnings: list[SchemaWarning] | None = maybe(
+        "What schemas of the request say and the answer is not held to; in the first chunk."
     )
-    system_fingerprint: str | None = field(
-        None, "Names the configuration that answers; equal ones answer a seed equally."
+    system_fingerprint: str | None = maybe(
+        "Names the configuration that answers; equal ones answer a seed equally."
     )

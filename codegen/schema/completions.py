@@ -8,7 +8,7 @@ from pydantic import Field
 
 from codegen.schema import metrics, queueing
 from codegen.schema.adapters import Lora, lora
-from codegen.schema.base import Case, Model, OneOf, field
+from codegen.schema.base import Case, Model, OneOf, field, maybe
 from codegen.schema.chat_request import DebugConfig, Stop, StreamOptions
 from codegen.schema.chat_response import CompletionUsage, FinishReason
 from codegen.schema.metrics import PromptProgress, Timings
@@ -42,39 +42,38 @@ class CompletionRequest(SamplingFields):
     shared_before = "logprobs"
 
     prompt: Prompt = field(..., "What is to be continued.")
-    model: str | None = field(None, "The model to answer. Absent: the engine's own.")
-    suffix: str | None = field(
-        None, "The text that follows what is inserted. Absent: the text is only continued."
+    model: str | None = maybe("The model to answer. Absent: the engine's own.")
+    suffix: str | None = maybe(
+        "The text that follows what is inserted. Absent: the text is only continued."
     )
     echo: bool = field(False, "Whether the answer begins with the prompt.")
-    best_of: int | None = field(
-        None, "How many answers are generated to return the best `n`. Absent: `n`.", ge=1, le=128
+    best_of: int | None = maybe(
+        "How many answers are generated to return the best `n`. Absent: `n`.", ge=1, le=128
     )
     stream: bool = field(False, "Whether the answer comes in chunks while it is generated.")
-    stream_options: StreamOptions | None = field(None, "Options of the stream.")
+    stream_options: StreamOptions | None = maybe("Options of the stream.")
     max_tokens: int = field(16, "The longest answer.", unit="tokens", ge=0)
     n: int = field(1, "How many answers are generated, each on its own.", ge=1, le=128)
-    logprobs: int | None = field(
-        None,
+    logprobs: int | None = maybe(
         "How many of the likeliest tokens are returned at each position, beside the chosen one. "
         "Absent: none.",
-        unit="tokens",
+        "tokens",
         ge=0,
         le=5,
     )
-    stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
-    response_format: ResponseFormat | None = field(
-        None, "The shape that the answer must have. Absent: any text."
+    stop: Stop | None = maybe("Texts at which the answer ends, before them.")
+    response_format: ResponseFormat | None = maybe(
+        "The shape that the answer must have. Absent: any text."
     )
     logit_processor: str | None = logit_processor()
     lora: Lora | None = lora()
-    user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
+    user: str | None = maybe("A label of the end user; it has no effect on the answer.")
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()
     timings_per_token: bool | None = metrics.timings_per_token()
     return_progress: bool | None = metrics.return_progress()
-    debug_config: DebugConfig | None = field(
-        None, "Switches for tests and measurements; a server takes them in debug mode only."
+    debug_config: DebugConfig | None = maybe(
+        "Switches for tests and measurements; a server takes them in debug mode only."
     )
 
 
@@ -83,14 +82,12 @@ class CompletionLogprobs(Model):
 
     names = {"python": "Logprobs"}
 
-    tokens: list[str] | None = field(None, "The tokens' texts.")
-    token_logprobs: list[float] | None = field(None, "Their log probabilities.")
-    top_logprobs: list[dict[str, float]] | None = field(
-        None, "At each position from text to log probability, for the likeliest tokens."
+    tokens: list[str] | None = maybe("The tokens' texts.")
+    token_logprobs: list[float] | None = maybe("Their log probabilities.")
+    top_logprobs: list[dict[str, float]] | None = maybe(
+        "At each position from text to log probability, for the likeliest tokens."
     )
-    text_offset: list[int] | None = field(
-        None, "Where each token begins in the text.", unit="code points"
-    )
+    text_offset: list[int] | None = maybe("Where each token begins in the text.", "code points")
 
 
 class CompletionChoice(Model):
@@ -98,14 +95,14 @@ class CompletionChoice(Model):
 
     index: int = field(..., "Which of the answers this is, from 0.", ge=0)
     text: str = field(..., "The text, or its next piece.")
-    logprobs: CompletionLogprobs | None = field(
-        None, "The log probabilities, when they were asked for.", always=True
+    logprobs: CompletionLogprobs | None = maybe(
+        "The log probabilities, when they were asked for.", always=True
     )
-    finish_reason: FinishReason | None = field(
-        None, "Why the answer ended; null until its last chunk.", always=True
+    finish_reason: FinishReason | None = maybe(
+        "Why the answer ended; null until its last chunk.", always=True
     )
-    stop_reason: str | None = field(
-        None, "The stop text that ended the answer, as vLLM gives it; absent if none did."
+    stop_reason: str | None = maybe(
+        "The stop text that ended the answer, as vLLM gives it; absent if none did."
     )
 
 
@@ -119,16 +116,15 @@ class Completion(Model):
     choices: list[CompletionChoice] = field(
         ..., "The answers; empty in the chunk that carries the usage."
     )
-    usage: CompletionUsage | None = field(
-        None, "What the request cost; in a stream in the last chunk, when it is asked for."
+    usage: CompletionUsage | None = maybe(
+        "What the request cost; in a stream in the last chunk, when it is asked for."
     )
     timings: Timings | None = metrics.timings()
     prompt_progress: PromptProgress | None = metrics.prompt_progress()
-    warnings: list[SchemaWarning] | None = field(
-        None,
+    warnings: list[SchemaWarning] | None = maybe(
         "What the schema of the request says and the answer is not held to; in the first chunk of "
-        "a stream.",
+        "a stream."
     )
-    system_fingerprint: str | None = field(
-        None, "Names the configuration that answered; equal ones answer a seed equally."
+    system_fingerprint: str | None = maybe(
+        "Names the configuration that answered; equal ones answer a seed equally."
     )

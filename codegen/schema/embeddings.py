@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from codegen.schema import queueing
-from codegen.schema.base import Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import Case, ClosedEnum, Model, OneOf, field, maybe
 from codegen.schema.completions import Prompt
 
 
@@ -20,14 +20,14 @@ class EmbeddingRequest(Model):
     """Texts of which vectors are wanted."""
 
     input: Prompt = field(..., "A text, several texts, or their token ids.")
-    model: str | None = field(None, "The model to use. Absent: the engine's own.")
+    model: str | None = maybe("The model to use. Absent: the engine's own.")
     encoding_format: EmbeddingEncoding = field(
         EmbeddingEncoding.FLOAT, "How the vectors are written."
     )
-    dimensions: int | None = field(
-        None, "How many numbers of each vector are kept. Absent: all that the model gives.", ge=1
+    dimensions: int | None = maybe(
+        "How many numbers of each vector are kept. Absent: all that the model gives.", ge=1
     )
-    user: str | None = field(None, "A label of the end user; it has no effect.")
+    user: str | None = maybe("A label of the end user; it has no effect.")
     priority: int | None = queueing.priority()
     timeout_ms: int | None = queueing.timeout_ms()
 

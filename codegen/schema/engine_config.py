@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.schema.base import ClosedEnum, Model, field
+from codegen.schema.base import ClosedEnum, Model, maybe, measure
 
 
 class EngineMode(ClosedEnum):
@@ -60,163 +60,128 @@ class EngineConfig(Model):
 
     closed = True
 
-    mode: EngineMode | None = field(None, "What the engine is for. Absent: `local`.")
-    max_num_sequence: int | None = field(
-        None, "How many sequences are generated at the same time. Absent: by the mode.", ge=1
+    mode: EngineMode | None = maybe("What the engine is for. Absent: `local`.")
+    max_num_sequence: int | None = maybe(
+        "How many sequences are generated at the same time. Absent: by the mode.", ge=1
     )
-    max_total_seq_length: int | None = field(
-        None,
-        "The capacity of the KV cache, all sequences together. Absent: by the mode.",
-        unit="tokens",
-        ge=1,
+    max_total_seq_length: int | None = maybe(
+        "The capacity of the KV cache, all sequences together. Absent: by the mode.", "tokens", ge=1
     )
-    kv_cache_bytes: int | None = field(
-        None,
-        "The capacity of the KV cache, said in memory. Absent: by the mode.",
-        unit="bytes",
-        ge=1,
+    kv_cache_bytes: int | None = maybe(
+        "The capacity of the KV cache, said in memory. Absent: by the mode.", "bytes", ge=1
     )
-    kv_cache_dtype: KVCacheDType | None = field(
-        None,
+    kv_cache_dtype: KVCacheDType | None = maybe(
         "The precision of cached keys and values. It is compiled into the model library, so a "
-        "library that is given must have the same. Absent: the library's own.",
+        "library that is given must have the same. Absent: the library's own."
     )
-    memory_limit_bytes: int | None = field(
-        None,
+    memory_limit_bytes: int | None = maybe(
         "The most that weights, KV cache and temporaries may take. Absent: what is free.",
-        unit="bytes",
+        "bytes",
         ge=1,
     )
-    gpu_memory_utilization: float | None = field(
-        None, "The share of the device's memory that may be used. Absent: 0.85.", gt=0, le=1
+    gpu_memory_utilization: float | None = maybe(
+        "The share of the device's memory that may be used. Absent: 0.85.", gt=0, le=1
     )
-    context_window_size: int | None = field(
-        None, "The longest sequence. Absent: the model's own.", unit="tokens", ge=1
+    context_window_size: int | None = maybe(
+        "The longest sequence. Absent: the model's own.", "tokens", ge=1
     )
-    sliding_window_size: int | None = field(
-        None,
+    sliding_window_size: int | None = maybe(
         "How far back attention reaches; -1 is all the way. Absent: the model's own.",
-        unit="tokens",
+        "tokens",
         ge=-1,
     )
-    attention_sink_size: int | None = field(
-        None,
+    attention_sink_size: int | None = measure(
         "How many first tokens stay in reach of a sliding window. Absent: the model's own.",
-        unit="tokens",
-        ge=0,
+        "tokens",
     )
-    prefill_chunk_size: int | None = field(
-        None,
+    prefill_chunk_size: int | None = maybe(
         "The most tokens of prompts that one step takes in. Absent: the model's own.",
-        unit="tokens",
+        "tokens",
         ge=1,
     )
-    prefill_mode: PrefillMode | None = field(
-        None, "How prompts are taken in beside running answers. Absent: `hybrid`."
+    prefill_mode: PrefillMode | None = maybe(
+        "How prompts are taken in beside running answers. Absent: `hybrid`."
     )
-    max_queued_requests: int | None = field(
-        None,
+    max_queued_requests: int | None = maybe(
         "How many requests may wait for their turn; more are refused with the error `queue_full`. "
         "Absent: 1024.",
         ge=1,
         le=1000000,
     )
-    enable_tracing: bool | None = field(
-        None,
+    enable_tracing: bool | None = maybe(
         "Whether the engine records what it does for the route `trace`, in Chrome's trace format. "
-        "Absent: false.",
+        "Absent: false."
     )
-    embedding_pooling: EmbeddingPooling | None = field(
-        None,
+    embedding_pooling: EmbeddingPooling | None = maybe(
         "Which hidden states make the vectors of the route `embeddings`. Absent: what the model's "
-        "mlc-chat-config.json says under the same name, else `mean`.",
+        "mlc-chat-config.json says under the same name, else `mean`."
     )
-    openai_last_chunk: bool | None = field(
-        None,
+    openai_last_chunk: bool | None = maybe(
         "Whether the last chunk of a chat's answer has an empty `delta`, as OpenAI's own has. "
-        "Absent: false; its `content` is then an empty text, as MLC-LLM's is.",
+        "Absent: false; its `content` is then an empty text, as MLC-LLM's is."
     )
-    refuse_unknown_fields: bool | None = field(
-        None,
+    refuse_unknown_fields: bool | None = maybe(
         "Whether a request with a member that no field has is refused, with its path; for programs "
-        "that write their JSON by hand, as in C. Absent: false; such members are ignored.",
+        "that write their JSON by hand, as in C. Absent: false; such members are ignored."
     )
-    max_history_size: int | None = field(
-        None, "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1
+    max_history_size: int | None = maybe(
+        "How many states a recurrent model keeps to roll back to. Absent: 1.", ge=1
     )
-    prefix_cache_mode: PrefixCacheMode | None = field(
-        None, "Whether what was computed is kept for requests that begin alike. Absent: `radix`."
+    prefix_cache_mode: PrefixCacheMode | None = maybe(
+        "Whether what was computed is kept for requests that begin alike. Absent: `radix`."
     )
-    prefix_cache_max_num_recycling_seqs: int | None = field(
-        None,
-        "How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1.",
-        ge=-1,
+    prefix_cache_max_num_recycling_seqs: int | None = maybe(
+        "How many finished sequences are kept; -1 is as many as the pages hold. Absent: -1.", ge=-1
     )
-    prefix_cache_dir: str | None = field(
-        None,
+    prefix_cache_dir: str | None = maybe(
         "A folder in which the prefix cache is kept in files too, so that it is there after a "
         "restart; processes may share it. Its files tell what the prompts were. Without effect for "
         "models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; "
-        "refused in browsers. Absent: none.",
+        "refused in browsers. Absent: none."
     )
-    prefix_cache_dir_bytes: int | None = field(
-        None,
+    prefix_cache_dir_bytes: int | None = maybe(
         "The most that these files may take; the ones that were not used for the longest time go "
         "first. Absent: 8 GiB.",
-        unit="bytes",
+        "bytes",
         ge=1,
     )
-    prefix_cache_dir_days: int | None = field(
-        None,
-        "After how many days without use a file is removed. Absent: 30.",
-        unit="days",
-        ge=1,
-        le=36500,
+    prefix_cache_dir_days: int | None = maybe(
+        "After how many days without use a file is removed. Absent: 30.", "days", ge=1, le=36500
     )
-    speculative_mode: SpeculativeMode | None = field(
-        None, "How tokens are drafted ahead. Absent: `disable`."
+    speculative_mode: SpeculativeMode | None = maybe(
+        "How tokens are drafted ahead. Absent: `disable`."
     )
-    additional_models: list[str] | None = field(
-        None,
+    additional_models: list[str] | None = maybe(
         "The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or "
-        "`MODEL,LIBRARY`.",
+        "`MODEL,LIBRARY`."
     )
-    spec_draft_length: int | None = field(
-        None,
+    spec_draft_length: int | None = measure(
         "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",
-        unit="tokens",
-        ge=0,
+        "tokens",
     )
-    jump_forward: bool | None = field(
-        None,
+    jump_forward: bool | None = maybe(
         "Whether text that a grammar forces is computed ahead. The answers are the same with and "
-        "without. Absent: true.",
+        "without. Absent: true."
     )
-    spec_tree_width: int | None = field(
-        None,
+    spec_tree_width: int | None = maybe(
         "Over 1, drafts form a tree that is verified in one step: at most so many at each depth, "
         "`spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1.",
         ge=1,
         le=16,
     )
-    tensor_parallel_shards: int | None = field(
-        None,
-        "Among how many groups of CPU threads each layer is divided. Absent: the model's own.",
-        ge=1,
+    tensor_parallel_shards: int | None = maybe(
+        "Among how many groups of CPU threads each layer is divided. Absent: the model's own.", ge=1
     )
-    pipeline_parallel_stages: int | None = field(
-        None,
-        "Over how many groups of devices the layers are spread. Absent: the model's own.",
-        ge=1,
+    pipeline_parallel_stages: int | None = maybe(
+        "Over how many groups of devices the layers are spread. Absent: the model's own.", ge=1
     )
-    lora_ranks: int | None = field(
-        None,
+    lora_ranks: int | None = maybe(
         "Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A "
         "library that is given must be compiled with `--lora`. Absent: 0, which is no "
         "room.",
         ge=0,
         le=65536,
     )
-    num_threads: int | None = field(
-        None, "Worker threads on the CPU. Absent: the physical cores that are free.", ge=1, le=1024
+    num_threads: int | None = maybe(
+        "Worker threads on the CPU. Absent: the physical cores that are free.", ge=1, le=1024
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.schema.base import Model, field
+from codegen.schema.base import Model, field, maybe
 from codegen.schema.errors import ErrorStatus
 
 
@@ -11,14 +11,14 @@ class ErrorObject(Model):
 
     message: str = field(..., "What went wrong and what to do about it.")
     type: str = field(..., "The class of the error, such as `invalid_request_error`.")
-    param: str | None = field(
-        None, "The path of the field at fault, such as `messages[2].content`.", always=True
+    param: str | None = maybe(
+        "The path of the field at fault, such as `messages[2].content`.", always=True
     )
-    code: str | None = field(
-        None, "A short machine-readable reason, such as `context_length_exceeded`.", always=True
+    code: str | None = maybe(
+        "A short machine-readable reason, such as `context_length_exceeded`.", always=True
     )
-    status: ErrorStatus | None = field(
-        None, "The class of the reason: what a program does that does not know the reason."
+    status: ErrorStatus | None = maybe(
+        "The class of the reason: what a program does that does not know the reason."
     )
 
 

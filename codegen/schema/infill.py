@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.schema.base import Model, OpenEnum, field
+from codegen.schema.base import Model, OpenEnum, field, maybe, measure
 from codegen.schema.chat_request import Stop
 from codegen.schema.metrics import Timings
 from codegen.schema.sampling import SamplingFields
@@ -12,7 +12,7 @@ class InfillExtra(Model):
     """A text of another file, which the model may use."""
 
     text: str = field(..., "The text.")
-    filename: str | None = field(None, "Where it stands.")
+    filename: str | None = maybe("Where it stands.")
 
 
 class InfillRequest(SamplingFields):
@@ -22,20 +22,15 @@ class InfillRequest(SamplingFields):
 
     input_prefix: str = field(..., "The text before the gap.")
     input_suffix: str = field(..., "The text behind the gap.")
-    model: str | None = field(None, "The model to answer. Absent: the server's first.")
-    prompt: str | None = field(None, "Further text before the gap: the line of the cursor.")
-    input_extra: list[InfillExtra] | None = field(None, "Texts of other files.", max_length=256)
-    n_predict: int | None = field(
-        None,
-        "The longest answer; below 0: up to the end of the context. Absent: 4,096.",
-        unit="tokens",
-        ge=-2,
+    model: str | None = maybe("The model to answer. Absent: the server's first.")
+    prompt: str | None = maybe("Further text before the gap: the line of the cursor.")
+    input_extra: list[InfillExtra] | None = maybe("Texts of other files.", max_length=256)
+    n_predict: int | None = maybe(
+        "The longest answer; below 0: up to the end of the context. Absent: 4,096.", "tokens", ge=-2
     )
-    repeat_penalty: float | None = field(
-        None, "The older name of `repetition_penalty`.", gt=0, le=10
-    )
-    stop: Stop | None = field(None, "Texts at which the answer ends, before them.")
-    stream: bool | None = field(None, "Whether the answer comes as events while it is generated.")
+    repeat_penalty: float | None = maybe("The older name of `repetition_penalty`.", gt=0, le=10)
+    stop: Stop | None = maybe("Texts at which the answer ends, before them.")
+    stream: bool | None = maybe("Whether the answer comes as events while it is generated.")
 
 
 class InfillStopType(OpenEnum):
@@ -52,10 +47,10 @@ class InfillResponse(Model):
 
     content: str = field(..., "The text.")
     stop: bool = field(..., "Whether the answer is whole.")
-    model: str | None = field(None, "The model that answered.")
-    stop_type: InfillStopType | None = field(None, "Why it ended.")
-    truncated: bool | None = field(None, "Always false: nothing is cut off.")
-    tokens_evaluated: int | None = field(None, "The prompt's length.", unit="tokens", ge=0)
-    tokens_cached: int | None = field(None, "What of it was cached.", unit="tokens", ge=0)
-    tokens_predicted: int | None = field(None, "The answer's length.", unit="tokens", ge=0)
-    timings: Timings | None = field(None, "Where the time went.")
+    model: str | None = maybe("The model that answered.")
+    stop_type: InfillStopType | None = maybe("Why it ended.")
+    truncated: bool | None = maybe("Always false: nothing is cut off.")
+    tokens_evaluated: int | None = measure("The prompt's length.", "tokens")
+    tokens_cached: int | None = measure("What of it was cached.", "tokens")
+    tokens_predicted: int | None = measure("The answer's length.", "tokens")
+    timings: Timings | None = maybe("Where the time went.")

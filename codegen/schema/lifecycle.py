@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from codegen.schema.base import ClosedEnum, Model, field
+from codegen.schema.base import ClosedEnum, Model, field, maybe
 
 
 class TrimLevel(ClosedEnum):
@@ -80,16 +80,14 @@ class ThermalLimits(Model):
 class Directories(Model):
     """The folders that a program gives to the engine, for the whole process."""
 
-    cache: Annotated[str, Field(min_length=1)] | None = field(
-        None,
+    cache: Annotated[str, Field(min_length=1)] | None = maybe(
         "For files that are kept, such as compiled GPU programs. Absent: `MLC_LLM_HOME`, or "
-        "`mlc_llm` in the user's cache folder.",
+        "`mlc_llm` in the user's cache folder."
     )
-    temporary: Annotated[str, Field(min_length=1)] | None = field(
-        None,
+    temporary: Annotated[str, Field(min_length=1)] | None = maybe(
         "For files that are removed again. Absent: `cache` if it is given, else the system's "
-        "folder for temporary files.",
+        "folder for temporary files."
     )
-    libraries: list[Annotated[str, Field(min_length=1)]] | None = field(
-        None, "Where model libraries and device backends also are. Absent: nowhere else."
+    libraries: list[Annotated[str, Field(min_length=1)]] | None = maybe(
+        "Where model libraries and device backends also are. Absent: nowhere else."
     )

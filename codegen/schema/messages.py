@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from codegen.schema.base import Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import Case, ClosedEnum, Model, OneOf, field, maybe
 from codegen.schema.tools import ChatCompletionMessageToolCall
 
 
@@ -39,7 +39,7 @@ class ImageURL(Model):
         min_length=1,
         or_bytes=True,
     )
-    detail: ImageDetail | None = field(None, "How closely the model looks.")
+    detail: ImageDetail | None = maybe("How closely the model looks.")
 
 
 class ImageSource(OneOf):
@@ -84,18 +84,15 @@ class ChatCompletionMessage(Model):
     """A message of the conversation so far."""
 
     role: ChatCompletionRole = field(..., "Who speaks.")
-    content: ChatCompletionMessageContent | None = field(
-        None,
+    content: ChatCompletionMessageContent | None = maybe(
         "What is said. The assistant may leave it out when it calls tools.",
         required_when=("role", ("system", "developer", "user", "tool")),
     )
-    name: str | None = field(None, "A name that tells speakers of the same role apart.")
-    tool_calls: list[ChatCompletionMessageToolCall] | None = field(
-        None, "The assistant's tool calls."
+    name: str | None = maybe("A name that tells speakers of the same role apart.")
+    tool_calls: list[ChatCompletionMessageToolCall] | None = maybe("The assistant's tool calls.")
+    tool_call_id: str | None = maybe(
+        "The call that a tool's message answers.", required_when=("role", ("tool",))
     )
-    tool_call_id: str | None = field(
-        None, "The call that a tool's message answers.", required_when=("role", ("tool",))
-    )
-    reasoning_content: str | None = field(
-        None, "What the assistant thought before it spoke; a model's template may use it."
+    reasoning_content: str | None = maybe(
+        "What the assistant thought before it spoke; a model's template may use it."
     )

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.schema.base import AnyObject, Model, field
+from codegen.schema.base import AnyObject, Model, field, maybe, measure
 
 
 class RequestMetrics(Model):
     """Measurements of one request; `usage.extra` has the same."""
 
-    prompt_tokens: int | None = field(None, "The length of the prompt.", unit="tokens", ge=0)
-    completion_tokens: int | None = field(None, "The length of the answers.", unit="tokens", ge=0)
-    prefill_tokens: int | None = field(
-        None, "How much of the prompt the model read; the rest was cached.", unit="tokens", ge=0
+    prompt_tokens: int | None = measure("The length of the prompt.", "tokens")
+    completion_tokens: int | None = measure("The length of the answers.", "tokens")
+    prefill_tokens: int | None = measure(
+        "How much of the prompt the model read; the rest was cached.", "tokens"
     )
-    decode_tokens: int | None = field(
-        None, "The tokens that were generated one by one.", unit="tokens", ge=0
+    decode_tokens: int | None = measure("The tokens that were generated one by one.", "tokens")
+    jump_forward_tokens: int | None = measure(
+        "The tokens that a grammar forced, without the model.", "tokens"
     )
-    jump_forward_tokens: int | None = field(
-        None, "The tokens that a grammar forced, without the model.", unit="tokens", ge=0
+    prefill_tokens_per_s: float | None = measure(
+        "How fast the prompt was read.", "tokens per second"
     )
-    prefill_tokens_per_s: float | None = field(
-        None, "How fast the prompt was read.", unit="tokens per second", ge=0
+    decode_tokens_per_s: float | None = measure(
+        "How fast the answer was generated.", "tokens per second"
     )
-    decode_tokens_per_s: float | None = field(
-        None, "How fast the answer was generated.", unit="tokens per second", ge=0
-    )
-    ttft_s: float | None = field(None, "From the request to its first token.", unit="seconds", ge=0)
-    inter_token_latency_s: float | None = field(
-        None, "The mean time from token to token.", unit="seconds", ge=0
-    )
-    end_to_end_latency_s: float | None = field(
-        None, "From the request to its last token.", unit="seconds", ge=0
-    )
+    ttft_s: float | None = measure("From the request to its first token.", "seconds")
+    inter_token_latency_s: float | None = measure("The mean time from token to token.", "seconds")
+    end_to_end_latency_s: float | None = measure("From the request to its last token.", "seconds")
 
 
 class Timings(Model):
@@ -71,32 +65,29 @@ class PromptProgress(Model):
 
 def timings() -> Any:
     """The field of an answer that has them."""
-    return field(None, "Where the time went so far, when `timings_per_token` asks for it.")
+    return maybe("Where the time went so far, when `timings_per_token` asks for it.")
 
 
 def timings_per_token() -> Any:
     """The field by which requests ask for `Timings`."""
-    return field(
-        None,
-        "Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's.",
+    return maybe(
+        "Whether the answer carries `timings`, and in a stream every chunk, as llama.cpp's."
     )
 
 
 def return_progress() -> Any:
     """The field by which requests ask for `PromptProgress`."""
-    return field(
-        None,
+    return maybe(
         "Whether a stream begins with chunks that carry `prompt_progress`, as llama.cpp's. They "
-        "have no choices.",
+        "have no choices."
     )
 
 
 def prompt_progress() -> Any:
     """The field of a chunk that has it."""
-    return field(
-        None,
+    return maybe(
         "How much of the prompt was read, in the chunks before the answer, when `return_progress` "
-        "asks for it.",
+        "asks for it."
     )
 
 
@@ -110,108 +101,82 @@ class KnownTextMetrics(Model):
 class SpecDecodeMetrics(Model):
     """How speculative decoding fares; each list has one number for each drafted position."""
 
-    draft_count: list[int] | None = field(None, "How many tokens were drafted.", unit="tokens")
-    accept_count: list[int] | None = field(None, "How many were accepted.", unit="tokens")
-    accept_prob: AnyObject | None = field(
-        None, "The share of drafts accepted at each position, by `step=i`."
+    draft_count: list[int] | None = maybe("How many tokens were drafted.", "tokens")
+    accept_count: list[int] | None = maybe("How many were accepted.", "tokens")
+    accept_prob: AnyObject | None = maybe(
+        "The share of drafts accepted at each position, by `step=i`."
     )
-    accept_rate: AnyObject | None = field(
-        None, "The share of accepted among those whose predecessor was, by `step=i`."
+    accept_rate: AnyObject | None = maybe(
+        "The share of accepted among those whose predecessor was, by `step=i`."
     )
-    accept_len: AnyObject | None = field(
-        None, "The mean number of tokens accepted up to each position, by `step=i`."
+    accept_len: AnyObject | None = maybe(
+        "The mean number of tokens accepted up to each position, by `step=i`."
     )
 
 
 class EngineMetrics(Model):
     """Counters since the model was loaded or the engine was reset."""
 
-    engine_prefill_time_sum: float | None = field(
-        None, "The model's time on prompts.", unit="seconds", ge=0
+    engine_prefill_time_sum: float | None = measure("The model's time on prompts.", "seconds")
+    engine_decode_time_sum: float | None = measure("The model's time on answers.", "seconds")
+    engine_jump_forward_time_sum: float | None = measure(
+        "The time spent on text that grammars forced.", "seconds"
     )
-    engine_decode_time_sum: float | None = field(
-        None, "The model's time on answers.", unit="seconds", ge=0
+    prompt_tokens_sum: int | None = measure("The length of all prompts.", "tokens")
+    prefill_tokens_sum: int | None = measure("How much of the prompts the model read.", "tokens")
+    decode_tokens_sum: int | None = measure("The tokens that were generated one by one.", "tokens")
+    jump_forward_tokens_sum: int | None = measure("The tokens that grammars forced.", "tokens")
+    completion_tokens_sum: int | None = measure("The length of all answers.", "tokens")
+    prefill_tokens_per_s: float | None = measure("How fast prompts are read.", "tokens per second")
+    decode_tokens_per_s: float | None = measure(
+        "How fast answers are generated.", "tokens per second"
     )
-    engine_jump_forward_time_sum: float | None = field(
-        None, "The time spent on text that grammars forced.", unit="seconds", ge=0
+    kv_pages_total: int | None = measure("The pages of the KV cache.", "pages")
+    kv_pages_free: int | None = measure("The pages that no sequence holds now.", "pages")
+    num_running_sequences: int | None = measure("The sequences that are generated at the moment.")
+    num_waiting_sequences: int | None = measure(
+        "The sequences that wait for their turn or for pages."
     )
-    prompt_tokens_sum: int | None = field(None, "The length of all prompts.", unit="tokens", ge=0)
-    prefill_tokens_sum: int | None = field(
-        None, "How much of the prompts the model read.", unit="tokens", ge=0
+    num_queued_requests: int | None = measure("The requests that no step has taken in yet.")
+    num_steps: int | None = measure("How often the model ran.")
+    num_preemptions: int | None = measure(
+        "How often a sequence had to give back its pages and begin again."
     )
-    decode_tokens_sum: int | None = field(
-        None, "The tokens that were generated one by one.", unit="tokens", ge=0
+    restored_tokens_sum: int | None = measure(
+        "What the prefix cache got from files of `prefix_cache_dir`.", "tokens"
     )
-    jump_forward_tokens_sum: int | None = field(
-        None, "The tokens that grammars forced.", unit="tokens", ge=0
+    written_blocks_sum: int | None = measure(
+        "The files that were written to `prefix_cache_dir`.", "files"
     )
-    completion_tokens_sum: int | None = field(
-        None, "The length of all answers.", unit="tokens", ge=0
+    device_read_bytes_sum: int | None = measure(
+        "What came back from the device: tokens, or rows of logits.", "bytes"
     )
-    prefill_tokens_per_s: float | None = field(
-        None, "How fast prompts are read.", unit="tokens per second", ge=0
+    encoded_pictures_sum: int | None = measure(
+        "Pictures of which the vision tower made rows.", "pictures"
     )
-    decode_tokens_per_s: float | None = field(
-        None, "How fast answers are generated.", unit="tokens per second", ge=0
+    engine_encode_time_sum: float | None = measure("The time of the vision tower.", "seconds")
+    picture_cache_hits_sum: int | None = measure(
+        "Pictures whose rows were kept from an earlier request.", "pictures"
     )
-    kv_pages_total: int | None = field(None, "The pages of the KV cache.", unit="pages", ge=0)
-    kv_pages_free: int | None = field(
-        None, "The pages that no sequence holds now.", unit="pages", ge=0
+    picture_cache_bytes: int | None = measure("The rows of pictures that are kept.", "bytes")
+    num_finished_requests: int | None = measure("Requests that ended well.")
+    num_failed_requests: int | None = measure(
+        "Requests that ended with an error or were cancelled."
     )
-    num_running_sequences: int | None = field(
-        None, "The sequences that are generated at the moment.", ge=0
+    last_finished_request: RequestMetrics | None = maybe(
+        "Measurements of the request that ended last."
     )
-    num_waiting_sequences: int | None = field(
-        None, "The sequences that wait for their turn or for pages.", ge=0
+    jump_forward: KnownTextMetrics | None = maybe(
+        "How often text that a grammar forces saved a step."
     )
-    num_queued_requests: int | None = field(
-        None, "The requests that no step has taken in yet.", ge=0
+    prediction: KnownTextMetrics | None = maybe("How often a request's `prediction` saved a step.")
+    spec_decode: SpecDecodeMetrics | None = maybe("How speculative decoding fares.")
+    decode_time_by_batch_size: AnyObject | None = maybe(
+        "The time of a decode step by the number of sequences in it.", "seconds"
     )
-    num_steps: int | None = field(None, "How often the model ran.", ge=0)
-    num_preemptions: int | None = field(
-        None, "How often a sequence had to give back its pages and begin again.", ge=0
+    draft_time_by_batch_size: AnyObject | None = maybe(
+        "The time of a draft by the number of sequences in it.", "seconds"
     )
-    restored_tokens_sum: int | None = field(
-        None, "What the prefix cache got from files of `prefix_cache_dir`.", unit="tokens", ge=0
-    )
-    written_blocks_sum: int | None = field(
-        None, "The files that were written to `prefix_cache_dir`.", unit="files", ge=0
-    )
-    device_read_bytes_sum: int | None = field(
-        None, "What came back from the device: tokens, or rows of logits.", unit="bytes", ge=0
-    )
-    encoded_pictures_sum: int | None = field(
-        None, "Pictures of which the vision tower made rows.", unit="pictures", ge=0
-    )
-    engine_encode_time_sum: float | None = field(
-        None, "The time of the vision tower.", unit="seconds", ge=0
-    )
-    picture_cache_hits_sum: int | None = field(
-        None, "Pictures whose rows were kept from an earlier request.", unit="pictures", ge=0
-    )
-    picture_cache_bytes: int | None = field(
-        None, "The rows of pictures that are kept.", unit="bytes", ge=0
-    )
-    num_finished_requests: int | None = field(None, "Requests that ended well.", ge=0)
-    num_failed_requests: int | None = field(
-        None, "Requests that ended with an error or were cancelled.", ge=0
-    )
-    last_finished_request: RequestMetrics | None = field(
-        None, "Measurements of the request that ended last."
-    )
-    jump_forward: KnownTextMetrics | None = field(
-        None, "How often text that a grammar forces saved a step."
-    )
-    prediction: KnownTextMetrics | None = field(
-        None, "How often a request's `prediction` saved a step."
-    )
-    spec_decode: SpecDecodeMetrics | None = field(None, "How speculative decoding fares.")
-    decode_time_by_batch_size: AnyObject | None = field(
-        None, "The time of a decode step by the number of sequences in it.", unit="seconds"
-    )
-    draft_time_by_batch_size: AnyObject | None = field(
-        None, "The time of a draft by the number of sequences in it.", unit="seconds"
-    )
-    verify_time_by_batch_size: AnyObject | None = field(
-        None, "The time of a verification by the number of sequences in it.", unit="seconds"
+    verify_time_by_batch_size: AnyObject | None = maybe(
+        "The time of a verification by the number of sequences in it.", "seconds"
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from codegen.schema import chat_request, chat_response, messages, response_format, tools
-from codegen.schema.base import Case, ClosedEnum, CompatibleModel, Model, OneOf, field
+from codegen.schema.base import Case, ClosedEnum, CompatibleModel, Model, OneOf, field, maybe
 
 
 class TopLogProbs(Model):
@@ -18,7 +18,7 @@ class TopLogProbs(Model):
 
     token: str = field(..., "The token's text.")
     logprob: float = field(..., "Its log probability.")
-    bytes: list[int] | None = field(None, "The UTF-8 bytes of the token.")
+    bytes: list[int] | None = maybe("The UTF-8 bytes of the token.")
 
 
 class LogProbsContent(Model):
@@ -26,7 +26,7 @@ class LogProbsContent(Model):
 
     token: str = field(..., "The token's text.")
     logprob: float = field(..., "Its log probability.")
-    bytes: list[int] | None = field(None, "The UTF-8 bytes of the token.")
+    bytes: list[int] | None = maybe("The UTF-8 bytes of the token.")
     top_logprobs: list[TopLogProbs] = field(..., "The likeliest tokens here, likeliest first.")
 
 
@@ -40,7 +40,7 @@ class ChatFunction(Model):
     """A function that the model may call."""
 
     name: str = field(..., "The function's name.")
-    description: str | None = field(None, "What the function does.")
+    description: str | None = maybe("What the function does.")
     parameters: dict[str, str] = field(
         ...,
         "The members of a JSON Schema object for the arguments. A text that holds JSON, such as an "
@@ -59,19 +59,16 @@ class ChatFunctionCall(Model):
     """A function call that the model made."""
 
     name: str = field(..., "The name of the function to call.")
-    arguments: dict[str, str] | None = field(
-        None,
+    arguments: dict[str, str] | None = maybe(
         "The arguments. A text stands for itself, any other value as its JSON text. What is no "
-        "JSON object is the one member `arguments`.",
+        "JSON object is the one member `arguments`."
     )
 
 
 class ChatToolCall(Model):
     """A tool call that the model made."""
 
-    id: str | None = field(
-        None, "The call's id, which the tool's answer repeats. Absent: a new one."
-    )
+    id: str | None = maybe("The call's id, which the tool's answer repeats. Absent: a new one.")
     type: str = field("function", "The kind of tool; only functions exist.")
     function: ChatFunctionCall = field(..., "The function and its arguments.")
 
@@ -95,25 +92,23 @@ class ChatCompletionMessage(Model):
     """A message, or what a chunk adds to one."""
 
     role: ChatCompletionRole = field(..., "Who speaks.")
-    content: ChatCompletionMessageContent | None = field(
-        None, "What is said. Never null in what `create` gives."
+    content: ChatCompletionMessageContent | None = maybe(
+        "What is said. Never null in what `create` gives."
     )
-    name: str | None = field(None, "A name that tells speakers of the same role apart.")
-    tool_calls: list[ChatToolCall] | None = field(
-        None, "The assistant's tool calls; in a stream, whole, in an answer's last chunk."
+    name: str | None = maybe("A name that tells speakers of the same role apart.")
+    tool_calls: list[ChatToolCall] | None = maybe(
+        "The assistant's tool calls; in a stream, whole, in an answer's last chunk."
     )
-    tool_call_id: str | None = field(None, "The call that a tool's message answers.")
-    reasoning_content: str | None = field(
-        None, "What the model thinks. MLC-LLM has no such member."
-    )
+    tool_call_id: str | None = maybe("The call that a tool's message answers.")
+    reasoning_content: str | None = maybe("What the model thinks. MLC-LLM has no such member.")
 
 
 class CompletionUsageExtra(Model):
     """Measurements of a request."""
 
-    prefill_tokens_per_s: float | None = field(None, "How fast the prompt was read.")
-    decode_tokens_per_s: float | None = field(None, "How fast the answer was generated.")
-    num_prefill_tokens: int | None = field(None, "How much of the prompt the model read.")
+    prefill_tokens_per_s: float | None = maybe("How fast the prompt was read.")
+    decode_tokens_per_s: float | None = maybe("How fast the answer was generated.")
+    num_prefill_tokens: int | None = maybe("How much of the prompt the model read.")
 
 
 class CompletionUsage(Model):
@@ -122,7 +117,7 @@ class CompletionUsage(Model):
     prompt_tokens: int = field(..., "The length of the prompt.")
     completion_tokens: int = field(..., "The length of all the answers together.")
     total_tokens: int = field(..., "The sum of the two.")
-    extra: CompletionUsageExtra | None = field(None, "Measurements of this request.")
+    extra: CompletionUsageExtra | None = maybe("Measurements of this request.")
 
 
 class StreamOptions(Model):
@@ -134,11 +129,11 @@ class StreamOptions(Model):
 class ChatCompletionStreamResponseChoice(Model):
     """A piece of one of the answers."""
 
-    finish_reason: str | None = field(None, "Why the answer ended; null until its last chunk.")
+    finish_reason: str | None = maybe("Why the answer ended; null until its last chunk.")
     index: int = field(..., "Which of the `n` answers this belongs to, from 0.")
     delta: ChatCompletionMessage = field(..., "What is added.")
-    lobprobs: LogProbs | None = field(
-        None, "The log probabilities of the tokens that are added; spelt as MLC-LLM does."
+    lobprobs: LogProbs | None = maybe(
+        "The log probabilities of the tokens that are added; spelt as MLC-LLM does."
     )
 
 
@@ -149,12 +144,12 @@ class ChatCompletionStreamResponse(Model):
     choices: list[ChatCompletionStreamResponseChoice] = field(
         ..., "Pieces of the answers; empty in the chunk that carries the usage."
     )
-    created: int | None = field(None, "When the request began.")
-    model: str | None = field(None, "The model that answers.")
+    created: int | None = maybe("When the request began.")
+    model: str | None = maybe("The model that answers.")
     system_fingerprint: str = field(..., "Names the configuration that answers; may be empty.")
-    object: str | None = field(None, "The kind of object.")
-    usage: CompletionUsage | None = field(
-        None, "What the request cost, in the last chunk, when `include_usage` asks for it."
+    object: str | None = maybe("The kind of object.")
+    usage: CompletionUsage | None = maybe(
+        "What the request cost, in the last chunk, when `include_usage` asks for it."
     )
 
 
@@ -162,30 +157,30 @@ class ResponseFormat(Model):
     """The shape that the answer must have."""
 
     type: str = field(..., "Such as `text` and `json_object`.")
-    schema_text: str | None = field(None, "A JSON Schema, as JSON text.", wire_name="schema")
+    schema_text: str | None = maybe("A JSON Schema, as JSON text.", wire_name="schema")
 
 
 class ChatCompletionRequest(Model):
     """A conversation, and how the model is to continue it."""
 
     messages: list[ChatCompletionMessage] = field(..., "The conversation so far.")
-    model: str | None = field(None, "The model to answer.")
-    frequency_penalty: float | None = field(None, "Lowers tokens by how often they occurred.")
-    presence_penalty: float | None = field(None, "Lowers tokens that occurred.")
+    model: str | None = maybe("The model to answer.")
+    frequency_penalty: float | None = maybe("Lowers tokens by how often they occurred.")
+    presence_penalty: float | None = maybe("Lowers tokens that occurred.")
     logprobs: bool = field(False, "Whether log probabilities are returned.")
     top_logprobs: int = field(0, "How many of the likeliest tokens are returned.")
-    logit_bias: dict[int, float] | None = field(None, "Adds to the logits of tokens.")
-    max_tokens: int | None = field(None, "The longest answer.")
+    logit_bias: dict[int, float] | None = maybe("Adds to the logits of tokens.")
+    max_tokens: int | None = maybe("The longest answer.")
     n: int = field(1, "How many answers are generated.")
-    seed: int | None = field(None, "Makes the answer repeatable.")
-    stop: list[str] | None = field(None, "Texts at which the answer ends.")
+    seed: int | None = maybe("Makes the answer repeatable.")
+    stop: list[str] | None = maybe("Texts at which the answer ends.")
     stream: bool = field(True, "Whether the answer comes in chunks; here it always does.")
-    stream_options: StreamOptions | None = field(None, "Options of the stream.")
-    temperature: float | None = field(None, "How far the choice strays from the likeliest.")
-    top_p: float | None = field(None, "Keeps the likeliest that reach this probability.")
-    tools: list[ChatTool] | None = field(None, "The tools that the model may call.")
-    user: str | None = field(None, "A label of the end user.")
-    response_format: ResponseFormat | None = field(None, "The shape that the answer must have.")
+    stream_options: StreamOptions | None = maybe("Options of the stream.")
+    temperature: float | None = maybe("How far the choice strays from the likeliest.")
+    top_p: float | None = maybe("Keeps the likeliest that reach this probability.")
+    tools: list[ChatTool] | None = maybe("The tools that the model may call.")
+    user: str | None = maybe("A label of the end user.")
+    response_format: ResponseFormat | None = maybe("The shape that the answer must have.")
 
 
 MLC_LLM = (

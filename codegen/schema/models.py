@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from codegen.schema.base import Model, OpenEnum, field
+from codegen.schema.base import Model, OpenEnum, field, maybe, measure
 
 
 class ModelStatus(OpenEnum):
@@ -34,13 +34,13 @@ class ModelObject(Model):
     object: Literal["model"] = field(..., "The kind of object.")
     created: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
     owned_by: str = field(..., "Who offers it.")
-    status: ModelStatus | None = field(None, "Whether it is in memory. Absent: nobody says.")
-    progress: float | None = field(None, "How far its load is.", ge=0, le=1)
-    input_modalities: list[InputModality] | None = field(
-        None, "What it reads. Absent: that is known once it is loaded."
+    status: ModelStatus | None = maybe("Whether it is in memory. Absent: nobody says.")
+    progress: float | None = maybe("How far its load is.", ge=0, le=1)
+    input_modalities: list[InputModality] | None = maybe(
+        "What it reads. Absent: that is known once it is loaded."
     )
-    parent: str | None = field(None, "Of an adapter: its model. Absent: it is a model.")
-    root: str | None = field(None, "Of an adapter: where it was loaded from. Absent: nobody says.")
+    parent: str | None = maybe("Of an adapter: its model. Absent: it is a model.")
+    root: str | None = maybe("Of an adapter: where it was loaded from. Absent: nobody says.")
 
 
 class ModelList(Model):
@@ -56,15 +56,14 @@ class ModelLoadRequest(Model):
     model: str = field(
         ..., "The model's folder, which holds `mlc-chat-config.json`, weights and tokenizer."
     )
-    model_lib: str | None = field(
-        None,
+    model_lib: str | None = maybe(
         "The compiled library: a file, or the name of one among the app's libraries or linked into "
-        "the program. Absent: the one in the folder `lib` of the model's folder.",
+        "the program. Absent: the one in the folder `lib` of the model's folder."
     )
     device: str = field(
         "auto", "Where the model runs, such as `cpu:0`; `auto` takes the first device there is."
     )
-    name: str | None = field(None, "The model's name in answers. Absent: the folder's.")
+    name: str | None = maybe("The model's name in answers. Absent: the folder's.")
 
 
 class DeviceProbe(Model):
@@ -73,18 +72,14 @@ class DeviceProbe(Model):
     name: str = field(..., "The device, such as `cuda:0`.")
     found: bool = field(..., "Whether it can be used.")
     reason: str = field(..., "Why it cannot be used; empty when it can.")
-    description: str | None = field(None, "What its driver calls it. Absent: nobody says.")
-    memory_bytes: int | None = field(
-        None, "The size of its memory; of the CPU: what is free now.", ge=0, unit="bytes"
+    description: str | None = maybe("What its driver calls it. Absent: nobody says.")
+    memory_bytes: int | None = measure(
+        "The size of its memory; of the CPU: what is free now.", "bytes"
     )
-    max_buffer_bytes: int | None = field(
-        None, "The largest tensor it can hold.", ge=0, unit="bytes"
-    )
-    local_memory_bytes: int | None = field(
-        None, "Memory that a work-group shares.", ge=0, unit="bytes"
-    )
-    max_group_size: int | None = field(None, "Work-items of a work-group at most.", ge=0)
-    f16: bool | None = field(None, "Whether it computes with 16-bit floats.")
-    is_processor: bool | None = field(
-        None, "Whether it is the CPU, driven as another device; `auto` passes over it."
+    max_buffer_bytes: int | None = measure("The largest tensor it can hold.", "bytes")
+    local_memory_bytes: int | None = measure("Memory that a work-group shares.", "bytes")
+    max_group_size: int | None = measure("Work-items of a work-group at most.")
+    f16: bool | None = maybe("Whether it computes with 16-bit floats.")
+    is_processor: bool | None = maybe(
+        "Whether it is the CPU, driven as another device; `auto` passes over it."
     )

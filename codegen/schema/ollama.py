@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from codegen.schema.adapters import Lora, lora
-from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field, maybe
 from codegen.schema.tools import ChatCompletionTool
 
 
@@ -25,53 +25,47 @@ class OllamaOptions(Model):
 
     closed = True
 
-    num_predict: int | None = field(
-        None,
-        "The longest answer; below 1: up to the end of the context. Absent: 4,096.",
-        unit="tokens",
-        ge=-2,
+    num_predict: int | None = maybe(
+        "The longest answer; below 1: up to the end of the context. Absent: 4,096.", "tokens", ge=-2
     )
-    temperature: float | None = field(None, "As in OpenAI's API.", ge=0, le=2)
-    top_k: int | None = field(None, "Keeps this many of the likeliest tokens; 0 keeps all.", ge=-1)
-    top_p: float | None = field(None, "As in OpenAI's API.", ge=0, le=1)
-    min_p: float | None = field(
-        None, "Keeps tokens at least this probable, relative to the likeliest.", ge=0, le=1
+    temperature: float | None = maybe("As in OpenAI's API.", ge=0, le=2)
+    top_k: int | None = maybe("Keeps this many of the likeliest tokens; 0 keeps all.", ge=-1)
+    top_p: float | None = maybe("As in OpenAI's API.", ge=0, le=1)
+    min_p: float | None = maybe(
+        "Keeps tokens at least this probable, relative to the likeliest.", ge=0, le=1
     )
-    seed: int | None = field(None, "Makes the answer repeatable.")
-    stop: OllamaStop | None = field(None, "Texts at which the answer ends, before them.")
-    repeat_penalty: float | None = field(
-        None, "The `repetition_penalty` of the other APIs.", gt=0, le=10
-    )
-    repeat_last_n: int | None = field(
-        None,
+    seed: int | None = maybe("Makes the answer repeatable.")
+    stop: OllamaStop | None = maybe("Texts at which the answer ends, before them.")
+    repeat_penalty: float | None = maybe("The `repetition_penalty` of the other APIs.", gt=0, le=10)
+    repeat_last_n: int | None = maybe(
         "How far back `repeat_penalty` looks; beside it only -1 (the whole context) and 0 (no "
         "penalty) are offered.",
         ge=-1,
     )
-    presence_penalty: float | None = field(None, "As in OpenAI's API.", ge=-2, le=2)
-    frequency_penalty: float | None = field(None, "As in OpenAI's API.", ge=-2, le=2)
-    typical_p: float | None = field(None, "Only 1, which keeps all tokens, is offered.")
-    tfs_z: float | None = field(None, "Only 1, which keeps all tokens, is offered.")
-    mirostat: int | None = field(None, "Only 0, which is off, is offered.")
-    mirostat_tau: float | None = field(None, "Has no effect without `mirostat`.")
-    mirostat_eta: float | None = field(None, "Has no effect without `mirostat`.")
-    penalize_newline: bool | None = field(None, "Only true is offered.")
-    num_ctx: int | None = field(
-        None, "Has no effect: the context is chosen when a model is loaded, and nothing is cut off."
+    presence_penalty: float | None = maybe("As in OpenAI's API.", ge=-2, le=2)
+    frequency_penalty: float | None = maybe("As in OpenAI's API.", ge=-2, le=2)
+    typical_p: float | None = maybe("Only 1, which keeps all tokens, is offered.")
+    tfs_z: float | None = maybe("Only 1, which keeps all tokens, is offered.")
+    mirostat: int | None = maybe("Only 0, which is off, is offered.")
+    mirostat_tau: float | None = maybe("Has no effect without `mirostat`.")
+    mirostat_eta: float | None = maybe("Has no effect without `mirostat`.")
+    penalize_newline: bool | None = maybe("Only true is offered.")
+    num_ctx: int | None = maybe(
+        "Has no effect: the context is chosen when a model is loaded, and nothing is cut off."
     )
-    num_keep: int | None = field(None, "Has no effect: nothing is cut off.")
-    num_batch: int | None = field(None, "Has no effect on the answer.")
-    num_gpu: int | None = field(None, "Has no effect on the answer.")
-    main_gpu: int | None = field(None, "Has no effect on the answer.")
-    num_thread: int | None = field(None, "Has no effect on the answer.")
-    numa: bool | None = field(None, "Has no effect on the answer.")
-    low_vram: bool | None = field(None, "Has no effect on the answer.")
-    f16_kv: bool | None = field(None, "Has no effect: the model's own setting counts.")
-    use_mmap: bool | None = field(None, "Has no effect on the answer.")
-    use_mlock: bool | None = field(None, "Has no effect on the answer.")
-    logits_all: bool | None = field(None, "Has no effect on the answer.")
-    vocab_only: bool | None = field(None, "Has no effect on the answer.")
-    embedding_only: bool | None = field(None, "Has no effect on the answer.")
+    num_keep: int | None = maybe("Has no effect: nothing is cut off.")
+    num_batch: int | None = maybe("Has no effect on the answer.")
+    num_gpu: int | None = maybe("Has no effect on the answer.")
+    main_gpu: int | None = maybe("Has no effect on the answer.")
+    num_thread: int | None = maybe("Has no effect on the answer.")
+    numa: bool | None = maybe("Has no effect on the answer.")
+    low_vram: bool | None = maybe("Has no effect on the answer.")
+    f16_kv: bool | None = maybe("Has no effect: the model's own setting counts.")
+    use_mmap: bool | None = maybe("Has no effect on the answer.")
+    use_mlock: bool | None = maybe("Has no effect on the answer.")
+    logits_all: bool | None = maybe("Has no effect on the answer.")
+    vocab_only: bool | None = maybe("Has no effect on the answer.")
+    embedding_only: bool | None = maybe("Has no effect on the answer.")
 
 
 class OllamaFormat(OneOf):
@@ -111,7 +105,7 @@ class OllamaCalledFunction(Model):
 class OllamaToolCall(Model):
     """A call of a tool that the model made."""
 
-    id: str | None = field(None, "The call's id.")
+    id: str | None = maybe("The call's id.")
     function: OllamaCalledFunction = field(..., "What is called.")
 
 
@@ -119,33 +113,33 @@ class OllamaMessage(Model):
     """A message of the conversation so far."""
 
     role: OllamaRole = field(..., "Who speaks.")
-    content: str | None = field(None, "What is said. Absent: an empty text.")
-    thinking: str | None = field(None, "What the assistant thought before it spoke.")
-    images: list[str] | None = field(None, "The bytes of images' files in base64.")
-    tool_calls: list[OllamaToolCall] | None = field(None, "The assistant's calls.")
-    tool_name: str | None = field(None, "The tool that gave this.")
-    tool_call_id: str | None = field(None, "The call that this answers. Absent: the oldest one.")
+    content: str | None = maybe("What is said. Absent: an empty text.")
+    thinking: str | None = maybe("What the assistant thought before it spoke.")
+    images: list[str] | None = maybe("The bytes of images' files in base64.")
+    tool_calls: list[OllamaToolCall] | None = maybe("The assistant's calls.")
+    tool_name: str | None = maybe("The tool that gave this.")
+    tool_call_id: str | None = maybe("The call that this answers. Absent: the oldest one.")
 
 
 class _Call(Model):
     """What every request to a model has."""
 
     model: str = field(..., "The model's name; `:latest` behind it is ignored.", min_length=1)
-    options: OllamaOptions | None = field(None, "How tokens are chosen.")
-    keep_alive: OllamaKeepAlive | None = field(None, "How long the model stays loaded.")
+    options: OllamaOptions | None = maybe("How tokens are chosen.")
+    keep_alive: OllamaKeepAlive | None = maybe("How long the model stays loaded.")
 
 
 class _Generation(_Call):
     """What every request for a text has."""
 
-    stream: bool | None = field(
-        None, "Whether the answer comes as lines while it is generated. Absent: true."
+    stream: bool | None = maybe(
+        "Whether the answer comes as lines while it is generated. Absent: true."
     )
-    format: OllamaFormat | None = field(None, "The shape of the answer. Absent: any text.")
-    think: OllamaThink | None = field(None, "Whether the model thinks. Absent: as it does.")
-    logprobs: bool | None = field(None, "Whether tokens come with their log probabilities.")
-    top_logprobs: int | None = field(
-        None, "How many of the likeliest tokens come beside each.", ge=0, le=20
+    format: OllamaFormat | None = maybe("The shape of the answer. Absent: any text.")
+    think: OllamaThink | None = maybe("Whether the model thinks. Absent: as it does.")
+    logprobs: bool | None = maybe("Whether tokens come with their log probabilities.")
+    top_logprobs: int | None = maybe(
+        "How many of the likeliest tokens come beside each.", ge=0, le=20
     )
     lora: Lora | None = lora()
 
@@ -153,24 +147,24 @@ class _Generation(_Call):
 class OllamaChatRequest(_Generation):
     """A conversation, and how the model is to continue it."""
 
-    messages: list[OllamaMessage] | None = field(
-        None, "The conversation so far, oldest first. Absent or empty: the model is loaded."
+    messages: list[OllamaMessage] | None = maybe(
+        "The conversation so far, oldest first. Absent or empty: the model is loaded."
     )
-    tools: list[ChatCompletionTool] | None = field(
-        None, "The tools that the model may call.", max_length=128
+    tools: list[ChatCompletionTool] | None = maybe(
+        "The tools that the model may call.", max_length=128
     )
 
 
 class OllamaGenerateRequest(_Generation):
     """A prompt that the model answers, or continues."""
 
-    prompt: str | None = field(None, "The prompt. Absent or empty: the model is loaded.")
-    suffix: str | None = field(None, "The text behind the gap that the model fills.")
-    system: str | None = field(None, "The system message.")
-    images: list[str] | None = field(None, "The bytes of images' files in base64.")
-    raw: bool | None = field(None, "Whether the model continues the prompt as it stands.")
-    template: str | None = field(None, "Another chat template: refused.")
-    context: list[int] | None = field(None, "An earlier answer's tokens: refused; use `/api/chat`.")
+    prompt: str | None = maybe("The prompt. Absent or empty: the model is loaded.")
+    suffix: str | None = maybe("The text behind the gap that the model fills.")
+    system: str | None = maybe("The system message.")
+    images: list[str] | None = maybe("The bytes of images' files in base64.")
+    raw: bool | None = maybe("Whether the model continues the prompt as it stands.")
+    template: str | None = maybe("Another chat template: refused.")
+    context: list[int] | None = maybe("An earlier answer's tokens: refused; use `/api/chat`.")
 
 
 class OllamaEmbedInput(OneOf):
@@ -183,10 +177,10 @@ class OllamaEmbedRequest(_Call):
     """Texts of which vectors are wanted."""
 
     input: OllamaEmbedInput = field(..., "A text, or several.")
-    truncate: bool | None = field(
-        None, "Whether a text that is too long is cut off; here it is an error."
+    truncate: bool | None = maybe(
+        "Whether a text that is too long is cut off; here it is an error."
     )
-    dimensions: int | None = field(None, "How many numbers of each vector are kept.", ge=1)
+    dimensions: int | None = maybe("How many numbers of each vector are kept.", ge=1)
 
 
 class OllamaEmbeddingsRequest(_Call):
@@ -198,22 +192,22 @@ class OllamaEmbeddingsRequest(_Call):
 class OllamaShowRequest(Model):
     """A model of which everything is wanted."""
 
-    model: str | None = field(None, "The model's name.")
-    name: str | None = field(None, "The older name of `model`.")
-    verbose: bool | None = field(None, "Has no effect: all is shown.")
+    model: str | None = maybe("The model's name.")
+    name: str | None = maybe("The older name of `model`.")
+    verbose: bool | None = maybe("Has no effect: all is shown.")
 
 
 class OllamaDeleteRequest(Model):
     """A kept model that is to be removed."""
 
-    model: str | None = field(None, "The model's name.")
-    name: str | None = field(None, "The older name of `model`.")
+    model: str | None = maybe("The model's name.")
+    name: str | None = maybe("The older name of `model`.")
 
 
 class OllamaPullRequest(Model):
     """A model that is to be downloaded and prepared."""
 
-    model: str | None = field(None, "`HF://org/repo`, `hf.co/org/repo`, or a path.")
-    name: str | None = field(None, "The older name of `model`.")
-    stream: bool | None = field(None, "Whether the progress comes as lines. Absent: true.")
-    insecure: AnyJson | None = field(None, "Has no effect.")
+    model: str | None = maybe("`HF://org/repo`, `hf.co/org/repo`, or a path.")
+    name: str | None = maybe("The older name of `model`.")
+    stream: bool | None = maybe("Whether the progress comes as lines. Absent: true.")
+    insecure: AnyJson | None = maybe("Has no effect.")

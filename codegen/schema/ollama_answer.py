@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from codegen.schema.base import AnyObject, Model, OpenEnum, field
+from codegen.schema.base import AnyObject, Model, OpenEnum, field, maybe, measure
 from codegen.schema.ollama import OllamaToolCall
 
 
@@ -13,7 +13,7 @@ class OllamaLikelyToken(Model):
 
     token: str = field(..., "The token's text.")
     logprob: float = field(..., "Its log probability.")
-    bytes: list[int] | None = field(None, "Its bytes.")
+    bytes: list[int] | None = maybe("Its bytes.")
 
 
 class OllamaLogprob(Model):
@@ -21,8 +21,8 @@ class OllamaLogprob(Model):
 
     token: str = field(..., "The token's text.")
     logprob: float = field(..., "Its log probability.")
-    bytes: list[int] | None = field(None, "Its bytes.")
-    top_logprobs: list[OllamaLikelyToken] | None = field(None, "The likeliest in its place.")
+    bytes: list[int] | None = maybe("Its bytes.")
+    top_logprobs: list[OllamaLikelyToken] | None = maybe("The likeliest in its place.")
 
 
 class OllamaDoneReason(OpenEnum):
@@ -40,18 +40,14 @@ class _Answer(Model):
     model: str = field(..., "The model, as the request named it.")
     created_at: str = field(..., "When this was made.")
     done: bool = field(..., "Whether this is the last line.")
-    done_reason: OllamaDoneReason | None = field(None, "Why the answer ended.")
-    total_duration: int | None = field(None, "From the request on.", unit="nanoseconds", ge=0)
-    load_duration: int | None = field(None, "Loading the model.", unit="nanoseconds", ge=0)
-    prompt_eval_count: int | None = field(None, "The prompt's length.", unit="tokens", ge=0)
-    prompt_eval_duration: int | None = field(
-        None, "Up to the first token.", unit="nanoseconds", ge=0
-    )
-    eval_count: int | None = field(None, "The answer's length.", unit="tokens", ge=0)
-    eval_duration: int | None = field(
-        None, "From the first token to the last.", unit="nanoseconds", ge=0
-    )
-    logprobs: list[OllamaLogprob] | None = field(None, "The tokens, when asked for.")
+    done_reason: OllamaDoneReason | None = maybe("Why the answer ended.")
+    total_duration: int | None = measure("From the request on.", "nanoseconds")
+    load_duration: int | None = measure("Loading the model.", "nanoseconds")
+    prompt_eval_count: int | None = measure("The prompt's length.", "tokens")
+    prompt_eval_duration: int | None = measure("Up to the first token.", "nanoseconds")
+    eval_count: int | None = measure("The answer's length.", "tokens")
+    eval_duration: int | None = measure("From the first token to the last.", "nanoseconds")
+    logprobs: list[OllamaLogprob] | None = maybe("The tokens, when asked for.")
 
 
 class OllamaAnswerMessage(Model):
@@ -59,8 +55,8 @@ class OllamaAnswerMessage(Model):
 
     role: Literal["assistant"] = field(..., "Who speaks.")
     content: str = field(..., "What is said.")
-    thinking: str | None = field(None, "What the model thinks.")
-    tool_calls: list[OllamaToolCall] | None = field(None, "The calls; each is whole.")
+    thinking: str | None = maybe("What the model thinks.")
+    tool_calls: list[OllamaToolCall] | None = maybe("The calls; each is whole.")
 
 
 class OllamaChatResponse(_Answer):
@@ -73,7 +69,7 @@ class OllamaGenerateResponse(_Answer):
     """The answer to a prompt, or a line of it."""
 
     response: str = field(..., "The text, or its next piece.")
-    thinking: str | None = field(None, "What the model thinks.")
+    thinking: str | None = maybe("What the model thinks.")
 
 
 class OllamaEmbedResponse(Model):
@@ -108,13 +104,13 @@ class OllamaModel(Model):
 
     name: str = field(..., "Its name.")
     model: str = field(..., "The same.")
-    modified_at: str | None = field(None, "When it was loaded or made.")
+    modified_at: str | None = maybe("When it was loaded or made.")
     size: int = field(..., "Its files, or the memory that it takes.", unit="bytes", ge=0)
     digest: str = field(..., "A checksum of its description.")
     details: OllamaModelDetails = field(..., "What it is.")
-    expires_at: str | None = field(None, "When it will leave, if nobody asks it.")
-    size_vram: int | None = field(None, "What it takes of a GPU's memory.", unit="bytes", ge=0)
-    context_length: int | None = field(None, "The longest chat.", unit="tokens", ge=0)
+    expires_at: str | None = maybe("When it will leave, if nobody asks it.")
+    size_vram: int | None = measure("What it takes of a GPU's memory.", "bytes")
+    context_length: int | None = measure("The longest chat.", "tokens")
 
 
 class OllamaModels(Model):
@@ -144,10 +140,10 @@ class OllamaVersion(Model):
 class OllamaStatus(Model):
     """How far a download is."""
 
-    status: str | None = field(None, "What is done; `success` at the end.")
-    digest: str | None = field(None, "What is downloaded.")
-    total: int | None = field(None, "How much it is.", ge=0)
-    completed: int | None = field(None, "How much of it is there.", ge=0)
+    status: str | None = maybe("What is done; `success` at the end.")
+    digest: str | None = maybe("What is downloaded.")
+    total: int | None = measure("How much it is.")
+    completed: int | None = measure("How much of it is there.")
 
 
 class OllamaError(Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.schema.base import Model, field
+from codegen.schema.base import Model, field, maybe
 from codegen.schema.models import InputModality
 
 
@@ -19,8 +19,8 @@ class Plan(Model):
         ..., "The capacity of the KV cache, all sequences together.", unit="tokens", ge=0
     )
     context_window_size: int = field(..., "The longest sequence.", unit="tokens", ge=0)
-    context_limit: str | None = field(
-        None, "What would allow a longer sequence. Missing: nothing would, the model ends there."
+    context_limit: str | None = maybe(
+        "What would allow a longer sequence. Missing: nothing would, the model ends there."
     )
     prefill_chunk_size: int = field(
         ..., "The most tokens of prompts that one step takes in.", unit="tokens", ge=0
@@ -39,5 +39,5 @@ class Plan(Model):
     )
     input_modalities: list[InputModality] = field(..., "What the model reads.")
     fits: bool = field(..., "Whether the engine would load.")
-    reason: str | None = field(None, "Why it would not.")
+    reason: str | None = maybe("Why it would not.")
     summary: list[str] = field(..., "The same for people, a line an item.")

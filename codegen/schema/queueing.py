@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from codegen.schema.base import field
+from codegen.schema.base import maybe
 
 
 def priority(
@@ -12,16 +12,15 @@ def priority(
 ) -> Any:
     """A field `priority`."""
     words = f"{description} Absent: 0. An extension of this engine."
-    return field(None, words, ge=-100, le=100)
+    return maybe(words, ge=-100, le=100)
 
 
 def timeout_ms() -> Any:
     """A field `timeout_ms`."""
-    return field(
-        None,
+    return maybe(
         "The answer must be complete this long after the request came in; else it ends with the "
         "error `deadline_exceeded`. Absent: no limit. An extension of this engine.",
-        unit="milliseconds",
+        "milliseconds",
         ge=1,
         le=2147483647,
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from codegen.schema import queueing
-from codegen.schema.base import Case, Model, OneOf, field
+from codegen.schema.base import Case, Model, OneOf, field, maybe
 from codegen.schema.embeddings import EmbeddingUsage
 
 
@@ -30,16 +30,15 @@ class RerankRequest(Model):
     documents: Annotated[list[RerankInput], Field(min_length=1, max_length=10000)] = field(
         ..., "The documents: texts, or objects with a text."
     )
-    model: str | None = field(None, "The model to use. Absent: the engine's own.")
-    top_n: int | None = field(
-        None, "How many results are returned, the best first. Absent: one for each document.", ge=1
+    model: str | None = maybe("The model to use. Absent: the engine's own.")
+    top_n: int | None = maybe(
+        "How many results are returned, the best first. Absent: one for each document.", ge=1
     )
     return_documents: bool = field(False, "Whether each result holds its document.")
-    max_tokens_per_doc: int | None = field(
-        None,
+    max_tokens_per_doc: int | None = maybe(
         "How many tokens of each document are read at most. Absent: as many as fit beside the "
         "query.",
-        unit="tokens",
+        "tokens",
         ge=1,
     )
     truncate: bool = field(
@@ -61,8 +60,8 @@ class RerankResult(Model):
 
     index: int = field(..., "Which of the documents it is, from 0.", ge=0)
     relevance_score: float = field(..., "The score; a larger one is better.")
-    document: RerankDocument | None = field(
-        None, "The document. Absent: it was not asked for by `return_documents`."
+    document: RerankDocument | None = maybe(
+        "The document. Absent: it was not asked for by `return_documents`."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from codegen.schema.base import AnyObject, Case, Model, OneOf, field
+from codegen.schema.base import AnyObject, Case, Model, OneOf, field, maybe
 
 
 class ResponseFormatText(Model):
@@ -25,10 +25,8 @@ class ResponseFormatJSONObject(Model):
     """A JSON object."""
 
     type: Literal["json_object"] = field(..., "The kind of format.")
-    schema_: JsonSchemaSource | None = field(
-        None,
-        "A JSON Schema that the object must match. Absent: any object.",
-        wire_name="schema",
+    schema_: JsonSchemaSource | None = maybe(
+        "A JSON Schema that the object must match. Absent: any object.", wire_name="schema"
     )
 
 
@@ -36,12 +34,11 @@ class JSONSchema(Model):
     """A JSON Schema with a name."""
 
     name: str = field(..., "The schema's name.", min_length=1, max_length=64)
-    description: str | None = field(None, "What the answer is for; the model may read it.")
-    schema_: AnyObject | None = field(None, "The JSON Schema.", wire_name="schema")
-    strict: bool | None = field(
-        None,
+    description: str | None = maybe("What the answer is for; the model may read it.")
+    schema_: AnyObject | None = maybe("The JSON Schema.", wire_name="schema")
+    strict: bool | None = maybe(
         "Whether a schema is refused that the answer cannot be held to in full. Otherwise what "
-        "cannot be enforced is left out, and `warnings` say so.",
+        "cannot be enforced is left out, and `warnings` say so."
     )
 
 
@@ -93,13 +90,12 @@ class ResponseFormatStructuralTag(Model):
     """
 
     type: Literal["structural_tag"] = field(..., "The kind of format.")
-    tags: list[StructuralTag] | None = field(None, "The stretches that may occur.", min_length=1)
-    triggers: list[str] | None = field(
-        None,
+    tags: list[StructuralTag] | None = maybe("The stretches that may occur.", min_length=1)
+    triggers: list[str] | None = maybe(
         "Texts after which a stretch must follow; each tag's `begin` starts with one of them.",
         min_length=1,
     )
-    format: AnyObject | None = field(None, "A structural tag's format object, in full.")
+    format: AnyObject | None = maybe("A structural tag's format object, in full.")
 
 
 class ResponseFormat(OneOf):

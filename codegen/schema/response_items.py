@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from codegen.schema.base import AnyObject, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import AnyObject, ClosedEnum, Model, OneOf, field, maybe
 
 
 class ResponseStatus(ClosedEnum):
@@ -88,7 +88,7 @@ class ResponseMCPListedTool(Model):
     """A tool of an MCP server."""
 
     name: str = field(..., "Its name.")
-    description: str | None = field(None, "What it does.", always=True)
+    description: str | None = maybe("What it does.", always=True)
     input_schema: AnyObject = field(..., "The JSON Schema of its arguments.")
 
 
@@ -99,7 +99,7 @@ class ResponseMCPListTools(Model):
     id: str = field(..., "The item's id.")
     server_label: str = field(..., "The server's name in the settings file.")
     tools: list[ResponseMCPListedTool] = field(..., "The tools.")
-    error: str | None = field(None, "Always null: a server without an answer is an error.")
+    error: str | None = maybe("Always null: a server without an answer is an error.")
 
 
 class ResponseMCPErrorText(Model):
@@ -124,8 +124,8 @@ class ResponseMCPCall(Model):
     server_label: str = field(..., "The server's name in the settings file.")
     name: str = field(..., "The tool's name.")
     arguments: str = field(..., "The arguments as JSON text.")
-    output: str | None = field(None, "What the tool gave.", always=True)
-    error: ResponseMCPError | None = field(None, "Why the call failed.", always=True)
+    output: str | None = maybe("What the tool gave.", always=True)
+    error: ResponseMCPError | None = maybe("Why the call failed.", always=True)
     status: ResponseStatus = field(..., "How far it is.")
 
 

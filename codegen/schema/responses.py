@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from codegen.schema.adapters import Lora, lora
-from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field
+from codegen.schema.base import AnyJson, AnyObject, Case, ClosedEnum, Model, OneOf, field, maybe
 from codegen.schema.chat_request import ReasoningEffort
 from codegen.schema.messages import ChatCompletionRole, ImageDetail
 from codegen.schema.response_format import (
@@ -36,16 +36,15 @@ class ResponseInputPart(Model):
     """A part of a message."""
 
     type: ResponseInputPartType = field(..., "The kind of part.")
-    text: str | None = field(
-        None, "The text.", required_when=("type", ("input_text", "output_text", "text"))
+    text: str | None = maybe(
+        "The text.", required_when=("type", ("input_text", "output_text", "text"))
     )
-    image_url: str | None = field(
-        None,
+    image_url: str | None = maybe(
         "The image: a `data:` URL, or an address.",
         required_when=("type", ("input_image",)),
         min_length=1,
     )
-    detail: ImageDetail | None = field(None, "How closely the model looks at the image.")
+    detail: ImageDetail | None = maybe("How closely the model looks at the image.")
 
 
 class ResponseInputContent(OneOf):
@@ -72,29 +71,27 @@ class ResponseInputItem(Model):
     """A message, a function call, what a function gave, or a thought."""
 
     type: ResponseItemType = field(ResponseItemType.MESSAGE, "The kind of item.")
-    role: ChatCompletionRole | None = field(
-        None, "Who speaks.", required_when=("type", ("message",))
+    role: ChatCompletionRole | None = maybe("Who speaks.", required_when=("type", ("message",)))
+    content: ResponseInputContent | None = maybe(
+        "What is said.", required_when=("type", ("message",))
     )
-    content: ResponseInputContent | None = field(
-        None, "What is said.", required_when=("type", ("message",))
+    call_id: str | None = maybe(
+        "The call's id.", required_when=("type", ("function_call", "function_call_output"))
     )
-    call_id: str | None = field(
-        None, "The call's id.", required_when=("type", ("function_call", "function_call_output"))
+    name: str | None = maybe(
+        "The function's name.", required_when=("type", ("function_call", "mcp_call"))
     )
-    name: str | None = field(
-        None, "The function's name.", required_when=("type", ("function_call", "mcp_call"))
+    arguments: str | None = maybe(
+        "The arguments as JSON text.", required_when=("type", ("function_call", "mcp_call"))
     )
-    arguments: str | None = field(
-        None, "The arguments as JSON text.", required_when=("type", ("function_call", "mcp_call"))
+    output: ResponseInputContent | None = maybe(
+        "What the function gave.", required_when=("type", ("function_call_output",))
     )
-    output: ResponseInputContent | None = field(
-        None, "What the function gave.", required_when=("type", ("function_call_output",))
-    )
-    id: str | None = field(None, "The item's id in the response that it came from.")
-    status: str | None = field(None, "The item's status there; it has no effect.")
-    server_label: str | None = field(None, "The MCP server; it has no effect.")
-    tools: list[AnyObject] | None = field(None, "Its tools; they have no effect.")
-    error: ResponseMCPError | None = field(None, "Why a call at an MCP server failed.")
+    id: str | None = maybe("The item's id in the response that it came from.")
+    status: str | None = maybe("The item's status there; it has no effect.")
+    server_label: str | None = maybe("The MCP server; it has no effect.")
+    tools: list[AnyObject] | None = maybe("Its tools; they have no effect.")
+    error: ResponseMCPError | None = maybe("Why a call at an MCP server failed.")
 
 
 class ResponseInput(OneOf):
@@ -111,12 +108,12 @@ class ResponseFunctionTool(Model):
 
     type: Literal["function"] = field(..., "The kind of tool.")
     name: str = field(..., "The function's name, by which the model calls it.", min_length=1)
-    description: str | None = field(None, "What the function does.")
-    parameters: AnyObject | None = field(
-        None, "A JSON Schema object for the arguments. Absent: the function takes none."
+    description: str | None = maybe("What the function does.")
+    parameters: AnyObject | None = maybe(
+        "A JSON Schema object for the arguments. Absent: the function takes none."
     )
-    strict: bool | None = field(
-        None, "Whether the arguments are held to the schema while they are generated."
+    strict: bool | None = maybe(
+        "Whether the arguments are held to the schema while they are generated."
     )
 
 
@@ -131,9 +128,9 @@ class ResponseMCPToolFilter(Model):
 
     closed = True  # what is not understood would leave more tools than the request allows
 
-    tool_names: list[str] | None = field(None, "Their names. Absent: all.")
-    read_only: bool | None = field(
-        None, "Whether they change nothing, as the server says of each. Absent: both kinds."
+    tool_names: list[str] | None = maybe("Their names. Absent: all.")
+    read_only: bool | None = maybe(
+        "Whether they change nothing, as the server says of each. Absent: both kinds."
     )
 
 
@@ -148,12 +145,12 @@ class ResponseMCPTool(Model):
 
     type: Literal["mcp"] = field(..., "The kind of tool.")
     server_label: str = field(..., "The server's name in the settings file.", min_length=1)
-    server_description: str | None = field(None, "What it is for; it has no effect.")
-    allowed_tools: ResponseAllowedTools | None = field(
-        None, "Those that the model may call. Absent: all that the settings file allows."
+    server_description: str | None = maybe("What it is for; it has no effect.")
+    allowed_tools: ResponseAllowedTools | None = maybe(
+        "Those that the model may call. Absent: all that the settings file allows."
     )
-    require_approval: ResponseMCPApproval | None = field(
-        None, "Which calls must be approved. Absent: `never`."
+    require_approval: ResponseMCPApproval | None = maybe(
+        "Which calls must be approved. Absent: `never`."
     )
 
 
@@ -175,8 +172,8 @@ class ResponseMCPToolChoice(Model):
 
     type: Literal["mcp"] = field(..., "The kind of tool.")
     server_label: str = field(..., "The server's name in `tools`.", min_length=1)
-    name: str | None = field(
-        None, "The tool's name. Absent: the model chooses, if no other tools are there."
+    name: str | None = maybe(
+        "The tool's name. Absent: the model chooses, if no other tools are there."
     )
 
 
@@ -198,9 +195,9 @@ class ResponseTextFormatJSONSchema(Model):
     type: Literal["json_schema"] = field(..., "The kind of format.")
     name: str = field(..., "The schema's name.", min_length=1, max_length=64)
     schema_: AnyObject = field(..., "The JSON Schema.", wire_name="schema")
-    description: str | None = field(None, "What the answer is for.")
-    strict: bool | None = field(
-        None, "Whether the answer is held to the schema exactly while it is generated."
+    description: str | None = maybe("What the answer is for.")
+    strict: bool | None = maybe(
+        "Whether the answer is held to the schema exactly while it is generated."
     )
 
 
@@ -221,15 +218,15 @@ class ResponseTextFormat(OneOf):
 class ResponseTextConfig(Model):
     """How the text of the answer is."""
 
-    format: ResponseTextFormat | None = field(None, "Its shape. Absent: any text.")
-    verbosity: str | None = field(None, "How long it is; it has no effect.")
+    format: ResponseTextFormat | None = maybe("Its shape. Absent: any text.")
+    verbosity: str | None = maybe("How long it is; it has no effect.")
 
 
 class ResponseReasoning(Model):
     """How a reasoning model thinks."""
 
-    effort: ReasoningEffort | None = field(None, "How long.", always=True)
-    summary: str | None = field(None, "Whether it is summed up; it is given whole.", always=True)
+    effort: ReasoningEffort | None = maybe("How long.", always=True)
+    summary: str | None = maybe("Whether it is summed up; it is given whole.", always=True)
 
 
 class ResponseTruncation(ClosedEnum):
@@ -251,51 +248,48 @@ class ResponseCreateRequest(SamplingFields):
     shared_before = "top_logprobs"
 
     input: ResponseInput = field(..., "What the model answers.")
-    model: str | None = field(None, "The model to answer. Absent: the server's first.")
-    instructions: str | None = field(None, "The system message that stands before the input.")
-    stream: bool | None = field(None, "Whether the answer comes as events while it is generated.")
-    stream_options: AnyObject | None = field(None, "Options of the stream; they have no effect.")
-    max_output_tokens: int | None = field(
-        None,
-        "The longest answer. Absent: 4,096. The end of the context may come first.",
-        unit="tokens",
-        ge=1,
+    model: str | None = maybe("The model to answer. Absent: the server's first.")
+    instructions: str | None = maybe("The system message that stands before the input.")
+    stream: bool | None = maybe("Whether the answer comes as events while it is generated.")
+    stream_options: AnyObject | None = maybe("Options of the stream; they have no effect.")
+    max_output_tokens: int | None = maybe(
+        "The longest answer. Absent: 4,096. The end of the context may come first.", "tokens", ge=1
     )
-    top_logprobs: int | None = field(
-        None, "How many of the likeliest tokens are returned at each position.", ge=0, le=20
+    top_logprobs: int | None = maybe(
+        "How many of the likeliest tokens are returned at each position.", ge=0, le=20
     )
-    include: list[ResponseInclude] | None = field(None, "What is wanted beside the answer.")
-    text: ResponseTextConfig | None = field(None, "How the text of the answer is.")
-    tools: list[ResponseTool] | None = field(
-        None, "The functions and MCP servers that the model may call.", max_length=128
+    include: list[ResponseInclude] | None = maybe("What is wanted beside the answer.")
+    text: ResponseTextConfig | None = maybe("How the text of the answer is.")
+    tools: list[ResponseTool] | None = maybe(
+        "The functions and MCP servers that the model may call.", max_length=128
     )
-    tool_choice: ResponseToolChoice | None = field(
-        None, "Which functions are called. Absent: `auto` with tools, `none` without."
+    tool_choice: ResponseToolChoice | None = maybe(
+        "Which functions are called. Absent: `auto` with tools, `none` without."
     )
-    parallel_tool_calls: bool | None = field(
-        None, "Whether one answer may hold several function calls. Absent: true."
+    parallel_tool_calls: bool | None = maybe(
+        "Whether one answer may hold several function calls. Absent: true."
     )
-    reasoning: ResponseReasoning | None = field(None, "How a reasoning model thinks.")
-    metadata: dict[str, str] | None = field(None, "Labels of the caller's own; they are repeated.")
-    user: str | None = field(None, "A label of the end user; it has no effect on the answer.")
-    store: bool | None = field(None, "Whether the server keeps the response. Absent: true.")
-    service_tier: str | None = field(None, "A service's price class; it has no effect.")
-    prompt_cache_key: str | None = field(None, "A label; prompts are cached by their text.")
-    safety_identifier: str | None = field(None, "A label of the end user; it has no effect.")
-    truncation: ResponseTruncation | None = field(
-        None, "What happens to a conversation that is too long. Absent: `disabled`."
+    reasoning: ResponseReasoning | None = maybe("How a reasoning model thinks.")
+    metadata: dict[str, str] | None = maybe("Labels of the caller's own; they are repeated.")
+    user: str | None = maybe("A label of the end user; it has no effect on the answer.")
+    store: bool | None = maybe("Whether the server keeps the response. Absent: true.")
+    service_tier: str | None = maybe("A service's price class; it has no effect.")
+    prompt_cache_key: str | None = maybe("A label; prompts are cached by their text.")
+    safety_identifier: str | None = maybe("A label of the end user; it has no effect.")
+    truncation: ResponseTruncation | None = maybe(
+        "What happens to a conversation that is too long. Absent: `disabled`."
     )
-    previous_response_id: str | None = field(
-        None, "A kept response that this one follows: its conversation stands before the input."
+    previous_response_id: str | None = maybe(
+        "A kept response that this one follows: its conversation stands before the input."
     )
-    conversation: AnyJson | None = field(None, "A kept conversation: refused.")
-    background: bool | None = field(
-        None, "Whether the response is made later; then it must be kept and is not streamed."
+    conversation: AnyJson | None = maybe("A kept conversation: refused.")
+    background: bool | None = maybe(
+        "Whether the response is made later; then it must be kept and is not streamed."
     )
-    prompt: AnyJson | None = field(None, "A kept prompt: refused.")
+    prompt: AnyJson | None = maybe("A kept prompt: refused.")
     lora: Lora | None = lora()
-    max_tool_calls: int | None = field(
-        None, "The most calls that this server makes at MCP servers. Absent: 16.", ge=1, le=1000
+    max_tool_calls: int | None = maybe(
+        "The most calls that this server makes at MCP servers. Absent: 16.", ge=1, le=1000
     )
 
 
@@ -349,34 +343,32 @@ class Response(Model):
     id: str = field(..., "The response's id.")
     object: Literal["response"] = field(..., "The kind of object.")
     created_at: int = field(..., "When it was made.", unit="seconds since 1970, UTC", ge=0)
-    completed_at: int | None = field(None, "When it was whole.", always=True)
+    completed_at: int | None = maybe("When it was whole.", always=True)
     status: ResponseStatus = field(..., "How far it is.")
     background: bool = field(..., "Whether it is made in the background.")
-    error: ResponseError | None = field(None, "What went wrong.", always=True)
-    incomplete_details: ResponseIncompleteDetails | None = field(
-        None, "Why it was cut off.", always=True
-    )
-    instructions: str | None = field(None, "The system message.", always=True)
-    max_output_tokens: int | None = field(None, "The longest answer.", always=True)
+    error: ResponseError | None = maybe("What went wrong.", always=True)
+    incomplete_details: ResponseIncompleteDetails | None = maybe("Why it was cut off.", always=True)
+    instructions: str | None = maybe("The system message.", always=True)
+    max_output_tokens: int | None = maybe("The longest answer.", always=True)
     metadata: dict[str, str] = field(..., "The caller's labels.")
     model: str = field(..., "The model that answered.")
     output: list[ResponseOutputItem] = field(..., "What the model gave, in order.")
     parallel_tool_calls: bool = field(..., "Whether several function calls were allowed.")
-    previous_response_id: str | None = field(None, "The response that it follows.", always=True)
+    previous_response_id: str | None = maybe("The response that it follows.", always=True)
     reasoning: ResponseReasoning = field(..., "How the model was to think.")
     service_tier: str = field(..., "Always `default`.")
     store: bool = field(..., "Whether it is kept.")
-    temperature: float | None = field(None, "As it was asked for.", always=True)
+    temperature: float | None = maybe("As it was asked for.", always=True)
     text: ResponseTextConfig = field(..., "How the text was to be.")
     tool_choice: ResponseToolChoice = field(..., "Which functions were to be called.")
     tools: list[ResponseTool] = field(..., "As they were asked for.")
     top_logprobs: int = field(..., "As it was asked for.")
-    top_p: float | None = field(None, "As it was asked for.", always=True)
+    top_p: float | None = maybe("As it was asked for.", always=True)
     truncation: ResponseTruncation = field(..., "What happens to a conversation that is too long.")
-    usage: ResponseUsage | None = field(None, "What it cost.", always=True)
-    user: str | None = field(None, "The label of the end user.", always=True)
-    warnings: list[SchemaWarning] | None = field(
-        None, "What schemas of the request say and the answer was not held to."
+    usage: ResponseUsage | None = maybe("What it cost.", always=True)
+    user: str | None = maybe("The label of the end user.", always=True)
+    warnings: list[SchemaWarning] | None = maybe(
+        "What schemas of the request say and the answer was not held to."
     )
 
 
@@ -393,6 +385,6 @@ class ResponseInputItems(Model):
 
     object: Literal["list"] = field(..., "The kind of object.")
     data: list[AnyObject] = field(..., "The items.")
-    first_id: str | None = field(None, "The id of the first one.", always=True)
-    last_id: str | None = field(None, "The id of the last one.", always=True)
+    first_id: str | None = maybe("The id of the first one.", always=True)
+    last_id: str | None = maybe("The id of the last one.", always=True)
     has_more: bool = field(..., "Whether others follow.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from codegen.schema.base import AnyObject, Model, field
+from codegen.schema.base import AnyObject, Model, field, maybe
 
 
 class HealthStatus(Model):
@@ -27,8 +27,8 @@ class ReadyStatus(Model):
 
     status: Literal["ready"] = field(..., "Always this word.")
     model: str = field(..., "The model that answers a request which names none.")
-    loading: list[LoadingModel] | None = field(
-        None, "The models that are being loaded now. Absent: none."
+    loading: list[LoadingModel] | None = maybe(
+        "The models that are being loaded now. Absent: none."
     )
 
 
@@ -42,11 +42,11 @@ class ServerLoadRequest(Model):
         "A prepared or an ordinary model folder, a GGUF file, or `HF://org/repo`.",
         min_length=1,
     )
-    model_lib: str | None = field(None, "The compiled library. Absent: found or compiled.")
-    device: str | None = field(None, "Where the model runs. Absent: the first device there is.")
-    mode: str | None = field(None, "`local`, `interactive` or `server`. Absent: `local`.")
-    quantization: str | None = field(None, "For a model that is not prepared yet.")
-    engine_config: AnyObject | None = field(None, "Members of `EngineConfig`.")
+    model_lib: str | None = maybe("The compiled library. Absent: found or compiled.")
+    device: str | None = maybe("Where the model runs. Absent: the first device there is.")
+    mode: str | None = maybe("`local`, `interactive` or `server`. Absent: `local`.")
+    quantization: str | None = maybe("For a model that is not prepared yet.")
+    engine_config: AnyObject | None = maybe("Members of `EngineConfig`.")
 
 
 class ServerUnloadRequest(Model):
@@ -66,7 +66,7 @@ class ServerAdapterLoadRequest(Model):
     lora_path: str = field(
         ..., "Its folder (PEFT's or mlx-lm's), or its file (GGUF, `.mlc-adapter`).", min_length=1
     )
-    base_model_name: str | None = field(None, "The model. Absent: the first one.")
+    base_model_name: str | None = maybe("The model. Absent: the first one.")
 
 
 class ServerAdapterUnloadRequest(Model):

@@ -7,7 +7,7 @@ waits and how functions are described belongs to each language; what it says and
 from __future__ import annotations
 
 from codegen.rows import Number, Text
-from codegen.schema.base import ClosedEnum, EventModel, HelperModel, Model, field
+from codegen.schema.base import ClosedEnum, EventModel, HelperModel, Model, field, maybe
 from codegen.schema.chat_response import ChatCompletion, ChatCompletionChunk
 from codegen.schema.messages import ChatCompletionMessage
 from codegen.schema.tools import ChatCompletionMessageToolCall
@@ -40,7 +40,7 @@ class ToolRun(Model):
     """How a loop of tool calls ended."""
 
     completion: ChatCompletion = field(..., "The last answer.")
-    content: str | None = field(None, "The last answer's text.")
+    content: str | None = maybe("The last answer's text.")
     messages: list[ChatCompletionMessage] = field(
         ...,
         "The whole conversation, the last answer included: to be continued with the next request.",

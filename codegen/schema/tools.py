@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from codegen.schema.base import AnyObject, Case, ClosedEnum, Model, OneOf, OpenEnum, field
+from codegen.schema.base import AnyObject, Case, ClosedEnum, Model, OneOf, OpenEnum, field, maybe
 
 
 class FunctionDefinition(Model):
     """A function that the model may call."""
 
     name: str = field(..., "The function's name, by which the model calls it.", min_length=1)
-    description: str | None = field(
-        None, "What the function does; the model chooses by it when to call."
+    description: str | None = maybe("What the function does; the model chooses by it when to call.")
+    parameters: AnyObject | None = maybe(
+        "A JSON Schema object for the arguments. Absent: the function takes none."
     )
-    parameters: AnyObject | None = field(
-        None, "A JSON Schema object for the arguments. Absent: the function takes none."
-    )
-    strict: bool | None = field(
-        None, "Whether the arguments are held to the schema while they are generated."
+    strict: bool | None = maybe(
+        "Whether the arguments are held to the schema while they are generated."
     )
 
 
@@ -87,14 +85,14 @@ class ToolType(OpenEnum):
 class ChoiceDeltaFunctionCall(Model):
     """A piece of a function call."""
 
-    name: str | None = field(None, "The function's name, in the call's first piece.")
-    arguments: str | None = field(None, "The next piece of the arguments' JSON text.")
+    name: str | None = maybe("The function's name, in the call's first piece.")
+    arguments: str | None = maybe("The next piece of the arguments' JSON text.")
 
 
 class ChoiceDeltaToolCall(Model):
     """A piece of a tool call."""
 
     index: int = field(..., "Which of the message's calls this piece belongs to.", ge=0)
-    id: str | None = field(None, "The call's id, in its first piece.")
-    type: ToolType | None = field(None, "The kind of tool, in the call's first piece.")
-    function: ChoiceDeltaFunctionCall | None = field(None, "The function's piece.")
+    id: str | None = maybe("The call's id, in its first piece.")
+    type: ToolType | None = maybe("The kind of tool, in the call's first piece.")
+    function: ChoiceDeltaFunctionCall | None = maybe("The function's piece.")

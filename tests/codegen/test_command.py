@@ -87,7 +87,7 @@ def test_a_new_number_of_sampling_is_one_edit(tmp_path: Path) -> None:
     shutil.copy(ROOT / ".clang-format", tmp_path)
     schema = tmp_path / "codegen/schema/sampling.py"
     before = "    logit_bias: dict"
-    number = '    mood: float | None = field(None, "How merry it is.", ge=0, le=9, neutral=4)\n'
+    number = '    mood: float | None = maybe("How merry it is.", ge=0, le=9, neutral=4)\n'
     schema.write_text(schema.read_text().replace(before, number + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -129,7 +129,7 @@ def test_a_new_field_is_one_edit(tmp_path: Path) -> None:
     before = "    user: str | None ="
     text = schema.read_text()
     assert before in text
-    mood = '    mood: int | None = field(None, "How merry the answer is.", ge=0, le=9)\n'
+    mood = '    mood: int | None = maybe("How merry the answer is.", ge=0, le=9)\n'
     schema.write_text(text.replace(before, mood + before))
     done = run(cwd=tmp_path)
     assert done.returncode == 0, done.stderr
