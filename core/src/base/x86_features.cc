@@ -8,7 +8,6 @@
 
 namespace mlc {
 
-#if defined(__x86_64__)
 namespace {
 
 // What the system must save, as bits of the register XCR0.
@@ -26,20 +25,33 @@ struct Feature {
 };
 
 constexpr Feature kFeatures[] = {
-    {"ssse3", 1, 0, kEcx, 9, kNone},        {"fma", 1, 0, kEcx, 12, kYmm},
-    {"sse4.1", 1, 0, kEcx, 19, kNone},      {"sse4.2", 1, 0, kEcx, 20, kNone},
-    {"popcnt", 1, 0, kEcx, 23, kNone},      {"avx", 1, 0, kEcx, 28, kYmm},
-    {"f16c", 1, 0, kEcx, 29, kYmm},         {"bmi", 7, 0, kEbx, 3, kNone},
-    {"avx2", 7, 0, kEbx, 5, kYmm},          {"bmi2", 7, 0, kEbx, 8, kNone},
-    {"avx512f", 7, 0, kEbx, 16, kZmm},      {"avx512dq", 7, 0, kEbx, 17, kZmm},
-    {"avx512ifma", 7, 0, kEbx, 21, kZmm},   {"avx512cd", 7, 0, kEbx, 28, kZmm},
-    {"avx512bw", 7, 0, kEbx, 30, kZmm},     {"avx512vl", 7, 0, kEbx, 31, kZmm},
-    {"avx512vbmi", 7, 0, kEcx, 1, kZmm},    {"avx512vbmi2", 7, 0, kEcx, 6, kZmm},
-    {"gfni", 7, 0, kEcx, 8, kNone},         {"avx512vnni", 7, 0, kEcx, 11, kZmm},
-    {"avx512bitalg", 7, 0, kEcx, 12, kZmm}, {"avx512vpopcntdq", 7, 0, kEcx, 14, kZmm},
-    {"avxvnni", 7, 1, kEax, 4, kYmm},       {"avx512bf16", 7, 1, kEax, 5, kZmm},
+    {"ssse3", 1, 0, kEcx, 9, kNone},
+    {"sse4.1", 1, 0, kEcx, 19, kNone},
+    {"sse4.2", 1, 0, kEcx, 20, kNone},
+    {"popcnt", 1, 0, kEcx, 23, kNone},
+    {"avx", 1, 0, kEcx, 28, kYmm},
+    {"avx2", 7, 0, kEbx, 5, kYmm},
+    {"bmi", 7, 0, kEbx, 3, kNone},
+    {"bmi2", 7, 0, kEbx, 8, kNone},
+    {"fma", 1, 0, kEcx, 12, kYmm},
+    {"f16c", 1, 0, kEcx, 29, kYmm},
+    {"gfni", 7, 0, kEcx, 8, kNone},
+    {"avxvnni", 7, 1, kEax, 4, kYmm},
+    {"avx512f", 7, 0, kEbx, 16, kZmm},
+    {"avx512bw", 7, 0, kEbx, 30, kZmm},
+    {"avx512cd", 7, 0, kEbx, 28, kZmm},
+    {"avx512dq", 7, 0, kEbx, 17, kZmm},
+    {"avx512vl", 7, 0, kEbx, 31, kZmm},
+    {"avx512ifma", 7, 0, kEbx, 21, kZmm},
+    {"avx512vbmi", 7, 0, kEcx, 1, kZmm},
+    {"avx512vbmi2", 7, 0, kEcx, 6, kZmm},
+    {"avx512vnni", 7, 0, kEcx, 11, kZmm},
+    {"avx512bitalg", 7, 0, kEcx, 12, kZmm},
+    {"avx512vpopcntdq", 7, 0, kEcx, 14, kZmm},
+    {"avx512bf16", 7, 1, kEax, 5, kZmm},
 };
 
+#if defined(__x86_64__)
 // The parts of the registers that the system saves when it changes threads. 0: it saves no AVX.
 uint32_t SavedState() {
   uint32_t eax, ebx, ecx, edx;
@@ -60,6 +72,12 @@ bool IsPresent(const Feature& feature) {
   return (words[feature.place] >> feature.bit & 1) != 0 && (saved & feature.state) == feature.state;
 }
 
+#else
+
+bool IsPresent(const Feature&) { return false; }
+
+#endif
+
 }  // namespace
 
 bool HasX86Feature(std::string_view name) {
@@ -69,10 +87,13 @@ bool HasX86Feature(std::string_view name) {
   return false;
 }
 
-#else
-
-bool HasX86Feature(std::string_view) { return false; }
-
-#endif
+const std::vector<std::string_view>& X86FeatureNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Feature& feature : kFeatures) all.push_back(feature.name);
+    return all;
+  }();
+  return names;
+}
 
 }  // namespace mlc

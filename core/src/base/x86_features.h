@@ -2,11 +2,12 @@
 //
 //   if (HasX86Feature("avx2")) ...
 //
-// For systems where the compiler's own `__builtin_cpu_supports` knows none: on Windows it reads a
-// table of the compiler's runtime library, and that of `zig` stays empty.
+// The compilers' own `__builtin_cpu_supports` is not used: Clang before 18 does not know all names,
+// and on Windows it reads a table of the compiler's runtime library, and that of `zig` stays empty.
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace mlc {
 
@@ -14,13 +15,7 @@ namespace mlc {
 // name that is not known, and on other CPUs.
 bool HasX86Feature(std::string_view name);
 
-}  // namespace mlc
+// The names that are known, on every CPU. They end with a zero.
+const std::vector<std::string_view>& X86FeatureNames();
 
-// Clang before 18 does not know all names.
-#if defined(_WIN32) || (defined(__clang__) && __clang_major__ < 18)
-#define MLC_CPU_SUPPORTS(name) ::mlc::HasX86Feature(name)
-#else
-// A static variable may ask before the constructor that reads the CPU's features, where that one is
-// linked behind it, as Xcode does.
-#define MLC_CPU_SUPPORTS(name) (__builtin_cpu_init(), __builtin_cpu_supports(name) != 0)
-#endif
+}  // namespace mlc

@@ -1,5 +1,7 @@
 #include "platform/cpu_features.h"
 
+#include <iterator>
+
 #include "base/x86_features.h"
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
@@ -10,12 +12,6 @@
 
 namespace mlc {
 namespace {
-
-#if defined(__x86_64__)
-#define MLC_HAS_X86(name) MLC_CPU_SUPPORTS(name)
-#else
-#define MLC_HAS_X86(name) false
-#endif
 
 #if defined(__aarch64__) && defined(__APPLE__)
 // Apple's name of a feature: an A11 has none of these, an M1 no I8MM.
@@ -37,37 +33,20 @@ bool HasAppleFeature(const char* name) {
 }  // namespace
 
 const std::vector<CpuFeature>& CpuFeatures() {
-  static const std::vector<CpuFeature> features = {
-      {"ssse3", MLC_HAS_X86("ssse3")},
-      {"sse4.1", MLC_HAS_X86("sse4.1")},
-      {"sse4.2", MLC_HAS_X86("sse4.2")},
-      {"popcnt", MLC_HAS_X86("popcnt")},
-      {"avx", MLC_HAS_X86("avx")},
-      {"avx2", MLC_HAS_X86("avx2")},
-      {"bmi", MLC_HAS_X86("bmi")},
-      {"bmi2", MLC_HAS_X86("bmi2")},
-      {"fma", MLC_HAS_X86("fma")},
-      {"f16c", MLC_HAS_X86("f16c")},
-      {"gfni", MLC_HAS_X86("gfni")},
-      {"avxvnni", MLC_HAS_X86("avxvnni")},
-      {"avx512f", MLC_HAS_X86("avx512f")},
-      {"avx512bw", MLC_HAS_X86("avx512bw")},
-      {"avx512cd", MLC_HAS_X86("avx512cd")},
-      {"avx512dq", MLC_HAS_X86("avx512dq")},
-      {"avx512vl", MLC_HAS_X86("avx512vl")},
-      {"avx512ifma", MLC_HAS_X86("avx512ifma")},
-      {"avx512vbmi", MLC_HAS_X86("avx512vbmi")},
-      {"avx512vbmi2", MLC_HAS_X86("avx512vbmi2")},
-      {"avx512vnni", MLC_HAS_X86("avx512vnni")},
-      {"avx512bitalg", MLC_HAS_X86("avx512bitalg")},
-      {"avx512vpopcntdq", MLC_HAS_X86("avx512vpopcntdq")},
-      {"avx512bf16", MLC_HAS_X86("avx512bf16")},
-      {"dotprod", MLC_HAS_ARM(AT_HWCAP, HWCAP_ASIMDDP, "DotProd")},
-      {"fullfp16", MLC_HAS_ARM(AT_HWCAP, HWCAP_ASIMDHP, "FP16")},
-      {"i8mm", MLC_HAS_ARM(AT_HWCAP2, HWCAP2_I8MM, "I8MM")},
-      {"bf16", MLC_HAS_ARM(AT_HWCAP2, HWCAP2_BF16, "BF16")},
-      {"sve", MLC_HAS_ARM(AT_HWCAP, HWCAP_SVE, "SVE")},
-  };
+  static const std::vector<CpuFeature> features = [] {
+    std::vector<CpuFeature> all;
+    for (std::string_view name : X86FeatureNames())
+      all.push_back({name.data(), HasX86Feature(name)});
+    const CpuFeature arm[] = {
+        {"dotprod", MLC_HAS_ARM(AT_HWCAP, HWCAP_ASIMDDP, "DotProd")},
+        {"fullfp16", MLC_HAS_ARM(AT_HWCAP, HWCAP_ASIMDHP, "FP16")},
+        {"i8mm", MLC_HAS_ARM(AT_HWCAP2, HWCAP2_I8MM, "I8MM")},
+        {"bf16", MLC_HAS_ARM(AT_HWCAP2, HWCAP2_BF16, "BF16")},
+        {"sve", MLC_HAS_ARM(AT_HWCAP, HWCAP_SVE, "SVE")},
+    };
+    all.insert(all.end(), std::begin(arm), std::end(arm));
+    return all;
+  }();
   return features;
 }
 
