@@ -162,6 +162,57 @@ def all_routes(protocol: ir.Protocol) -> list[ir.Route | ir.Call | ir.PlainRoute
 
 
 @dataclass(frozen=True)
+class View:
+    """What a template is given of a declaration."""
+
+    name: str
+    doc: str
+
+    @property
+    def kind(self) -> str:
+        """`struct`, `enum` or `union`, by which a template picks a layout."""
+        return type(self).__name__.removesuffix("View").lower()
+
+
+@dataclass(frozen=True)
+class EnumValueView:
+    name: str
+    wire: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class EnumView(View):
+    values: tuple[EnumValueView, ...]
+
+
+@dataclass(frozen=True)
+class RouteView:
+    """`chunk` and `stream_field` are "" where nothing is streamed."""
+
+    route: str
+    class_name: str
+    request: str
+    response: str
+    chunk: str
+    stream_field: str
+
+
+def route_names(
+    route: ir.Route, literal: Callable[[str], str], type_: Callable[[str], str]
+) -> dict[str, str]:
+    """The fields of a RouteView. `type_`: how the language calls the type that has this name."""
+    return {
+        "route": literal(route.name),
+        "class_name": pascal_case(route.name),
+        "request": type_(route.request),
+        "response": type_(route.response),
+        "chunk": type_(route.chunk) if route.chunk else "",
+        "stream_field": route.stream_field or "",
+    }
+
+
+@dataclass(frozen=True)
 class CallView:
     """A route that gives one answer, as a function of the engine's. `route` is a literal."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from codegen import ir
 from codegen.languages import common
+from codegen.languages.common import EnumValueView, EnumView
 
 KEYWORDS = frozenset(
     """
@@ -44,29 +45,11 @@ class FieldView:
 
 
 @dataclass(frozen=True)
-class StructView:
-    kind: str
-    name: str
-    doc: str
+class StructView(common.View):
     fields: tuple[FieldView, ...]
     schema_name: str
     known: str  # the keys, as C++ literals, of an object that refuses all others; else ""
     base: str = ""
-
-
-@dataclass(frozen=True)
-class EnumValueView:
-    name: str
-    wire: str
-    doc: str
-
-
-@dataclass(frozen=True)
-class EnumView:
-    kind: str
-    name: str
-    doc: str
-    values: tuple[EnumValueView, ...]
 
 
 @dataclass(frozen=True)
@@ -78,14 +61,11 @@ class VariantView:
 
 
 @dataclass(frozen=True)
-class UnionView:
+class UnionView(common.View):
     """`expected` is a phrase for a message; `tags` and `held`, the names of the variants, are lists
     of C++ string literals.
     """
 
-    kind: str
-    name: str
-    doc: str
     variants: tuple[VariantView, ...]
     discriminator: str | None
     expected: str
@@ -141,16 +121,14 @@ class _Cpp:
         common.check_distinct(struct.names.name, names)
         known = ", ".join(_literal(field.name) for field in struct.fields) if struct.closed else ""
         name, schema_name = self._name(struct), struct.names.name
-        return StructView(
-            "struct", name, struct.description, fields, schema_name, known, struct.base
-        )
+        return StructView(name, struct.description, fields, schema_name, known, struct.base)
 
     def _enum(self, enum: ir.Enum) -> EnumView:
         values = tuple(
             EnumValueView(_enumerator(v.wire), _literal(v.wire), v.description) for v in enum.values
         )
         common.check_distinct(enum.names.name, [value.name for value in values])
-        return EnumView("enum", self._name(enum), enum.description, values)
+        return EnumView(self._name(enum), enum.description, values)
 
     def _union(self, union: ir.Union) -> UnionView:
         variants = tuple(
@@ -165,7 +143,6 @@ class _Cpp:
         common.check_distinct(union.names.name, [variant.accessor for variant in variants])
         phrases = [common.article(variant.json_type) for variant in union.variants]
         return UnionView(
-            kind="union",
             name=self._name(union),
             doc=union.description,
             variants=variants,

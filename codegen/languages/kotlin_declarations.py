@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from codegen import ir
 from codegen.languages import common
+from codegen.languages.common import EnumValueView
 from codegen.languages.helpers import Style
 from codegen.languages.kotlin_views import (
     AccessorView,
-    EnumValueView,
     EnumView,
     FieldView,
     OverloadView,
@@ -79,7 +79,6 @@ class Kotlin:
         )
         common.check_distinct(enum.names.name, ["knownWords", *(value.name for value in values)])
         return EnumView(
-            "enum",
             name_of(enum),
             _doc(enum.description),
             values,
@@ -96,7 +95,6 @@ class Kotlin:
         common.check_distinct(struct.names.name, [field.name for field in fields])
         supertypes = ", ".join(self.memberships.get(struct.names.name, ()))
         return StructView(
-            kind="struct",
             name=name_of(struct),
             doc=_doc(struct.description),
             fields=fields,
@@ -201,7 +199,6 @@ class Kotlin:
         subject = f"element.tag({_quote(union.discriminator)})" if union.discriminator else ""
         supertypes = ", ".join(self.memberships.get(union.names.name, ()))
         return UnionView(
-            "union",
             name_of(union),
             _doc(union.description),
             variants,
@@ -228,12 +225,7 @@ class Kotlin:
         by_name = {_identifier(f.name): f for f in request.fields}
         plain = OverloadView(fields, tuple(f.name for f in fields), False)
         return RouteView(
-            route=_quote(route.name),
-            class_name=common.pascal_case(route.name),
-            request=view.name,
-            response=name_of(self.declarations[route.response]),
-            chunk=name_of(self.declarations[route.chunk]) if route.chunk else "",
-            stream_field=stream_field,
+            **common.route_names(route, _quote, lambda name: name_of(self.declarations[name])),
             signatures=(
                 plain,
                 *self._overloads(fields, by_name),

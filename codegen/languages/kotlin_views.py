@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.languages import common
+
 
 @dataclass(frozen=True)
 class FieldView:
@@ -41,10 +43,7 @@ class AccessorView:
 
 
 @dataclass(frozen=True)
-class StructView:
-    kind: str
-    name: str
-    doc: str
+class StructView(common.View):
     fields: tuple[FieldView, ...]
     supertypes: str
     closed: bool
@@ -54,18 +53,7 @@ class StructView:
 
 
 @dataclass(frozen=True)
-class EnumValueView:
-    name: str
-    wire: str
-    doc: str
-
-
-@dataclass(frozen=True)
-class EnumView:
-    kind: str
-    name: str
-    doc: str
-    values: tuple[EnumValueView, ...]
+class EnumView(common.EnumView):
     supertypes: str
 
 
@@ -81,30 +69,21 @@ class VariantView:
 
 
 @dataclass(frozen=True)
-class UnionView:
+class UnionView(common.View):
     """`subject` is what `when` looks at to tell the variants apart."""
 
-    kind: str
-    name: str
-    doc: str
     variants: tuple[VariantView, ...]
     subject: str
     supertypes: str
 
 
 @dataclass(frozen=True)
-class RouteView:
+class RouteView(common.RouteView):
     """`signatures`: the parameters without `stream`, first as they are, then with shorthands.
 
-    `chunk` and `stream_field` are "" where nothing is streamed. `compatible`: MLC-LLM's parameters.
+    `compatible`: MLC-LLM's parameters.
     """
 
-    route: str
-    class_name: str
-    request: str
-    response: str
-    chunk: str
-    stream_field: str
     signatures: tuple[OverloadView, ...]
     required: tuple[FieldView, ...]
     optional: tuple[FieldView, ...]

@@ -125,12 +125,7 @@ class _Swift:
         docs = {f.name: f.description for f in request.fields}
         create = self._parameters(request)
         return RouteView(
-            route=_literal(route.name),
-            class_name=common.pascal_case(route.name),
-            request=self._name(request),
-            response=self.type_name(route.response),
-            chunk=self.type_name(route.chunk) if route.chunk else "",
-            stream_field=_member(route.stream_field) if route.stream_field else "",
+            **common.route_names(route, _literal, self.type_name),
             stream_doc=docs[route.stream_field] if route.stream_field else "",
             create=tuple(_streaming(p) if p.name == route.stream_field else p for p in create),
             parameters=tuple(p for p in create if p.name != route.stream_field),
@@ -165,7 +160,6 @@ class _Swift:
         takes = () if is_request else (self._text, self._bytes)
         overloads = (self._parameters(struct, take) for take in takes)
         return StructView(
-            kind="struct",
             name=self._name(struct),
             doc=_doc(struct.description),
             properties=tuple(self._property(field) for field in struct.fields),
@@ -247,7 +241,7 @@ class _Swift:
         )
         common.check_distinct(enum.names.name, [case.name for case in cases])
         known = _array([f".{case.name}" for case in cases])
-        return EnumView("enum", self._name(enum), _doc(enum.description), cases, known)
+        return EnumView(self._name(enum), _doc(enum.description), cases, known)
 
     def _union(self, union: ir.Union) -> UnionView:
         cases = tuple(
@@ -263,7 +257,6 @@ class _Swift:
         common.check_distinct(union.names.name, [case.name for case in cases])
         phrases = [common.article(variant.json_type) for variant in union.variants]
         return UnionView(
-            kind="union",
             name=self._name(union),
             doc=_doc(union.description),
             cases=cases,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.languages import common
+
 
 @dataclass(frozen=True)
 class ParameterView:
@@ -34,16 +36,13 @@ class AliasView:
 
 
 @dataclass(frozen=True)
-class StructView:
+class StructView(common.View):
     """`overloads`: further initializers, which take texts where there is a union with one, or bytes
     where there is a URL.
 
     `known`: the keys, as an array, of an object that refuses all others; else "".
     """
 
-    kind: str
-    name: str
-    doc: str
     properties: tuple[PropertyView, ...]
     parameters: tuple[ParameterView, ...]
     overloads: tuple[tuple[ParameterView, ...], ...]
@@ -62,12 +61,9 @@ class CaseView:
 
 
 @dataclass(frozen=True)
-class EnumView:
+class EnumView(common.View):
     """`known`: the cases but the unknown one, as an array."""
 
-    kind: str
-    name: str
-    doc: str
     cases: tuple[CaseView, ...]
     known: str
 
@@ -82,12 +78,9 @@ class LiteralView:
 
 
 @dataclass(frozen=True)
-class UnionView:
+class UnionView(common.View):
     """`discriminator`: a literal, or "" when the JSON type tells; `expected`: for a message."""
 
-    kind: str
-    name: str
-    doc: str
     cases: tuple[CaseView, ...]
     discriminator: str
     expected: str
@@ -95,18 +88,9 @@ class UnionView:
 
 
 @dataclass(frozen=True)
-class RouteView:
-    """`parameters` are the request's without `stream_field`.
+class RouteView(common.RouteView):
+    """`parameters` are the request's without `stream_field`."""
 
-    `chunk`, `stream_field` and `stream_doc` are "" where nothing is streamed.
-    """
-
-    route: str
-    class_name: str
-    request: str
-    response: str
-    chunk: str
-    stream_field: str
     stream_doc: str
     create: tuple[ParameterView, ...]
     parameters: tuple[ParameterView, ...]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from codegen import ir
 from codegen.languages import common, helpers
+from codegen.languages.common import RouteView
 from codegen.languages.helpers import Style
 
 FOLDER = "bindings/web/src/protocol"
@@ -40,18 +41,6 @@ class TypeView:
     codec: tuple[str, ...] = ()
     opening: str = ""
     closing: str = ""
-
-
-@dataclass(frozen=True)
-class RouteView:
-    """`chunk` and `stream_field` are "" where nothing is streamed."""
-
-    route: str
-    class_name: str
-    request: str
-    response: str
-    chunk: str
-    stream_field: str
 
 
 def generate(protocol: ir.Protocol) -> dict[str, str]:
@@ -131,14 +120,7 @@ class _TypeScript:
         return self._union(declaration)
 
     def route(self, route: ir.Route) -> RouteView:
-        return RouteView(
-            route=_quote(route.name),
-            class_name=common.pascal_case(route.name),
-            request=self.type_name(route.request),
-            response=self.type_name(route.response),
-            chunk=self.type_name(route.chunk) if route.chunk else "",
-            stream_field=route.stream_field or "",
-        )
+        return RouteView(**common.route_names(route, _quote, self.type_name))
 
     def _name(self, declaration: ir.Declaration) -> str:
         return declaration.names.in_language("typescript")
