@@ -314,8 +314,10 @@ jbyteArray Plan(JNIEnv* env, jclass, jlong handle, jbyteArray model) {
   return TakeText(env, status, json);
 }
 
-void Unload(JNIEnv* env, jclass, jlong handle) {
-  Succeeded(env, core.engine_unload(ToEngine(handle)));
+// A function that takes an engine and nothing else.
+template <auto function>
+void OfEngine(JNIEnv* env, jclass, jlong handle) {
+  Succeeded(env, (core.*function)(ToEngine(handle)));
 }
 
 void Destroy(JNIEnv*, jclass, jlong handle) { core.engine_destroy(ToEngine(handle)); }
@@ -339,26 +341,10 @@ void Abort(JNIEnv* env, jclass, jlong handle, jlong request) {
   Succeeded(env, core.engine_abort(ToEngine(handle), static_cast<uint64_t>(request)));
 }
 
-void Reset(JNIEnv* env, jclass, jlong handle) {
-  Succeeded(env, core.engine_reset(ToEngine(handle)));
-}
-
 jbyteArray Metrics(JNIEnv* env, jclass, jlong handle) {
   char* json = nullptr;
   MLCStatus* status = core.engine_metrics(ToEngine(handle), &json);
   return TakeText(env, status, json);
-}
-
-void Pause(JNIEnv* env, jclass, jlong handle) {
-  Succeeded(env, core.engine_pause(ToEngine(handle)));
-}
-
-void Resume(JNIEnv* env, jclass, jlong handle) {
-  Succeeded(env, core.engine_resume(ToEngine(handle)));
-}
-
-void TrimMemory(JNIEnv* env, jclass, jlong handle) {
-  Succeeded(env, core.engine_trim_memory(ToEngine(handle)));
 }
 
 #define MLC_PACKAGE "ai/mlc/mlcllm/"
@@ -379,15 +365,15 @@ bool RegisterFunctions(JNIEnv* env) {
       Method("create", "([B)J", Create),
       Method("load", "(J[BL" MLC_PACKAGE "NativeProgress;)V", Load),
       Method("plan", "(J[B)[B", Plan),
-      Method("unload", "(J)V", Unload),
+      Method("unload", "(J)V", OfEngine<&Core::engine_unload>),
       Method("destroy", "(J)V", Destroy),
       Method("submit", "(J[B[BL" MLC_PACKAGE "NativeSink;)J", Submit),
       Method("abort", "(JJ)V", Abort),
-      Method("reset", "(J)V", Reset),
+      Method("reset", "(J)V", OfEngine<&Core::engine_reset>),
       Method("metrics", "(J)[B", Metrics),
-      Method("pause", "(J)V", Pause),
-      Method("resume", "(J)V", Resume),
-      Method("trimMemory", "(J)V", TrimMemory),
+      Method("pause", "(J)V", OfEngine<&Core::engine_pause>),
+      Method("resume", "(J)V", OfEngine<&Core::engine_resume>),
+      Method("trimMemory", "(J)V", OfEngine<&Core::engine_trim_memory>),
   };
   constexpr jint kCount = sizeof(methods) / sizeof(methods[0]);
   return env->RegisterNatives(bridge_class, methods, kCount) == JNI_OK;
