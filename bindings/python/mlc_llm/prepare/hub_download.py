@@ -41,7 +41,7 @@ _TOKENIZER = [
     *("*.tiktoken", "tiktoken.model", "rwkv_vocab_*.txt"),
     *("chat_template.jinja", "chat_template.json", "additional_chat_templates/*.jinja"),
 ]
-_PREPARED_FILES = [
+PREPARED_FILES = [
     *("mlc-chat-config.json", "tensor-cache*.json", "ndarray-cache*.json", "params_shard_*.bin"),
     *_TOKENIZER,
 ]
@@ -206,7 +206,7 @@ def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
     info = api.model_info(model.repo, revision=model.revision, files_metadata=True)
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
     prepared = "mlc-chat-config.json" in siblings
-    patterns = _PREPARED_FILES if prepared else ORDINARY_FILES
+    patterns = PREPARED_FILES if prepared else ORDINARY_FILES
     wanted = [name for name in siblings if any(fnmatch.fnmatch(name, p) for p in patterns)]
     if not prepared and not any(name.endswith(".safetensors") for name in wanted):
         raise UnsupportedError(_no_safetensors(model, list(siblings)), param="model")

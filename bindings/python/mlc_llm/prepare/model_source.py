@@ -47,6 +47,10 @@ FAKE_DEVICE = "fake"
 # A quantization: a GGUF file keeps its own types; other models get the default.
 OWN_TYPES = "auto"
 
+# Model types of MLC-LLM's `-MLC` folders that are converted before they are used. Our folders have
+# the type of the text.
+CONVERTED_FIRST = ("llava", "phi3_v")
+
 # The quantization of a GGUF file whose own types have no kernels. It runs on every device.
 _FALLBACK = "q4f32_1"
 
@@ -190,7 +194,7 @@ def _folder(
     """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
     model = plain_model(model)
     path = local_path(model, rules)
-    if (path / CHAT_CONFIG).is_file():
+    if (path / CHAT_CONFIG).is_file() and not _is_converted_first(path):
         _require_same_quantization(path, quantization)
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
@@ -278,6 +282,8 @@ def _quantization(path: Path, asked: str | None, device: str, otherwise: str | N
         return str(asked)
     if path.suffix == ".gguf":
         return OWN_TYPES
+    if _is_converted_first(path):
+        return str(read_chat_config(path).get("quantization"))
     # 4 bits change vectors too much: MiniLM's have a cosine of 0.95 with float64's (8 bits: 0.9996)
     if (path / "modules.json").is_file():
         return "q8f32_1"
@@ -296,6 +302,12 @@ def read_chat_config(folder: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         raise CorruptFileError(f"{path}: must hold a JSON object", param=CHAT_CONFIG)
     return cast("dict[str, Any]", config)
+
+
+def _is_converted_first(folder: Path) -> bool:
+    """Whether MLC-LLM's converter made this folder of a model that takes pictures."""
+    has_config = (folder / CHAT_CONFIG).is_file()
+    return has_config and read_chat_config(folder).get("model_type") in CONVERTED_FIRST
 
 
 def _require_same_quantization(folder: Path, asked: str | None) -> None:
@@ -319,7 +331,8 @@ def _identity(path: Path, steps: Steps) -> Any:
     memory = home() / "content"
     if path.is_file():
         return content_hash.hash_of(path, memory, steps)
-    return content_hash.hashes_of(path, hub_download.ORDINARY_FILES, memory, steps)
+    names = [*hub_download.ORDINARY_FILES, *hub_download.PREPARED_FILES]
+    return content_hash.hashes_of(path, names, memory, steps)
 
 
 def model_name(model: str | Path | None) -> str:

@@ -21,6 +21,7 @@ from mlc_llm.compiler.convert.embedding import embedding_metadata
 from mlc_llm.compiler.convert.gguf import GGUFModel
 from mlc_llm.compiler.convert.gguf_weights import DEFAULT, keeps_types, scheme_of_file
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder
+from mlc_llm.compiler.convert.mlc_folder import MLCFolder, is_readable
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import Array, ModelSource
@@ -115,7 +116,8 @@ def open_source(
     config: Path | None = None,
     projector: Path | None = None,
 ) -> ModelSource:
-    """The reader for a Hugging Face folder or a `.gguf` file. `projector`: the file of the tower of
+    """The reader for a Hugging Face folder, a `.gguf` file, or a folder of MLC-LLM's converter with
+    a tower (`mlc_folder.py`). `projector`: the file of the tower of
     a `.gguf` file ("mmproj")."""
     if source_format in _REFUSED_FORMATS:
         raise UnsupportedError(
@@ -129,6 +131,8 @@ def open_source(
     is_gguf = source_format == "gguf" or (source_format == "auto" and path.suffix == ".gguf")
     if is_gguf:
         return GGUFModel(path, projector)
+    if source_format == "auto" and config is None and is_readable(path):
+        return MLCFolder(path)
     folder = HuggingFaceFolder(path if path.is_dir() else path.parent, config=config)
     if source_format == "awq" and folder.quantized_by() != "awq":
         raise InvalidRequestError(

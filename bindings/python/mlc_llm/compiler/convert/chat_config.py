@@ -93,7 +93,8 @@ def chat_config(
         **overrides.extra,
         "tokenizer_files": sorted(tokenizer_files),
         "tokenizer_info": tokenizer_info(tokenizer),
-        "conv_template": conversation_template(
+        "conv_template": hf_config.get("conv_template")
+        or conversation_template(
             tokenizer_config, tokens["eos_token_id"], name=overrides.conv_template
         ),
         **tokens,

@@ -34,9 +34,13 @@ ChangeOf = Callable[[str], "Change | None"]  # of the weight with that name of o
 # Prefixes that files of one family have or leave out: (ours, theirs).
 _PREFIXES = (
     ("transformer.", ""),
+    ("transformer.", "model."),
     ("model.", "model.language_model."),
     ("model.", "model.text_model."),
     ("", "language_model."),
+    ("", "llm."),
+    ("", "llm."),
+    ("", "llm."),
     ("model.", ""),
     ("", "bert."),
     ("", "model."),

@@ -15,12 +15,13 @@ from mlc_llm.compiler.spec import (
     HUGGING_FACE,
     DecoderSpec,
     DraftSpec,
+    Part,
     TensorMap,
     WeightSource,
     weight_map,
 )
 
-FileFormat = Literal["huggingface", "gguf"]
+FileFormat = Literal["huggingface", "gguf", "mlc"]  # mlc: MLC-LLM's folder, as floats
 PoolingStrategy = Literal["cls", "mean", "last"]
 
 
@@ -148,7 +149,11 @@ class ModelFamily:
         if source == "gguf":
             assert self.gguf is not None
             tensors = self.gguf.tensors
-        return weight_map(self.decoder(config), tensors(config))
+        found = weight_map(self.decoder(config), tensors(config))
+        if source != "mlc":
+            return found
+        assert self.mlc is None, "its tensors are not ours"
+        return [replace(weight, parts=(Part(weight.name, weight.shape),)) for weight in found]
 
     def with_draft(self, draft: DraftSpec | None) -> ModelFamily:
         """The family with another part that drafts."""

@@ -24,16 +24,17 @@ KEYS = (
 _PICTURES = "it takes pictures, and its tower is not supported"
 _TEXT = "a Hugging Face folder loads as its text part"
 _LOADS = "a Hugging Face folder loads with its pictures"
+_CONVERTED = "MLC-LLM's own folders of it are converted first (mlc_llm chat, serve, pull do it)"
 _TEXT_ALONE = "the text alone is"
 _DRAFT = "a part that drafts for another model, not a model"
 REASONS = {
     "llama4": f"{_PICTURES}; {_TEXT}, llama4_text",
     "gemma3": f"{_LOADS}; {_TEXT_ALONE}, gemma3_text",
     "phi-msft": "the config of the first repositories of Phi 1 and 2: use one with model_type phi",
-    "phi3_v": f"MLC-LLM's own folders of it are not read; {_LOADS}",
+    "phi3_v": _CONVERTED,
     "qwen": "the config of Qwen 1: use Qwen 1.5 or later, which is qwen2",
     "qwen3_5": f"{_LOADS}; {_TEXT_ALONE}, qwen3_5_text",
-    "llava": f"MLC-LLM's own folders of it are not read; {_LOADS}",
+    "llava": _CONVERTED,
     "chatglm": "the config of ChatGLM 2 and 3, and of GLM 4's first repositories: use GLM 4 in "
     "transformers' form (glm, glm4) or a GGUF file of it",
     "eagle": _DRAFT,
@@ -101,6 +102,8 @@ def _state(key: str, families: Container[str]) -> str:
             "pictures from a Hugging Face folder, on a CPU" if key in TOWERS else "no pictures"
         )
         return f"supported: its text ({TEXTS[key][0]}), and {pictures}"
+    if key in TOWERS and TOWERS[key].mlc is not None:
+        return "supported: MLC-LLM's own folders are converted first, and pictures on a CPU"
     return "supported" if key in families else f"refused: {REASONS[key]}"
 
 

@@ -7,7 +7,7 @@ imports TVM.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
@@ -63,6 +63,19 @@ class TowerInGGUF:
 
 
 @dataclass(frozen=True)
+class TowerInMLC:
+    """How MLC-LLM's converter writes a model with a tower of a family into an `-MLC` folder.
+
+    `config(fields, text)` gives the repository's config of the folder's `model_config` and of the
+    text's fields in it, as a family reads them. `names`: modules there, and those of the
+    repository. `processor`: fields of preprocessor_config.json that MLC-LLM has in its code."""
+
+    config: Callable[[ConfigReader, dict[str, Any]], dict[str, Any]]
+    names: Mapping[str, str] = field(default_factory=dict)
+    processor: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class TowerFamily:
     """`kinds`: the `model_type` of a `vision_config` that it reads; one without it is read too.
     `fields`: those of the repository's config that the tower needs, `vision_config` among them.
@@ -75,6 +88,7 @@ class TowerFamily:
     spec: Callable[[ConfigReader, ConfigReader, int], TowerSpec]
     pictures: Callable[[ConfigReader, TowerSpec, ConfigReader], dict[str, Any]]
     gguf: TowerInGGUF | None = None
+    mlc: TowerInMLC | None = None  # None: MLC-LLM has no such model
     of_text: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda config: {}
     vision: str = "vision_config"  # the field with the config of its own
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
@@ -13,6 +14,7 @@ from mlc_llm.compiler.models.towers.family import (
     CLIP_STD,
     TowerFamily,
     TowerInGGUF,
+    TowerInMLC,
     chosen_layers,
     edge,
     patches,
@@ -81,6 +83,29 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
+_TEXTS_IN_MLC = {"LlamaForCausalLM": "llama", "MistralForCausalLM": "mistral"}
+_EPS_UNSAID = 1e-6  # what MLC-LLM writes where the repository has no `layer_norm_eps`
+
+
+def clip_in_mlc(fields: ConfigReader) -> dict[str, Any]:
+    """The `vision_config` that a folder has for CLIP."""
+    vision = dict(fields.mapping("vision_config") or {})
+    others = vision.pop("kwargs", None)
+    found = {**vision, **(others if isinstance(others, Mapping) else {})}
+    if found.get("layer_norm_eps") == _EPS_UNSAID:
+        del found["layer_norm_eps"]
+    return found
+
+
+def _config_in_mlc(fields: ConfigReader, text: dict[str, Any]) -> dict[str, Any]:
+    kind = fields.choice("text_architecture", of=_TEXTS_IN_MLC, default="LlamaForCausalLM")
+    return {
+        "text_config": {**text, "model_type": kind},
+        "vision_config": clip_in_mlc(fields),
+        "image_token_index": fields.integer("image_token_index", minimum=0),
+    }
+
+
 GGUF = TowerInGGUF(
     kind="mlp",
     texts=("llama",),
@@ -102,4 +127,5 @@ FAMILY = TowerFamily(
     spec,
     pictures,
     GGUF,
+    TowerInMLC(_config_in_mlc),
 )

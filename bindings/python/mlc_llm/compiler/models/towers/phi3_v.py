@@ -14,10 +14,11 @@ from mlc_llm.compiler.models.towers.family import (
     CLIP_MEAN,
     CLIP_STD,
     TowerFamily,
+    TowerInMLC,
     patches,
     pixels,
 )
-from mlc_llm.compiler.models.towers.llava import clip_fields
+from mlc_llm.compiler.models.towers.llava import clip_fields, clip_in_mlc
 from mlc_llm.compiler.spec.tower import Dense, Joined, Learned, TowerSpec
 from mlc_llm.errors import CorruptFileError
 
@@ -76,10 +77,24 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
+def _config_in_mlc(fields: ConfigReader, text: dict[str, Any]) -> dict[str, Any]:
+    own = fields.mapping("img_processor") or {}
+    return {**text, "img_processor": {**clip_in_mlc(fields), **own}}
+
+
+MLC = TowerInMLC(
+    _config_in_mlc,
+    names={
+        "img_projection.linear_1": "img_projection.0",
+        "img_projection.linear_2": "img_projection.2",
+    },
+    processor={"num_crops": 16},
+)
 FAMILY = TowerFamily(
     ("clip_vision_model",),
     ("img_processor", "embd_layer", "image_token_id"),
     spec,
     pictures,
+    mlc=MLC,
     vision="img_processor",
 )
