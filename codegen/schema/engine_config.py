@@ -155,6 +155,11 @@ class EngineConfig(Model):
         "The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or "
         "`MODEL,LIBRARY`."
     )
+    mmproj: str | None = maybe(
+        "The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the text "
+        "alone. For the Python package, which converts such models; refused elsewhere. Absent: the "
+        "one beside the model."
+    )
     spec_draft_length: int | None = measure(
         "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",
         "tokens",

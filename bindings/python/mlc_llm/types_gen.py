@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: b1b62c363e85f09c
+# Schema hash: ac01437faab8f0be
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -147,7 +147,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "b1b62c363e85f09c"
+SCHEMA_HASH = "ac01437faab8f0be"
 
 
 class _Model(BaseModel):
@@ -1383,6 +1383,12 @@ class EngineConfigParam(TypedDict, total=False):
     `MODEL,LIBRARY`.
     """
 
+    mmproj: str | None
+    """The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the
+    text alone. For the Python package, which converts such models; refused elsewhere. Absent:
+    the one beside the model.
+    """
+
     spec_draft_length: int | None
     """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
     at least 0. Unit: tokens.
@@ -1535,6 +1541,12 @@ class EngineConfig(_Config):
     additional_models: list[str] | None = None
     """The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
     `MODEL,LIBRARY`.
+    """
+
+    mmproj: str | None = None
+    """The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the
+    text alone. For the Python package, which converts such models; refused elsewhere. Absent:
+    the one beside the model.
     """
 
     spec_draft_length: int | None = None

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -340,6 +340,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("prefix_cache_dir_days", object.prefix_cache_dir_days);
   visit("speculative_mode", object.speculative_mode);
   visit("additional_models", object.additional_models);
+  visit("mmproj", object.mmproj);
   visit("spec_draft_length", object.spec_draft_length);
   visit("jump_forward", object.jump_forward);
   visit("spec_tree_width", object.spec_tree_width);

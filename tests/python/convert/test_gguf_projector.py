@@ -14,9 +14,10 @@ import tiny_models
 import tiny_pictures
 
 from mlc_llm.compiler.convert import convert_model, notes, open_source
-from mlc_llm.errors import CorruptFileError, NotFoundError
+from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 from mlc_llm.prepare.local_model import projector_beside
-from mlc_llm.prepare.model_source import resolve_folder
+from mlc_llm.prepare.model_source import resolve_folder, resolve_model
+from mlc_llm.sdk.draft_model import ModelChoice, core_config
 
 import tower_gguf  # isort: skip
 
@@ -33,7 +34,11 @@ def converted(source: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Any]
 
 # What the files do not say: how a picture is resized, and LFM2-VL's tiles.
 UNSAID = ["filter"]
-UNSAID_OF_TILES = ["tile", "min_tiles", "max_tiles", "split_above", "min_pixels", "max_pixels"]
+PIXELS = ["min_pixels", "max_pixels"]
+UNSAID_OF = {
+    "lfm2_vl": ["tile", "min_tiles", "max_tiles", "split_above", *PIXELS],
+    "gemma4": PIXELS,
+}
 
 
 @pytest.mark.parametrize("case", tower_gguf.KINDS)
@@ -44,7 +49,7 @@ def test_the_folder_is_that_of_the_repository(case: str, tmp_path: Path) -> None
     assert notes(source, "q0f16") == []
     chat, weights = converted(source, tmp_path / "one")
     expected, theirs = converted(repository, tmp_path / "two")
-    said = dict.fromkeys(UNSAID + (UNSAID_OF_TILES if case == "lfm2_vl" else []))
+    said = dict.fromkeys(UNSAID + UNSAID_OF.get(case, []))
     assert chat["pictures"] | said == expected["pictures"] | said
     assert chat["image_token_id"] == expected["image_token_id"]
     assert weights.keys() == theirs.keys()
@@ -77,14 +82,39 @@ def test_a_model_is_prepared_with_the_tower_beside_it(
     assert "pictures" not in json.loads((alone / "mlc-chat-config.json").read_text())
 
 
-def test_an_unknown_kind_of_tower_leaves_the_text(tmp_path: Path) -> None:
+def test_a_model_is_prepared_with_the_tower_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As llama.cpp's --mmproj: for the CLI, the server and an engine's settings."""
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
     path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
-    writer = gguf.GGUFWriter(tmp_path / "other.gguf", "clip")
+    tower = (path.parent / "mmproj-F16.gguf").rename(tmp_path / "tower.gguf")
+
+    def layout(mmproj: str) -> Any:
+        config = {"mmproj": mmproj}
+        choice = ModelChoice(path, None).library_settings(core_config(None, config))
+        found = resolve_model(path, device="fake", **choice, progress=lambda _: None)
+        return found.config.get("pictures", {}).get("layout")
+
+    assert layout(str(tower)) == "tiles"
+    assert layout("none") is None
+    with pytest.raises(UnsupportedError, match="some_merger") as refused:
+        layout(str(unknown_tower(tmp_path)))
+    assert refused.value.param == "mmproj"
+
+
+def unknown_tower(folder: Path) -> Path:
+    writer = gguf.GGUFWriter(folder / "other.gguf", "clip")
     writer.add_clip_projector_type("some_merger")
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.close()
-    source = open_source(path, projector=tmp_path / "other.gguf")
+    return folder / "other.gguf"
+
+
+def test_an_unknown_kind_of_tower_leaves_the_text(tmp_path: Path) -> None:
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
+    source = open_source(path, projector=unknown_tower(tmp_path))
     assert notes(source, "q0f16") == [
         "Only the text part of this model (other.gguf: some_merger) is read: it takes no pictures."
     ]

@@ -1,5 +1,8 @@
 """`-MLC` folders that MLC-LLM's converter made of models with towers: what is converted from
-them is what the Hugging Face folder gives. (Facts: mlc-ai/mlc-llm, python/mlc_llm/model: llava, phi3v.)"""
+them is what the Hugging Face folder gives.
+
+(Facts: mlc-ai/mlc-llm, python/mlc_llm/model: llava, phi3v.)
+"""
 
 from __future__ import annotations
 

@@ -219,6 +219,7 @@ def test_draft_models_are_no_models_of_their_own() -> None:
         idle_timeout, when_idle = None, "leave"
         prefix_cache_dir, prefix_cache_dir_size = "~/kept", 1 << 30
         lora, lora_ranks = ["a=some/adapter"], None
+        mmproj = "tower.gguf"
 
     (spec,) = model_specs(Args())  # type: ignore[arg-type]
     assert spec.model == "big" and spec.engine_config["additional_models"] == ["draft,lib"]
@@ -227,7 +228,9 @@ def test_draft_models_are_no_models_of_their_own() -> None:
     assert spec.engine_config["enable_tracing"] is True and spec.names == ("a", "b")
     assert spec.adapters == {"a": "some/adapter"} and spec.engine_config["lora_ranks"] == 64
     Args.speculative_mode = "prompt_lookup"
-    second = model_specs(Args())[1]  # type: ignore[arg-type]
+    first, second = model_specs(Args())  # type: ignore[arg-type]
+    assert first.engine_config["mmproj"] == "tower.gguf", "of the first model alone"
+    assert "mmproj" not in second.engine_config
     assert (second.model, second.model_lib, second.names) == ("draft", "lib", ())
     Args.overrides = "max_num_sequence"
     with pytest.raises(InvalidRequestError):

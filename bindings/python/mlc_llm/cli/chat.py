@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_library_options, parse_chat_settings, parse_overrides
+from mlc_llm.cli.settings import add_model_options, parse_chat_settings, parse_overrides
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.pictures import expanded
 
@@ -42,7 +42,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
-    add_library_options(parser)
+    add_model_options(parser)
     parser.add_argument("-p", "--prompt", help="answer this and exit; piped text goes behind it")
     parser.add_argument(
         "--image", action="append", default=[], metavar="FILE",

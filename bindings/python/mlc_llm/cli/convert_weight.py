@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_shards_option, path_and_scale
-from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.cli.settings import add_projector_option, add_shards_option, path_and_scale
+from mlc_llm.errors import InvalidRequestError
 from mlc_llm.prepare.progress import Steps
 
 SOURCE_FORMATS = ("auto", "huggingface-torch", "huggingface-safetensor", "gguf", "awq")
@@ -83,13 +83,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a folder of Medusa heads for the model, which draft with --speculative-mode medusa",
     )
-    parser.add_argument(
-        "--mmproj",
-        type=Path,
-        metavar="FILE",
-        help="the GGUF file with the tower of a .gguf model (default: the one beside it; none: "
-        "read the text alone)",
-    )
+    add_projector_option(parser)
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
     add_output_options(parser)
 
@@ -250,38 +244,22 @@ def open_model(
     *,
     source: str = "auto",
     source_format: str = "auto",
-    projector: Path | None = None,
+    projector: str | None = None,
 ) -> Any:
     """Opens the model of CONFIG, --source and --mmproj."""
     from mlc_llm.compiler.convert import open_source
-    from mlc_llm.prepare.local_model import projector_beside
+    from mlc_llm.compiler.convert.tower import require_tower
+    from mlc_llm.prepare.local_model import projector_of
 
     config_file = config / "config.json" if config.is_dir() else config
     weights = config if config.suffix == ".gguf" else config_file.parent
     if weights.suffix != ".gguf" and source != "auto":
         weights = Path(source)
     if weights.suffix != ".gguf":
-        if projector is not None:
-            raise InvalidRequestError(
-                "--mmproj is for a .gguf model; a repository has its tower in its own files",
-                param="mmproj",
-            )
+        projector_of(weights, projector)
         return open_source(weights, source_format=source_format, config=config_file)
-    chosen = projector or projector_beside(weights)
-    if chosen == Path("none"):
-        chosen = None
+    chosen = projector_of(weights, projector)
     model = open_source(weights, source_format=source_format, projector=chosen)
     if chosen is not None and projector is not None:
-        _require_tower(model)
+        require_tower(model)
     return model
-
-
-def _require_tower(model: Any) -> None:
-    from mlc_llm.compiler.convert.tower import tower_of
-
-    if tower_of(model) is None:
-        raise UnsupportedError(
-            f"--mmproj: this kind of tower ({model.text_part_of()}) is not read for this model; "
-            "without --mmproj the model is converted for texts alone",
-            param="mmproj",
-        )

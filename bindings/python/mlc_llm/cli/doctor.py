@@ -13,7 +13,7 @@ from typing import Any
 
 import mlc_llm
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_library_options, parse_overrides, size_in_bytes
+from mlc_llm.cli.settings import add_model_options, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError
 
 _NO_LINKER = "none: models cannot be compiled here; install g++, or `pip install ziglang`"
@@ -37,7 +37,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--overrides", default="", help='engine settings, "context_window_size=2048;..."'
     )
-    add_library_options(parser)
+    add_model_options(parser)
     parser.add_argument(
         "--device-memory",
         type=size_in_bytes,

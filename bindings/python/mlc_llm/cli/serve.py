@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.serve_files import api_keys_of, check_files, file_mode
-from mlc_llm.cli.settings import add_library_options, json_list, parse_overrides, size_in_bytes
+from mlc_llm.cli.settings import add_model_options, json_list, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
-    add_library_options(parser)
+    add_model_options(parser)
     parser.add_argument(
         "--lora", nargs="+", action="extend", default=[], metavar="NAME=PATH",
         help="LoRA adapters of the first model, which requests choose by name",
@@ -344,8 +344,7 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
             config[name] = getattr(args, name)
-    if args.enable_tracing:
-        config["enable_tracing"] = True
+    config |= {"enable_tracing": True} if args.enable_tracing else {}
     additional = list(args.additional_models)
     if args.speculative_mode == "small_draft":
         config["additional_models"] = additional
@@ -354,9 +353,10 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
         config["lora_ranks"] = 64 if args.lora_ranks is None else args.lora_ranks
     names = tuple(dict.fromkeys(args.served_model_name))
     first = replace(_spec(args, None), model=args.model, model_lib=args.model_lib, names=names)
-    first = replace(first, adapters=_adapters(args.lora))
-    others = [_spec(args, model) for model in additional]
-    return [replace(spec, engine_config=config) for spec in (first, *others)]
+    first = replace(first, adapters=_adapters(args.lora), engine_config=config)
+    of_all = {name: value for name, value in config.items() if name != "mmproj"}
+    others = [replace(_spec(args, model), engine_config=of_all) for model in additional]
+    return [first, *others]
 
 
 def _adapters(given: list[str]) -> dict[str, str]:

@@ -125,9 +125,9 @@ def settings_table(
 
 
 def parse_overrides(text: str, args: argparse.Namespace | None = None) -> dict[str, Any]:
-    """MLC-LLM's `--overrides` as an engine config, with the options of `add_library_options`."""
-    names = ("kv_cache_dtype", "tensor_parallel_shards")
-    given = {name: getattr(args, name) for name in names} if args is not None else {}
+    """MLC-LLM's `--overrides` as an engine config, with the options of `add_model_options`."""
+    names = ("kv_cache_dtype", "tensor_parallel_shards", "mmproj")
+    given = {name: getattr(args, name, None) for name in names} if args is not None else {}
     config = dict(_parse(text, _engine_settings())) if text else {}
     return config | {k: v for k, v in given.items() if v is not None}
 
@@ -177,6 +177,22 @@ def add_shards_option(parser: Any) -> None:
         metavar="N",
         help="divide each layer among N shards, which compute at the same time (CPUs; default: the "
         "config's, or 1)",
+    )
+
+
+def add_model_options(parser: Any) -> None:
+    """Adds the options that change the folder and the library of a model."""
+    add_library_options(parser)
+    add_projector_option(parser)
+
+
+def add_projector_option(parser: Any) -> None:
+    """Adds `--mmproj`."""
+    parser.add_argument(
+        "--mmproj",
+        metavar="FILE",
+        help="the GGUF file with the tower of a .gguf model (default: the one beside it; none: "
+        "read the text alone)",
     )
 
 

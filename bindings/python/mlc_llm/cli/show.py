@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.settings import add_library_options, parse_overrides
+from mlc_llm.cli.settings import add_model_options, parse_overrides
 from mlc_llm.prepare.model_folder import chat_template, read_json_object
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
@@ -31,7 +31,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
     parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
     parser.add_argument("--quantization", help="for a model that is not prepared yet")
-    add_library_options(parser)
+    add_model_options(parser)
     parser.add_argument("--template", action="store_true", help="print the whole chat template")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output_options(parser)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
     )
     plans = plan_modes(
         ("local", "interactive", "server"), model.folder, model_lib=model.model_lib, device=device,
-        quantization=None, engine_config=config, log=steps,
+        quantization=None, engine_config={**config, "mmproj": None}, log=steps,
     )  # fmt: skip
     shown = {
         "name": model.name,

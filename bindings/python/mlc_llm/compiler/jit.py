@@ -74,6 +74,7 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
         notes,
         open_source,
     )
+    from mlc_llm.compiler.convert.tower import require_tower
 
     said_at = 0.0
 
@@ -85,6 +86,8 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
 
     projector = Path(job["projector"]) if "projector" in job else None
     source = open_source(Path(job["source"]), projector=projector)
+    if job.get("needs_tower"):
+        require_tower(source)
     for note in notes(source, quantization):
         _say({"note": note})
     convert_model(

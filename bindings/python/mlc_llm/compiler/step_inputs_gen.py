@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: b1b62c363e85f09c
+# Schema hash: ac01437faab8f0be
 """The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences."""
 
 from __future__ import annotations

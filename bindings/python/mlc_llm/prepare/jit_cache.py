@@ -86,13 +86,15 @@ def clean_home() -> None:
 
 
 def converted_folder(
-    source: Path, *, projector: Path | None = None, name: str, origin: str, identity: Any,
+    source: Path, *, projector: Path | None = None, needs_tower: bool = False, name: str,
+    origin: str, identity: Any,
     quantization: str, fallback: str | None, extra: Mapping[str, Any], rules: MakeRules,
     take_config: TakeConfig | None = None,
 ) -> Path:  # fmt: skip
     """The `-MLC` folder of a model in another format.
 
-    `projector`: the file of a GGUF model's tower. `fallback`: the quantization of a file whose own
+    `projector`: the file of a GGUF model's tower, which `needs_tower` says must be of a known kind.
+    `fallback`: the quantization of a file whose own
     types have no kernels. `extra`: additional fields of the folder's config. `origin`: the user's
     name of the model. `take_config` gets the folder and its config while the weights are being
     converted (nothing if the folder exists).
@@ -106,7 +108,7 @@ def converted_folder(
             steps.detail(f"Converting {source} to {quantization}: {folder}")
             job: dict[str, Any] = {"kind": "convert", "source": str(source), "output": str(folder)}
             job |= {"quantization": quantization, "fallback": fallback, "extra": dict(extra)}
-            job |= {"projector": str(projector)} if projector else {}
+            job |= {"projector": str(projector), "needs_tower": needs_tower} if projector else {}
             _convert(job, f"Converting {name} to {types_said(quantization)}", rules, take_config)
         else:
             steps.detail(f"Using converted weights: {folder}")

@@ -19,6 +19,7 @@ _KIND = re.compile(
     r"([-._](UD|I?Q\d\w*|TQ\d\w*|F16|FP16|BF16|F32|MXFP4\w*|NVFP4|\d+-of-\d+))+$", re.IGNORECASE
 )
 _PROJECTOR = "mmproj"  # is in the name of a file with the tower of a model
+NO_PROJECTOR = "none"  # the model reads text alone
 # The types of a tower's weights, the best one first. Float16 is what they become.
 _PROJECTOR_KINDS = ("f16", "bf16", "f32", "q8_0")
 
@@ -71,6 +72,22 @@ def projector_beside(model: Path) -> Path | None:
     if not found and {_name_of(path) for path in _models_in(model.parent)} == {name}:
         found = every
     return min(found, key=_projector_rank, default=None)
+
+
+def projector_of(model: Path, asked: str | Path | None) -> Path | None:
+    """The file with the tower of a model. `asked`: the one that the user names, or "none"."""
+    if not isinstance(asked, (str, Path, type(None))):
+        raise InvalidRequestError("mmproj must be the path of a file, or none", param="mmproj")
+    if asked is None or asked == NO_PROJECTOR:
+        return projector_beside(model) if asked is None else None
+    if model.suffix != ".gguf":
+        raise InvalidRequestError(
+            "mmproj is for a .gguf model; a folder has its tower in its own files", param="mmproj"
+        )
+    path = Path(asked).expanduser()
+    if not path.is_file():
+        raise NotFoundError(f"{path}: no such file; it is what mmproj names", param="mmproj")
+    return path.absolute()
 
 
 def is_model_file(path: Path) -> bool:

@@ -37,7 +37,7 @@ from mlc_llm.prepare.local_model import (
     CHAT_CONFIG,
     DEFAULT_MODEL,
     local_path,
-    projector_beside,
+    projector_of,
 )
 from mlc_llm.prepare.progress import Steps, steps_of
 
@@ -97,14 +97,16 @@ def resolve_model(
     overrides: Mapping[str, int] | None = None,
     kv_cache_dtype: str | None = None,
     adapters: bool = False,
+    mmproj: str | None = None,
     policies: Policies | None = None,
     progress: StepListener = None,
 ) -> ResolvedModel:
     """Finds a model. Downloads, converts and compiles what is missing.
 
     `quantization` is for a model that is converted; a prepared folder keeps its own, and a
-    different one is an error. `progress`: steps, or a function that gets a line for each step
-    (default: a bar on the terminal for long steps).
+    different one is an error. `mmproj`: the file of a GGUF model's tower, or "none"; absent: the
+    one beside it. `progress`: steps, or a function that gets a line for each step (default: a bar
+    on the terminal for long steps).
     """
     needs_linker = model_lib is None and device != FAKE_DEVICE
     steps = steps_of(progress)
@@ -118,8 +120,8 @@ def resolve_model(
         options = LibraryOptions(
             opt=opt, overrides=overrides, kv_cache_dtype=kv_cache_dtype, adapters=adapters
         )
-        return _converted_and_compiled(model, quantization, device, options, rules)
-    folder = _folder(model, quantization, device, rules)
+        return _converted_and_compiled(model, quantization, device, options, rules, mmproj)
+    folder = _folder(model, quantization, device, rules, mmproj=mmproj)
     library = Path(model_lib) if model_lib is not None and device != FAKE_DEVICE else Path()
     if device != FAKE_DEVICE and not library.is_file():
         raise NotFoundError(f"{library}: no such model library", param="model_lib")
@@ -133,6 +135,7 @@ def _converted_and_compiled(
     device: str,
     options: LibraryOptions,
     rules: MakeRules,
+    mmproj: str | None,
 ) -> ResolvedModel:
     """The folder and the library. What is missing of both is made at the same time: the library
     needs the config, but not the weights."""
@@ -146,7 +149,7 @@ def _converted_and_compiled(
         def compile_beside(folder: Path, config: Mapping[str, Any]) -> None:
             background.start(lambda: library_for(folder, config))
 
-        folder = _folder(model, quantization, device, rules, compile_beside)
+        folder = _folder(model, quantization, device, rules, compile_beside, mmproj=mmproj)
         config = read_chat_config(folder)
         library = background.result()
     # a file whose own types have no kernels may get another config than the first one
@@ -190,16 +193,18 @@ def _folder(
     *,
     otherwise: str | None = None,
     unread: Collection[str] = (),
+    mmproj: str | None = None,
 ) -> Path:
     """The `-MLC` folder. While it is being made, `take_config` gets its path and its config."""
     model = plain_model(model)
     path = local_path(model, rules)
     if (path / CHAT_CONFIG).is_file() and not _is_converted_first(path):
         _require_same_quantization(path, quantization)
+        projector_of(path, mmproj)
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
         return path
-    projector = projector_beside(path)
+    projector = projector_of(path, mmproj)
     identity = _identity(path, rules.steps)
     if projector is not None:
         identity = [identity, _identity(projector, rules.steps)]
@@ -218,6 +223,7 @@ def _folder(
         return converted_folder(
             path,
             projector=projector,
+            needs_tower=mmproj is not None,
             name=model_name(model),
             origin=str(model or embedded_model.NAME),
             identity=identity,

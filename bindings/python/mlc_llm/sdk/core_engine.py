@@ -136,7 +136,7 @@ class CoreEngine:
         if enable_tracing:
             config["enable_tracing"] = True
         self._names = RequestNames()
-        self._handle = call_core(_core.Engine, json.dumps(config))
+        self._handle = call_core(_core.Engine, ModelChoice.for_the_core(config))
         _open_engines.add(self)
         try:
             self._resolve(chosen, device, quantization, config, log, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,14 +44,20 @@ class ModelChoice:
         )
 
     def library_settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """What is compiled into the library, of an engine's config."""
+        """What the folder and the library are made with, of an engine's config."""
         shards = config.get("tensor_parallel_shards")
         return {
             "opt": self.opt,
             "overrides": {} if shards is None else {"tensor_parallel_shards": shards},
             "kv_cache_dtype": config.get("kv_cache_dtype"),
             "adapters": bool(config.get("lora_ranks")),
+            "mmproj": config.get("mmproj"),
         }
+
+    @staticmethod
+    def for_the_core(config: Mapping[str, Any]) -> str:
+        """An engine's config without what finding the model has used up."""
+        return json.dumps({name: value for name, value in config.items() if name != "mmproj"})
 
 
 def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def plan_modes(
     paths = json.dumps(resolved.core_json(chosen, draft))
 
     def plan_with(config: dict[str, object]) -> Plan:
-        handle = call_core(_core.Engine, json.dumps(config))
+        handle = call_core(_core.Engine, ModelChoice.for_the_core(config))
         try:
             return Plan.model_validate_json(call_core(handle.plan, paths))
         finally:

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: b1b62c363e85f09c
+# Schema hash: ac01437faab8f0be
 """The names by which requests say how tokens are chosen."""
 
 from __future__ import annotations

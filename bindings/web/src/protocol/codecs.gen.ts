@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -517,6 +517,7 @@ export const EngineConfig: Codec<types.EngineConfig> = closed([
   optional("prefix_cache_dir_days", whole),
   optional("speculative_mode", SpeculativeMode),
   optional("additional_models", list(text)),
+  optional("mmproj", text),
   optional("spec_draft_length", whole),
   optional("jump_forward", flag),
   optional("spec_tree_width", whole),

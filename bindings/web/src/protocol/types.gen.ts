@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "b1b62c363e85f09c";
+export const SCHEMA_HASH = "ac01437faab8f0be";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1137,6 +1137,12 @@ export interface EngineConfig {
    * `MODEL,LIBRARY`.
    */
   additional_models?: string[] | null;
+  /**
+   * The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the text
+   * alone. For the Python package, which converts such models; refused elsewhere. Absent: the one
+   * beside the model.
+   */
+  mmproj?: string | null;
   /**
    * How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
    * least 0. Unit: tokens.

@@ -16,6 +16,11 @@ Status CheckSupported(const protocol::EngineConfig& config) {
 #if defined(__EMSCRIPTEN__)
   if (config.prefix_cache_dir) return Refuse("prefix_cache_dir", "is not supported in a browser");
 #endif
+  if (config.mmproj) {
+    return Refuse("mmproj",
+                  "is for a GGUF model, which the Python package converts (mlc_llm pull); leave it "
+                  "out of the settings of a converted one");
+  }
   if (config.max_history_size) return Refuse("max_history_size", "is not supported yet");
   return Status();
 }

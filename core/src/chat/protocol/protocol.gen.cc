@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1222,6 +1222,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "prefix_cache_dir_days",
                     "speculative_mode",
                     "additional_models",
+                    "mmproj",
                     "spec_draft_length",
                     "jump_forward",
                     "spec_tree_width",
@@ -1258,6 +1259,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                   wire::Limits().AtLeast(1).AtMost(36500));
   reader.Optional("speculative_mode", &out.speculative_mode);
   reader.Optional("additional_models", &out.additional_models);
+  reader.Optional("mmproj", &out.mmproj);
   reader.Optional("spec_draft_length", &out.spec_draft_length, wire::Limits().AtLeast(0));
   reader.Optional("jump_forward", &out.jump_forward);
   reader.Optional("spec_tree_width", &out.spec_tree_width, wire::Limits().AtLeast(1).AtMost(16));
@@ -1297,6 +1299,7 @@ Json EngineConfig::ToJson() const {
       .Optional("prefix_cache_dir_days", prefix_cache_dir_days)
       .Optional("speculative_mode", speculative_mode)
       .Optional("additional_models", additional_models)
+      .Optional("mmproj", mmproj)
       .Optional("spec_draft_length", spec_draft_length)
       .Optional("jump_forward", jump_forward)
       .Optional("spec_tree_width", spec_tree_width)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "b1b62c363e85f09c";
+inline constexpr char kSchemaHash[] = "ac01437faab8f0be";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1108,6 +1108,10 @@ struct EngineConfig {
   // The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
   // `MODEL,LIBRARY`.
   std::optional<std::vector<std::string>> additional_models;
+  // The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the text
+  // alone. For the Python package, which converts such models; refused elsewhere. Absent: the one
+  // beside the model.
+  std::optional<std::string> mmproj;
   // How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
   // least 0. Unit: tokens.
   std::optional<int64_t> spec_draft_length;

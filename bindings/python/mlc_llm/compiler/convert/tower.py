@@ -12,7 +12,7 @@ from mlc_llm.compiler.convert.weights import as_in_files
 from mlc_llm.compiler.models import towers
 from mlc_llm.compiler.spec.tower import TowerSpec
 from mlc_llm.compiler.spec.tower_weights import tower_weights
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 PICTURES = "pictures"  # the field of an mlc-chat-config.json
 
@@ -33,6 +33,16 @@ def tower_of(
     return spec if any(part.tensor in tensors for part in parts) else None
 
 
+def require_tower(source: ModelSource) -> None:
+    """Refuses a model without one, for a user who has named its file."""
+    if tower_of(source) is None:
+        raise UnsupportedError(
+            f"mmproj: this kind of tower ({source.text_part_of()}) is not read for this model; "
+            "without mmproj the model is converted for texts alone",
+            param="mmproj",
+        )
+
+
 def picture_fields(
     chat: Mapping[str, Any], config: Mapping[str, Any], source: ModelSource, spec: TowerSpec
 ) -> dict[str, Any]:
@@ -42,7 +52,7 @@ def picture_fields(
     pictures = towers.pictures_of(config, source.picture_config(), spec)
     token = fields.get("image_token_id", fields.get("image_token_index"))
     if type(token) is not int:
-        token = _token_of(source, pictures["marker"])
+        token = _token_of(source, pictures.get("row", pictures["marker"]))
     inner = {**chat["model_config"], towers.TOWER_CONFIG: fields}
     return {"model_config": inner, PICTURES: pictures, "image_token_id": token}
 

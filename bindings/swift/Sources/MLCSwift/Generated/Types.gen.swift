@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "b1b62c363e85f09c"
+let schemaHash = "ac01437faab8f0be"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2900,6 +2900,10 @@ public struct EngineConfig: WireObject {
     /// The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
     /// `MODEL,LIBRARY`.
     public var additional_models: [String]?
+    /// The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the text
+    /// alone. For the Python package, which converts such models; refused elsewhere. Absent: the
+    /// one beside the model.
+    public var mmproj: String?
     /// How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
     /// least 0. Unit: tokens.
     public var spec_draft_length: Int?
@@ -2950,6 +2954,7 @@ public struct EngineConfig: WireObject {
         prefix_cache_dir_days: Int? = nil,
         speculative_mode: SpeculativeMode? = nil,
         additional_models: [String]? = nil,
+        mmproj: String? = nil,
         spec_draft_length: Int? = nil,
         jump_forward: Bool? = nil,
         spec_tree_width: Int? = nil,
@@ -2983,6 +2988,7 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_dir_days = prefix_cache_dir_days
         self.speculative_mode = speculative_mode
         self.additional_models = additional_models
+        self.mmproj = mmproj
         self.spec_draft_length = spec_draft_length
         self.jump_forward = jump_forward
         self.spec_tree_width = spec_tree_width
@@ -3018,6 +3024,7 @@ public struct EngineConfig: WireObject {
         "prefix_cache_dir_days",
         "speculative_mode",
         "additional_models",
+        "mmproj",
         "spec_draft_length",
         "jump_forward",
         "spec_tree_width",
@@ -3056,6 +3063,7 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_dir_days = try reader.optional("prefix_cache_dir_days")
         self.speculative_mode = try reader.optional("speculative_mode")
         self.additional_models = try reader.optional("additional_models")
+        self.mmproj = try reader.optional("mmproj")
         self.spec_draft_length = try reader.optional("spec_draft_length")
         self.jump_forward = try reader.optional("jump_forward")
         self.spec_tree_width = try reader.optional("spec_tree_width")
@@ -3093,6 +3101,7 @@ public struct EngineConfig: WireObject {
         writer.optional("prefix_cache_dir_days", self.prefix_cache_dir_days)
         writer.optional("speculative_mode", self.speculative_mode)
         writer.optional("additional_models", self.additional_models)
+        writer.optional("mmproj", self.mmproj)
         writer.optional("spec_draft_length", self.spec_draft_length)
         writer.optional("jump_forward", self.jump_forward)
         writer.optional("spec_tree_width", self.spec_tree_width)

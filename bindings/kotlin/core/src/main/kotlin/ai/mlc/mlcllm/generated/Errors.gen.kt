@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 package ai.mlc.mlcllm
 
 /** The caller asked for something impossible. */

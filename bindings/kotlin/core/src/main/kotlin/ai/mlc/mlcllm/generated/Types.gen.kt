@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: b1b62c363e85f09c
+// Schema hash: ac01437faab8f0be
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "b1b62c363e85f09c"
+internal const val SCHEMA_HASH = "ac01437faab8f0be"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2879,6 +2879,12 @@ data class EngineConfig(
      * `MODEL,LIBRARY`.
      */
     val additional_models: List<String>? = null,
+    /**
+     * The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is
+     * the text alone. For the Python package, which converts such models; refused
+     * elsewhere. Absent: the one beside the model.
+     */
+    val mmproj: String? = null,
     /**
      * How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.
      * Range: at least 0. Unit: tokens.
