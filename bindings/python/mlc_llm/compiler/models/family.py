@@ -74,8 +74,8 @@ class GGUFFields(Protocol):
 
     def has_tensor(self, name: str) -> bool: ...
 
-    def rows(self, tensor: str) -> int:
-        """The number of rows of a tensor in the file."""
+    def rows(self, tensor: str, axis: int = 0) -> int:
+        """The number of rows of a tensor in the file, or its length along another axis."""
 
     def row_lengths(self, tensor: str, first: int, count: int) -> list[float]:
         """The lengths of some rows of a matrix."""

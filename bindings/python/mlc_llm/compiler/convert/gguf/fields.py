@@ -84,11 +84,11 @@ class Fields:
     def has_tensor(self, name: str) -> bool:
         return name in self._file.tensors()
 
-    def rows(self, tensor: str) -> int:
+    def rows(self, tensor: str, axis: int = 0) -> int:
         found = self._file.tensors().get(tensor)
         if found is None:
             raise CorruptFileError(f"{self._file.path}: tensor {tensor!r} is missing", param=tensor)
-        return found.shape[0]
+        return found.shape[axis] if axis < len(found.shape) else 1
 
     def row_lengths(self, tensor: str, first: int, count: int) -> list[float]:
         """The lengths of some rows of a matrix."""

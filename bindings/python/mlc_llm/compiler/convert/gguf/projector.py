@@ -40,7 +40,8 @@ class _Stored:
 
     tensors: tuple[str, ...]
     way: Literal["whole", "linear", "frames", "rows", "pairs"] = "whole"
-    shape: tuple[int, ...] = ()  # there, if it has axes of length 1 that the file may leave out
+    # there, if it has other axes of length 1 than the file; None: it has the same
+    shape: tuple[int, ...] | None = None
 
 
 class Projector:
@@ -77,8 +78,9 @@ class Projector:
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         stored = self._names[name]
-        if stored.shape:
-            return self._file.read(stored.tensors[0]).reshape(stored.shape)[start:stop]
+        if stored.shape is not None:
+            whole = self._file.read(stored.tensors[0]).reshape(stored.shape)
+            return whole[start:stop] if stored.shape else whole
         if stored.way == "pairs":
             turned = Unpaired(self._head_dim).apply(self._file.read(stored.tensors[0]))
             return turned[start:stop]
@@ -138,9 +140,10 @@ class Projector:
                 elif stored in self._given:
                     is_linear = len(part.source_shape) == 2 and len(self._given[stored].shape) == 4
                     one, shape = self._turned_back(stored, part.source_shape), part.source_shape
-                    shape = shape if _long(self._given[one].shape) == _long(shape) else ()
+                    given = self._given[one].shape
+                    is_other = shape != given and _long(given) == _long(shape)
                     way: Literal["linear", "whole"] = "linear" if is_linear else "whole"
-                    yield part.tensor, _Stored((one,), way, shape if 1 in shape else ())
+                    yield part.tensor, _Stored((one,), way, shape if is_other else None)
                 elif all(one in self._given for one in _thirds(stored)):
                     yield part.tensor, _Stored(_thirds(stored), "rows")
 
@@ -148,7 +151,8 @@ class Projector:
         """The first converters wrote `ffn_up` and `ffn_down` under each other's name."""
         for one, other in ((".ffn_up.", ".ffn_down."), (".ffn_down.", ".ffn_up.")):
             swapped = name.replace(one, other)
-            if one in name and self._given[name].shape != shape and swapped in self._given:
+            is_other = one in name and _long(self._given[name].shape) != _long(shape)
+            if is_other and swapped in self._given:
                 return swapped
         return name
 
@@ -167,7 +171,8 @@ class Projector:
             rest.insert(1, len(infos))
         elif way == "rows":
             rows = sum(i.shape[0] for i in infos)
-        return replace(infos[0], name=name, shape=stored.shape or (rows, *rest))
+        shape = (rows, *rest) if stored.shape is None else stored.shape
+        return replace(infos[0], name=name, shape=shape)
 
 
 def _name_in(table: TensorNameMap, tensor: str) -> str | None:

@@ -1,6 +1,7 @@
 """Gemma 4: a ViT on a picture in its own shape, 3 x 3 patches averaged to a row.
 
-(Facts: transformers' `modeling_gemma4.py`, `image_processing_gemma4.py`, `processing_gemma4.py`.)
+(Facts: transformers' `modeling_gemma4.py`, `image_processing_gemma4.py`, `processing_gemma4.py`;
+llama.cpp's `conversion/gemma.py`.)
 """
 
 from __future__ import annotations
@@ -9,7 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
-from mlc_llm.compiler.models.towers.family import TowerFamily, patches, pixels, vit_fields
+from mlc_llm.compiler.models.family import GGUFFields
+from mlc_llm.compiler.models.towers.family import (
+    TowerFamily,
+    TowerInGGUF,
+    patches,
+    pixels,
+    vit_fields,
+)
 from mlc_llm.compiler.spec import NormSpec
 from mlc_llm.compiler.spec.part import PictureRows
 from mlc_llm.compiler.spec.tower import (
@@ -167,10 +175,66 @@ def _of_text(config: Mapping[str, Any]) -> dict[str, Any]:
     return {_SIGHT: found} if found else {}
 
 
+_IN_GGUF = {
+    **{name: f"attn_{role}" for role, name in _LINEAR[:3]},
+    "self_attn.o_proj": "attn_out",
+    **{name: f"ffn_{role}" for role, name in _LINEAR[4:]},
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+    "input_layernorm": "ln1",
+    "post_attention_layernorm": "attn_post_norm",
+    "pre_feedforward_layernorm": "ln2",
+    "post_feedforward_layernorm": "ffn_post_norm",
+}
+_BOUNDS = ("input_min", "input_max", "output_min", "output_max")
+_TABLE = "v.position_embd.weight"
+
+
+def _config_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    """Pictures see each other in the texts whose layers get no inputs of their own, the large
+    ones; no file says it."""
+    inputs = "embedding_length_per_layer_input"
+    is_small = inputs in text and bool(text.raw(inputs))
+    return {
+        **({} if is_small else {_SIGHT: "vision"}),
+        "vision_config": {
+            "hidden_activation": "gelu_pytorch_tanh",
+            "position_embedding_size": fields.rows(_TABLE, 1),
+            "use_clipped_linears": fields.has_tensor("v.blk.0.attn_q.input_min"),
+            "standardize": fields.has_tensor("v.std_bias"),
+        },
+    }
+
+
+def _tensors_in_gguf(fields: GGUFFields) -> dict[str, str]:
+    found = {
+        "vision_tower.patch_embedder.input_proj": "v.patch_embd",
+        "vision_tower.patch_embedder.position_embedding_table": _TABLE,
+        "vision_tower.std_bias": "v.std_bias",
+        "vision_tower.std_scale": "v.std_scale",
+        "embedding_projection": "mm.input_projection",
+    }
+    linear = [name for _, name in _LINEAR]
+    for layer in range(fields.layers("vision.block_count")):
+        for name, stored in _IN_GGUF.items():
+            at, to = f"vision_tower.encoder.layers.{layer}.{name}", f"v.blk.{layer}.{stored}"
+            found[f"{at}.linear" if name in linear else at] = to
+            found |= {f"{at}.{end}": f"{to}.{end}" for end in _BOUNDS if name in linear}
+    return found
+
+
+GGUF = TowerInGGUF(
+    kind="gemma4v",
+    texts=("gemma4",),
+    token=_MARKER,
+    config=_config_in_gguf,
+    tensors=_tensors_in_gguf,
+)
 FAMILY = TowerFamily(
     ("gemma4_vision",),
     ("vision_config", "vision_soft_tokens_per_image", "image_token_id"),
     spec,
     pictures,
+    GGUF,
     of_text=_of_text,
 )
