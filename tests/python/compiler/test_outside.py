@@ -1,5 +1,5 @@
-"""Families of other packages: a private one is found, converted, compiled and answers; a broken one
-is named, and breaks nothing else."""
+"""Families and schemes of other packages: a private one is found, converted, compiled and answers;
+a broken one is named, and breaks nothing else."""
 
 from __future__ import annotations
 
@@ -8,17 +8,30 @@ import sys
 from pathlib import Path
 
 import gguf
+import numpy as np
 import pytest
 from family_fixtures import stored
+from vm_runner import Runner, read_weights
 
-from mlc_llm.compiler import models, outside
+from mlc_llm.compiler import models, outside, quantization, reference
+from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.compiler.convert.gguf import GGUFModel
-from mlc_llm.compiler.family_check import check_family
+from mlc_llm.compiler.family_check import Fixture, check_family, written
 from mlc_llm.errors import UnsupportedError
 
 # Arcee's block, as its authors would write it if it were not here: the page shows it.
-PAGE = (Path(__file__).parents[3] / "docs/new-model.md").read_text(encoding="utf-8")
-SOURCE = PAGE.partition("```python\n# acme_models/family.py\n")[2].partition("```")[0]
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def printed(page: str, name: str) -> str:
+    """The program of a page whose first line is its name."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return text.partition(f"```python\n# {name}\n")[2].partition("```")[0]
+
+
+SOURCE = printed("new-model.md", "acme_models/family.py")
+SCHEME = printed("extend.md", "acme_models/scheme.py")
+PASSES = printed("compiler-passes.md", "my_passes.py")
 
 
 def install(
@@ -62,6 +75,45 @@ def test_a_private_family_is_found_converted_compiled_and_answers(site: Path, tm
     install(site, "acme_models", {"acme": "acme_models.family:FAMILY"})
     check_family(fixture_of_acme(tmp_path / "acme.json"), tmp_path / "model")
     assert models.gguf_families()["acme"] == "acme"
+
+
+def test_the_tutorial_s_four_programs_make_one_model(site: Path, tmp_path: Path, capsys) -> None:
+    """A family, whose weights a scheme stores, compiled with a pass and a kernel of the reader's
+    own. NumPy computes the same with the weights that the scheme means."""
+    install(site, "acme_models", {"acme": "acme_models.family:FAMILY"})
+    entry = {"acme_q8": "acme_schemes.family:SCHEME"}
+    install(site, "acme_schemes", entry, SCHEME, group=outside.SCHEMES)
+    (tmp_path / "my_passes.py").write_text(PASSES)
+    acme = fixture_of_acme(tmp_path / "acme.json")
+    fixture = Fixture.of(json.loads(acme.read_text(encoding="utf-8")))
+    folder, library = written(fixture, tmp_path / "model", "acme_q8"), tmp_path / "model.so"
+    passes, opt = tmp_path / "my_passes.py", "activation_bits=32"
+    compile_model(read_chat_config(folder), output=library, opt=opt, passes=passes)
+    assert " kernels\n" in capsys.readouterr().out
+    weights = read_weights(folder)
+    codes = [name for name in weights if name.endswith(".q_weight")]
+    means = {name: value.astype(np.float32) for name, value in weights.items()}
+    for name in codes:
+        scale = weights[name.replace(".q_weight", ".q_scale")]
+        means[name.replace(".q_weight", ".weight")] = (means[name] - 128) * scale
+    expected = reference.logits(fixture.spec, means, fixture.ids)
+    found = Runner.open(library, weights).forward([("a", fixture.ids)])
+    largest = np.abs(expected).max()
+    assert np.abs(found - expected).max() < 1e-4 * largest
+    exact = np.abs(expected - fixture.logits).max()
+    assert codes and 1e-4 * largest < exact < 0.1 * largest
+
+
+def test_a_scheme_that_is_none_is_named(site: Path) -> None:
+    broken = {"acme_q9": "acme_broken.family:SCHEME", "acme_q7": "acme_broken.family:ABSENT"}
+    install(site, "acme_broken", broken, "SCHEME = 3", version="2.5", group=outside.SCHEMES)
+    for name, why in {"acme_q9": "must be a Scheme", "acme_q7": "cannot be loaded"}.items():
+        with pytest.raises(UnsupportedError, match=why) as caught:
+            quantization.get(name)
+        assert caught.value.param == "quantization" and "acme_broken 2.5" in str(caught.value)
+    with pytest.raises(UnsupportedError, match="available: .*acme_q7, acme_q9"):
+        quantization.get("acme_q1")
+    assert outside.identity()[0].startswith("acme_q7=")
 
 
 def test_the_check_sees_a_wrong_family(site: Path, tmp_path: Path):

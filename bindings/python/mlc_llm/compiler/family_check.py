@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing_extensions import Self
 from mlc_llm.compiler import models, reference
 from mlc_llm.compiler.random_weights import draw, unfolded
 from mlc_llm.compiler.spec import DecoderSpec
+from mlc_llm.compiler.stored_weights import read_weights
 
 Array = np.ndarray[Any, Any]
 TOLERANCE = 1e-3  # of the largest logit
@@ -81,8 +81,8 @@ def check_family(file: Path, folder: Path) -> None:
     given = {name for name in fixture.weights if not unused or unused not in name}
     other = sorted(read ^ given)
     assert not other, f"tensors of the files or of the family alone: {', '.join(other[:6])}"
-    made = _written(fixture, folder)
-    params = _parameters(made)
+    made = written(fixture, folder)
+    params = read_weights(made)
     logits = reference.logits(fixture.spec, params, fixture.ids)
     apart = float(np.abs(logits - fixture.logits).max() / np.abs(fixture.logits).max())
     assert apart < TOLERANCE, f"NumPy's logits are {apart:.2%} of the largest one apart"
@@ -97,7 +97,7 @@ def _in_files(fixture: Fixture) -> list[models.WeightSource]:
     return as_in_files(fixture.family.weight_map(fixture.typed), tensors)
 
 
-def _written(fixture: Fixture, folder: Path) -> Path:
+def written(fixture: Fixture, folder: Path, quantization: str = "q0f32") -> Path:
     """The model as a Hugging Face folder, and the -MLC folder that the converter makes of it."""
     from safetensors.numpy import save_file
 
@@ -109,7 +109,7 @@ def _written(fixture: Fixture, folder: Path) -> Path:
     save_file(fixture.weights, folder / "model.safetensors")
     (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(fixture.logits.shape[1])), "utf-8")
     (folder / "tokenizer_config.json").write_text('{"chat_template": "{{ messages }}"}', "utf-8")
-    convert_model(open_source(folder), folder / "mlc", quantization="q0f32")
+    convert_model(open_source(folder), folder / "mlc", quantization=quantization)
     return folder / "mlc"
 
 
@@ -119,23 +119,6 @@ def _tokenizer(count: int) -> dict[str, Any]:
     model = {"type": "BPE", "vocab": {f"<{i}>": i for i in range(count)}, "merges": []}
     steps = {"normalizer": None, "pre_tokenizer": byte_level, "decoder": byte_level}
     return {"version": "1.0", "added_tokens": [], "model": model, **steps}
-
-
-def _parameters(folder: Path) -> dict[str, Array]:
-    """The folder's tensors: float32, or float32 of which the lower halves are left out."""
-    index = json.loads((folder / "tensor-cache.json").read_text(encoding="utf-8"))
-    return dict(pair for shard in index["records"] for pair in _tensors(folder, shard))
-
-
-def _tensors(folder: Path, shard: dict[str, Any]) -> Iterator[tuple[str, Array]]:
-    data = (folder / shard["dataPath"]).read_bytes()
-    for record in shard["records"]:
-        raw = data[record["byteOffset"] : record["byteOffset"] + record["nbytes"]]
-        if record["format"] == "f32-to-bf16":
-            value = (np.frombuffer(raw, np.uint16).astype(np.uint32) << 16).view(np.float32)
-        else:
-            value = np.frombuffer(raw, record["dtype"])
-        yield record["name"], value.reshape(record["shape"])
 
 
 def _check_the_engine(fixture: Fixture, model: Path) -> None:

@@ -1,14 +1,18 @@
-"""What other packages add: the entry points of two groups.
+"""What other packages add: the entry points of three groups.
 
     [project.entry-points."mlc_llm.families"]
     my_model = "my_package.my_model:FAMILY"
 
+    [project.entry-points."mlc_llm.schemes"]
+    my_q8 = "my_package.my_q8:SCHEME"
+
     [project.entry-points."mlc_llm.passes"]
     my_passes = "my_package.my_passes:change"
 
-The name of a family's entry point is the config's `model_type`; its object is a `ModelFamily`. A
-family here with that name comes first. Nothing is loaded before somebody asks for a name that is
-not here. A function of the other group changes the passes of each compilation (`changes.py`).
+The name of a family's entry point is the config's `model_type`; its object is a `ModelFamily`. That
+of a scheme's is the name of the quantization; its object is a `Scheme`. A family or a scheme here
+with that name comes first. Nothing is loaded before somebody asks for a name that is not here. A
+function of the last group changes the passes of each compilation (`changes.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mlc_llm.errors import UnsupportedError
 
@@ -26,26 +30,36 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from mlc_llm.compiler.models.family import ModelFamily
+    from mlc_llm.compiler.quantization.scheme import Scheme
 
-FAMILIES, PASSES = "mlc_llm.families", "mlc_llm.passes"
+FAMILIES, SCHEMES, PASSES = "mlc_llm.families", "mlc_llm.schemes", "mlc_llm.passes"
+_Kind = TypeVar("_Kind")
 # Of each group: what an error calls its entry points, and its `param`.
-_FAULTS = {FAMILIES: ("the model family", "model_type"), PASSES: ("the passes", "passes")}
+_FAULTS = {
+    FAMILIES: ("the model family", "model_type"),
+    SCHEMES: ("the quantization", "quantization"),
+    PASSES: ("the passes", "passes"),
+}
 
 
 def family(model_type: str) -> ModelFamily | None:
     """The family that a package offers under this name; None if none does. The error for a family
     that cannot be loaded names the package."""
-    found = [point for point in _points(FAMILIES) if point.name == model_type]
-    if not found:
-        return None
-    packages = list(dict.fromkeys(map(_package, found)))
-    if len(packages) > 1:
-        raise UnsupportedError(
-            f'the packages {" and ".join(packages)} both offer the model family "{model_type}"; '
-            "remove one of them",
-            param="model_type",
-        )
-    return _loaded(found[0])
+    from mlc_llm.compiler.models.family import ModelFamily
+
+    return _named(FAMILIES, model_type, ModelFamily)
+
+
+def scheme(name: str) -> Scheme | None:
+    """The same for a quantization."""
+    from mlc_llm.compiler.quantization.scheme import SchemeOfMatrices
+
+    found: Any = _named(SCHEMES, name, SchemeOfMatrices)
+    return found
+
+
+def scheme_names() -> list[str]:
+    return sorted({point.name for point in _points(SCHEMES)})
 
 
 def families() -> dict[str, ModelFamily]:
@@ -75,9 +89,9 @@ def identity() -> list[str]:
         for path in Path(folder).glob("*-info/entry_points.txt")
     )
     texts = "".join(path.read_text("utf-8", "replace") for path in lists)
-    if not any(f"[{group}]" in texts for group in (FAMILIES, PASSES)):
+    if not any(f"[{group}]" in texts for group in _FAULTS):
         return []
-    points = (*_points(FAMILIES), *_points(PASSES))
+    points = (point for group in _FAULTS for point in _points(group))
     return sorted(f"{p.name}={p.value} {_package(p)} {_sources(p)}" for p in points)
 
 
@@ -100,12 +114,22 @@ def _every() -> dict[str, ModelFamily | UnsupportedError]:
     return made
 
 
-def _loaded(point: EntryPoint) -> ModelFamily:
-    from mlc_llm.compiler.models.family import ModelFamily
-
-    made = _object(point)
-    if not isinstance(made, ModelFamily):
-        raise _fault(point, f"is of the type {type(made).__name__}: it must be a ModelFamily")
+def _named(group: str, name: str, kind: type[_Kind]) -> _Kind | None:
+    """The object of the group with this name."""
+    found = [point for point in _points(group) if point.name == name]
+    if not found:
+        return None
+    packages = list(dict.fromkeys(map(_package, found)))
+    if len(packages) > 1:
+        what, param = _FAULTS[group]
+        raise UnsupportedError(
+            f'the packages {" and ".join(packages)} both offer {what} "{name}"; remove one of them',
+            param=param,
+        )
+    made = _object(found[0])
+    if not isinstance(made, kind):
+        why = f"is of the type {type(made).__name__}: it must be a {kind.__name__}"
+        raise _fault(found[0], why)
     return made
 
 

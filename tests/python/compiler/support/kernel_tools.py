@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler.quantization import schemes
+from mlc_llm.compiler.stored_weights import laid_out
 
 Array = np.ndarray[Any, Any]
 # Instruction sets that this machine may lack, and what /proc/cpuinfo calls them.
@@ -108,19 +109,6 @@ def taken(reader: Any, stored: list[Array]) -> list[Array]:
     no use."""
     pairs = zip(stored, reader.stored, strict=False)
     return [laid_out(a.view(p.dtype), p.shape, p.strips) for a, p in pairs]
-
-
-def laid_out(array: Array, shape: Any, strips: Any) -> Array:
-    """A stored tensor as the core lays it out for a library ("strips" in docs/model-library.md)."""
-    if strips is None:
-        return array
-    (outs, axis), (*stack, count, places, lanes) = strips, shape
-    rows = array.reshape(*stack, *((places, outs) if axis else (outs, places)))
-    rows = rows.swapaxes(-1, -2) if axis else rows
-    padded = np.zeros((*stack, count * lanes, places), array.dtype)
-    padded[..., :outs, :] = rows
-    whole = padded.reshape(*stack, count, lanes, places).swapaxes(-1, -2)
-    return np.ascontiguousarray(whole)
 
 
 def frozen(array: Array) -> Array:

@@ -11,40 +11,17 @@ are handed out in an odd order on purpose, and are never cleared.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tvm
-from kernel_tools import laid_out
 
 from mlc_llm.compiler.library_calls import LibraryCalls
+from mlc_llm.compiler.stored_weights import laid_out, read_weights
 
 Array = np.ndarray[Any, Any]
-
-
-def read_weights(folder: Path) -> dict[str, Array]:
-    """All tensors of an -MLC folder, by name."""
-    index = json.loads((folder / "tensor-cache.json").read_text(encoding="utf-8"))
-    weights = {}
-    for shard in index["records"]:
-        data = (folder / shard["dataPath"]).read_bytes()
-        for record in shard["records"]:
-            raw = data[record["byteOffset"] : record["byteOffset"] + record["nbytes"]]
-            weights[record["name"]] = _array(raw, record)
-    return weights
-
-
-def _array(raw: bytes, record: Mapping[str, Any]) -> Array:
-    from mlc_llm.compiler.quantization.pack import numpy_dtype
-
-    dtype = numpy_dtype(record["dtype"])
-    if dtype == np.float32 and len(raw) == 2 * math.prod(record["shape"]):  # f32-to-bf16
-        halves = np.frombuffer(raw, np.uint16).astype(np.uint32) << 16
-        return halves.view(np.float32).reshape(record["shape"])
-    return np.frombuffer(raw, dtype).reshape(record["shape"])
 
 
 class Runner:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mlc_llm.compiler import outside
 from mlc_llm.compiler.quantization.awq import AWQScheme
 from mlc_llm.compiler.quantization.fp8 import E4M3, E5M2, Float8Scheme
 from mlc_llm.compiler.quantization.fp8_blocks import BlockFloat8Scheme
@@ -72,7 +73,8 @@ REFUSED = {"q4f16_ft": (_SHUFFLED, "q4f16_1"), "q8f16_ft": (_SHUFFLED, "q8f32_1"
 
 
 def get(name: str, *, weight_types: object = None) -> Scheme:
-    """The scheme with that name. An unknown name is an error that lists the existing names.
+    """The scheme with that name, here or in another package (`outside.py`). An unknown name is an
+    error that lists the existing names.
 
     `weight_types` is the field of a `gguf_` scheme in the folder's mlc-chat-config.json.
     """
@@ -86,7 +88,9 @@ def get(name: str, *, weight_types: object = None) -> Scheme:
             f"quantization {name} {why}; convert the model to {instead} instead",
             param="quantization",
         )
-    available = ", ".join([*SCHEMES, *gguf.NAMES])
+    if (found := outside.scheme(name)) is not None:
+        return found
+    available = ", ".join([*SCHEMES, *gguf.NAMES, *outside.scheme_names()])
     raise UnsupportedError(
         f'unknown quantization "{name}"; available: {available}', param="quantization"
     )

@@ -1,0 +1,52 @@
+"""The weights of an -MLC folder in NumPy, and how the core lays them out for a library.
+
+weights = read_weights(folder)                  # by the names in its files
+laid_out(weights[p["name"]], p["shape"], p.get("strips"))      # p: of the metadata's "params"
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def read_weights(folder: Path) -> dict[str, Array]:
+    """All tensors, by name."""
+    index = json.loads((folder / "tensor-cache.json").read_text(encoding="utf-8"))
+    weights = {}
+    for shard in index["records"]:
+        data = (folder / shard["dataPath"]).read_bytes()
+        for record in shard["records"]:
+            raw = data[record["byteOffset"] : record["byteOffset"] + record["nbytes"]]
+            weights[record["name"]] = _array(raw, record)
+    return weights
+
+
+def _array(raw: bytes, record: Mapping[str, Any]) -> Array:
+    from mlc_llm.compiler.quantization.pack import numpy_dtype
+
+    dtype = numpy_dtype(record["dtype"])
+    if dtype == np.float32 and len(raw) == 2 * math.prod(record["shape"]):  # f32-to-bf16
+        halves = np.frombuffer(raw, np.uint16).astype(np.uint32) << 16
+        return halves.view(np.float32).reshape(record["shape"])
+    return np.frombuffer(raw, dtype).reshape(record["shape"])
+
+
+def laid_out(array: Array, shape: Sequence[int], strips: Sequence[int] | None) -> Array:
+    """A stored tensor as the core lays it out ("strips" in docs/model-library.md)."""
+    if strips is None:
+        return array
+    (outs, axis), (*stack, count, places, lanes) = strips, shape
+    rows = array.reshape(*stack, *((places, outs) if axis else (outs, places)))
+    rows = rows.swapaxes(-1, -2) if axis else rows
+    padded = np.zeros((*stack, count * lanes, places), array.dtype)
+    padded[..., :outs, :] = rows
+    whole = padded.reshape(*stack, count, lanes, places).swapaxes(-1, -2)
+    return np.ascontiguousarray(whole)
