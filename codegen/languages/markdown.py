@@ -42,7 +42,7 @@ GROUPS = (
     Group("rerank", "Rerank", ("rerank",)),
     Group("tokens", "Tokens and prompts", ("tokenize", "detokenize", "render", "input_tokens")),
     Group("states", "States and memory",
-          ("kv.save", "kv.load", "memory.trim", "prewarm", "thermal.set")),
+          ("kv.save", "kv.load", "kv.held", "memory.trim", "prewarm", "thermal.set")),
     Group("adapters", "Adapters", ("adapters.load", "adapters.unload", "adapters.list")),
     Group("engine", "Engines, models and errors"),
 )  # fmt: skip

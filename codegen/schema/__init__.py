@@ -33,6 +33,8 @@ from codegen.schema.error import ErrorResponse
 from codegen.schema.errors import ERRORS
 from codegen.schema.infill import InfillRequest, InfillResponse
 from codegen.schema.kv_state import (
+    KVHeldRequest,
+    KVHeldResponse,
     KVLoadRequest,
     KVLoadResponse,
     KVSaveRequest,
@@ -88,6 +90,7 @@ from codegen.schema.server import (
     ServerAdapterLoadRequest,
     ServerAdapterUnloadRequest,
     ServerLoadRequest,
+    ServerPrefillRequest,
     ServerUnloaded,
     ServerUnloadRequest,
 )
@@ -112,6 +115,7 @@ PROTOCOL = ProtocolRoots(
         DetokenizeRequest,
         KVSaveRequest,
         KVLoadRequest,
+        KVHeldRequest,
         TrimRequest,
         PrewarmRequest,
         ThermalHint,
@@ -134,6 +138,7 @@ PROTOCOL = ProtocolRoots(
         RenderResponse,
         KVSaveResponse,
         KVLoadResponse,
+        KVHeldResponse,
         TrimResponse,
         PrewarmResponse,
         ThermalLimits,
@@ -171,6 +176,7 @@ PROTOCOL = ProtocolRoots(
         CallModel("input_tokens", ChatCompletionRequest, InputTokensResponse),
         CallModel("kv.save", KVSaveRequest, KVSaveResponse),
         CallModel("kv.load", KVLoadRequest, KVLoadResponse),
+        CallModel("kv.held", KVHeldRequest, KVHeldResponse),
         CallModel("memory.trim", TrimRequest, TrimResponse),
         CallModel("prewarm", PrewarmRequest, PrewarmResponse),
         CallModel("thermal.set", ThermalHint, ThermalLimits),
@@ -204,6 +210,7 @@ PROTOCOL = ProtocolRoots(
         ServerUnloadRequest,
         ServerAdapterLoadRequest,
         ServerAdapterUnloadRequest,
+        ServerPrefillRequest,
     ),
     server_responses=(
         AnthropicMessage,

@@ -274,6 +274,10 @@ SERVING = (
     ),
     ReasonModel("shutting_down", UNAVAILABLE, "The server is shutting down.", LATER),
     ReasonModel(
+        "prefill_failed", UNAVAILABLE, "The server that computes prompts did not give its state.",
+        "Check the server of `--prefill-from`, and ask again.", http=502,
+    ),
+    ReasonModel(
         "body_timeout", DEADLINE, "The request's body came too slowly.",
         "Send it faster, or raise the server's `--body-timeout`.",
     ),

@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from codegen.schema.base import AnyObject, Model, field
+from codegen.schema.chat_request import ChatCompletionRequest
+from codegen.schema.completions import CompletionRequest
 from codegen.schema.messages import ChatCompletionMessage
 from codegen.schema.tokenization import TokenId
 
@@ -46,4 +48,33 @@ class KVLoadResponse(Model):
 
     tokens: int = field(
         ..., "How many tokens a request that begins like the saved one finds.", unit="tokens", ge=0
+    )
+
+
+class KVHeldRequest(Model):
+    """A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing is
+    computed."""
+
+    chat: ChatCompletionRequest | None = field(
+        None, "A chat, as it would be sent. Absent: `completion` is given."
+    )
+    completion: CompletionRequest | None = field(
+        None, "A text to continue, as it would be sent. Absent: `chat` is given."
+    )
+
+
+class KVHeldPrompt(Model):
+    """A prompt, and how much of it the prefix cache holds."""
+
+    tokens: list[TokenId] = field(..., "The prompt's token ids.")
+    held: int = field(..., "How many of the first ones are held.", unit="tokens", ge=0)
+
+
+class KVHeldResponse(Model):
+    """The prompts of a request that a state of `kv.save` can stand for."""
+
+    prompts: list[KVHeldPrompt] = field(
+        ...,
+        "Those that consist of tokens alone, in their order: prompts with pictures are left out, "
+        "and so are requests that choose an adapter or want the prompt's `logprobs`.",
     )

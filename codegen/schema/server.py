@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from codegen.schema.base import AnyObject, Model, field, maybe
+from codegen.schema.tokenization import TokenId
 
 
 class HealthStatus(Model):
@@ -75,6 +78,17 @@ class ServerAdapterUnloadRequest(Model):
     closed = True
 
     lora_name: str = field(..., "The adapter's name.", min_length=1)
+
+
+class ServerPrefillRequest(Model):
+    """A prompt that another server goes on with. The answer is its state, in `kv.save`'s form."""
+
+    closed = True
+
+    prompt_tokens: Annotated[list[TokenId], Field(min_length=1)] = field(
+        ..., "The prompt's token ids.", unit="tokens"
+    )
+    model: str | None = field(None, "The model. Absent: the first one.")
 
 
 class InputTokenCount(Model):

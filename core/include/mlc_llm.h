@@ -213,6 +213,7 @@ typedef struct {
  *   "input_tokens": ChatCompletionRequest -> InputTokensResponse
  *   "kv.save": KVSaveRequest -> KVSaveResponse
  *   "kv.load": KVLoadRequest -> KVLoadResponse
+ *   "kv.held": KVHeldRequest -> KVHeldResponse
  *   "memory.trim": TrimRequest -> TrimResponse
  *   "prewarm": PrewarmRequest -> PrewarmResponse
  *   "thermal.set": ThermalHint -> ThermalLimits

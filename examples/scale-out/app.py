@@ -2,6 +2,7 @@
 
 A request goes to a replica by its prompt's beginning. When a replica dies, a request of which the
 client has no byte yet is sent to another one; a stream that has begun ends with an error event.
+Some replicas may compute the prompts of the others: those ask the gateway, as clients do.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 ATTEMPTS = 4
 EVENT_STREAM = "text/event-stream"
+PREFILL = "/admin/prefill"  # what replicas ask of those that compute prompts
 Head = tuple[int, dict[str, str], str]  # status, headers, the replica's id
 
 
@@ -105,8 +107,10 @@ class Replica:
 class Gateway:
     """Speaks to clients."""
 
-    def __init__(self, replicas: Any) -> None:
+    def __init__(self, replicas: Any, prefill: Any = None) -> None:
+        """`prefill`: the replicas that compute prompts, if there are such."""
         self._replicas = replicas.options(method_name="forward", stream=True)
+        self._prefill = (prefill or replicas).options(method_name="forward", stream=True)
         self._addresses = replicas.options(method_name="address")
 
     async def __call__(self, request: Request) -> Response:
@@ -134,7 +138,8 @@ class Gateway:
     async def _try(self, keys: list[int], failed: list[str], call: tuple[Any, ...]) -> Response:
         """Raises ReplicaLost while the client has no byte yet: whole answers are read to their end
         first, streams up to their first piece."""
-        pieces = self._replicas.remote(keys, tuple(failed), *call)
+        replicas = self._prefill if call[1] == PREFILL else self._replicas
+        pieces = replicas.remote(keys, tuple(failed), *call)
         replica = ""
         try:
             status, headers, replica = await anext(pieces)
@@ -175,7 +180,16 @@ def lost_error(message: str) -> dict[str, dict[str, str | None]]:
     return {"error": {**fields, "code": "replica_lost"}}
 
 
-def build(replicas: int, command: Sequence[str]) -> serve.Application:
-    """The application: `command` starts one `mlc_llm serve` with its model and options."""
-    deployment = Replica.options(num_replicas=replicas, ray_actor_options={"num_cpus": 0.1})
-    return Gateway.options(ray_actor_options={"num_cpus": 0.1}).bind(deployment.bind(command))
+def build(replicas: int, prefill: int, url: str, command: Sequence[str]) -> serve.Application:
+    """The application: `command` starts one `mlc_llm serve` with its model and options. `prefill`:
+    how many more compute the prompts; `url`: of the gateway, as replicas reach it."""
+    few = {"num_cpus": 0.1}
+    if not prefill:
+        deployment = Replica.options(num_replicas=replicas, ray_actor_options=few)
+        return Gateway.options(ray_actor_options=few).bind(deployment.bind(command))
+    answers = Replica.options(name="Answers", num_replicas=replicas, ray_actor_options=few)
+    prompts = Replica.options(name="Prompts", num_replicas=prefill, ray_actor_options=few)
+    return Gateway.options(ray_actor_options=few).bind(
+        answers.bind([*command, "--prefill-from", url]),
+        prompts.bind([*command, "--enable-admin"]),
+    )

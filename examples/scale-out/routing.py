@@ -33,7 +33,8 @@ def prompt_text(path: str, body: bytes) -> str:
     elif path.endswith("/responses"):
         parts = [fields.get("model"), fields.get("instructions"), fields.get("input")]
     else:
-        parts = [fields.get("model"), fields.get("prompt") or fields.get("input")]
+        named = (fields.get(name) for name in ("prompt", "input", "prompt_tokens"))
+        parts = [fields.get("model"), next(filter(None, named), None)]
     return json.dumps(parts, ensure_ascii=False)
 
 

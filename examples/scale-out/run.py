@@ -22,6 +22,9 @@ from ray import serve  # noqa: E402
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replicas", type=int, default=2)
+    parser.add_argument(
+        "--prefill-replicas", type=int, default=0, help="that compute the prompts of the others"
+    )
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument(
@@ -38,8 +41,10 @@ def main() -> None:
 
     from app import build
 
-    serve.run(build(args.replicas, [*shlex.split(args.mlc_llm), "serve", *rest]))
-    print(f"{args.replicas} replicas running on http://{args.host}:{args.port}", flush=True)
+    url = f"http://{args.host}:{args.port}"
+    command = [*shlex.split(args.mlc_llm), "serve", *rest]
+    serve.run(build(args.replicas, args.prefill_replicas, url, command))
+    print(f"{args.replicas + args.prefill_replicas} replicas running on {url}", flush=True)
     ended = threading.Event()
     for sig in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sig, lambda *_: ended.set())

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: ac01437faab8f0be
+# Schema hash: a2b577716e7dfb10
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -74,6 +74,7 @@ __all__ = [
     "DetokenizeRequestParam",
     "KVSaveRequestParam",
     "KVLoadRequestParam",
+    "KVHeldRequestParam",
     "TrimLevel",
     "TrimRequestParam",
     "PrewarmRequestParam",
@@ -127,6 +128,8 @@ __all__ = [
     "RenderResponse",
     "KVSaveResponse",
     "KVLoadResponse",
+    "KVHeldPrompt",
+    "KVHeldResponse",
     "TrimResponse",
     "PrewarmResponse",
     "ThermalLimits",
@@ -147,7 +150,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "ac01437faab8f0be"
+SCHEMA_HASH = "a2b577716e7dfb10"
 
 
 class _Model(BaseModel):
@@ -1143,6 +1146,19 @@ class KVLoadRequestParam(TypedDict, total=False):
 
     path: Required[str]
     """The file to read, on the engine's machine. Length: at least 1."""
+
+
+class KVHeldRequestParam(TypedDict, total=False):
+    """A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing
+    is
+    computed.
+    """
+
+    chat: ChatCompletionRequestParam | None
+    """A chat, as it would be sent. Absent: `completion` is given."""
+
+    completion: CompletionRequestParam | None
+    """A text to continue, as it would be sent. Absent: `chat` is given."""
 
 
 TrimLevel: TypeAlias = Literal["caches", "pages", "all"]
@@ -2161,6 +2177,25 @@ class KVLoadResponse(_Model):
     tokens: int
     """How many tokens a request that begins like the saved one finds. Range: at least 0. Unit:
     tokens.
+    """
+
+
+class KVHeldPrompt(_Model):
+    """A prompt, and how much of it the prefix cache holds."""
+
+    tokens: list[int]
+    """The prompt's token ids. Range: at least 0."""
+
+    held: int
+    """How many of the first ones are held. Range: at least 0. Unit: tokens."""
+
+
+class KVHeldResponse(_Model):
+    """The prompts of a request that a state of `kv.save` can stand for."""
+
+    prompts: list[KVHeldPrompt]
+    """Those that consist of tokens alone, in their order: prompts with pictures are left out,
+    and so are requests that choose an adapter or want the prompt's `logprobs`.
     """
 
 

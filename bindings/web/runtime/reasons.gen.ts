@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // The reasons of errors: the words of an error's `code`.
 
@@ -354,6 +354,12 @@ export const REASONS = {
   },
   /** The server is shutting down. Try again later. */
   shutting_down: {
+    kind: "UnavailableError",
+    status: "unavailable",
+    type: "server_error",
+  },
+  /** The server that computes prompts did not give its state. Check the server of `--prefill-from`, and ask again. */
+  prefill_failed: {
     kind: "UnavailableError",
     status: "unavailable",
     type: "server_error",

@@ -93,6 +93,7 @@ class ChatEngine {
   Result<RequestId> SubmitRerank(Ask ask);
   Result<RequestId> SubmitKVSave(Ask ask);
   Result<RequestId> SubmitKVLoad(Ask ask);
+  Result<RequestId> SubmitKVHeld(Ask ask);
   Result<RequestId> SubmitTrace(Ask ask);
   // What needs no step of the engine.
   template <Result<Json> (*answer)(const ModelBundle&, const Json&, const MediaBuffers&)>

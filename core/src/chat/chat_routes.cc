@@ -85,6 +85,7 @@ const ChatEngine::Route ChatEngine::kRoutes[] = {
     {"input_tokens", &ChatEngine::SubmitNow<CountTokens>, CheckWritesText, /*takes_buffers=*/true},
     {"kv.save", &ChatEngine::SubmitKVSave, CheckWritesText, /*takes_buffers=*/true},
     {"kv.load", &ChatEngine::SubmitKVLoad, CheckWritesText},
+    {"kv.held", &ChatEngine::SubmitKVHeld, CheckWritesText, /*takes_buffers=*/true},
     {"memory.trim", &ChatEngine::SubmitLifecycle<&LifecycleRoutes::Trim>},
     {"prewarm", &ChatEngine::SubmitLifecycle<&LifecycleRoutes::Prewarm>},
     {"thermal.set", &ChatEngine::SubmitLifecycle<&LifecycleRoutes::SetThermalState>},
@@ -169,6 +170,12 @@ Result<RequestId> ChatEngine::SubmitKVSave(Ask ask) {
 Result<RequestId> ChatEngine::SubmitKVLoad(Ask ask) {
   KVRoutes routes{config_, loaded_->bundle, loaded_->loop.get()};
   MLC_RETURN_IF_ERROR(routes.Load(ask.json, std::move(ask.callback)));
+  return next_id_++;
+}
+
+Result<RequestId> ChatEngine::SubmitKVHeld(Ask ask) {
+  KVRoutes routes{config_, loaded_->bundle, loaded_->loop.get()};
+  MLC_RETURN_IF_ERROR(routes.Held(ask.json, ask.buffers, std::move(ask.callback)));
   return next_id_++;
 }
 

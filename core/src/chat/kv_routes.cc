@@ -1,6 +1,7 @@
 #include "chat/kv_routes.h"
 
 #include "chat/protocol/error_json.h"
+#include "chat/request/completion_builder.h"
 #include "chat/request/generation_fields.h"
 #include "chat/request/request_builder.h"
 #include "engine/kv_state.h"
@@ -54,6 +55,37 @@ Result<Request> BuildPrompt(const ModelBundle& bundle, const protocol::KVSaveReq
   return BuildGeneration(bundle, fields, std::move(tokens));
 }
 
+Result<std::vector<Request>> RequestsOf(const ModelBundle& bundle,
+                                        const protocol::KVHeldRequest& asked,
+                                        const MediaBuffers& buffers) {
+  std::vector<Request> requests;
+  if (asked.chat.has_value() == asked.completion.has_value()) {
+    return InvalidArgument("either 'chat' or 'completion' must be given").WithParam("chat");
+  }
+  if (asked.chat) {
+    MLC_ASSIGN_OR_RETURN(Request request, BuildRequest(bundle, *asked.chat, buffers));
+    requests.push_back(std::move(request));
+    return requests;
+  }
+  MLC_ASSIGN_OR_RETURN(auto prompts, BuildCompletion(bundle, *asked.completion));
+  for (PromptRequest& prompt : prompts) requests.push_back(std::move(prompt.request));
+  return requests;
+}
+
+// Whether a state of kv.save can stand for its prompt.
+bool IsOfTokensAlone(const Request& request) {
+  return request.adapter == 0 && !request.prompt_logprobs && !request.prompt.has_rows();
+}
+
+protocol::KVHeldPrompt HeldOf(const Prompt& prompt, int held) {
+  protocol::KVHeldPrompt out;
+  for (const Prompt::Span& span : prompt.spans()) {
+    out.tokens.insert(out.tokens.end(), span.tokens.begin(), span.tokens.end());
+  }
+  out.held = held;
+  return out;
+}
+
 template <typename Response>
 void Answer(const ChatCallback& callback, const Response& response) {
   callback(ChatEventKind::kResult, response.ToJson().Dump());
@@ -94,6 +126,23 @@ Status KVRoutes::Load(const Json& json, ChatCallback callback) const {
     response.tokens = *held;
     Answer(callback, response);
   });
+}
+
+Status KVRoutes::Held(const Json& json, const MediaBuffers& buffers, ChatCallback callback) const {
+  MLC_RETURN_IF_ERROR(CheckPrefixCache(config));
+  MLC_ASSIGN_OR_RETURN(auto asked, protocol::KVHeldRequest::Parse(json));
+  MLC_ASSIGN_OR_RETURN(std::vector<Request> requests, RequestsOf(bundle, asked, buffers));
+  loop->Do([loop = loop, requests = std::move(requests),
+            callback = std::move(callback)](Engine* engine) {
+    protocol::KVHeldResponse response;
+    for (const Request& request : requests) {
+      if (!IsOfTokensAlone(request)) continue;
+      int held = engine->NumHeld(request.adapter, request.prompt);
+      response.prompts.push_back(HeldOf(request.prompt, held));
+    }
+    loop->Post([callback, response = std::move(response)] { Answer(callback, response); });
+  });
+  return Status();
 }
 
 }  // namespace mlc

@@ -1,4 +1,5 @@
-// The routes kv.save and kv.load: they write the state of a conversation to a file and read it.
+// The routes kv.save and kv.load, which write the state of a conversation to a file and read it, and
+// kv.held, which says what of a request's prompts the prefix cache holds.
 #pragma once
 
 #include "chat/answer/answerer.h"
@@ -20,6 +21,8 @@ struct KVRoutes {
   Status Save(RequestId id, const Json& json, const MediaBuffers& buffers,
               ChatCallback callback) const;
   Status Load(const Json& json, ChatCallback callback) const;
+  // The same with a KVHeldRequest.
+  Status Held(const Json& json, const MediaBuffers& buffers, ChatCallback callback) const;
 };
 
 }  // namespace mlc

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -274,6 +274,11 @@ void VisitMembers(const KVSaveRequest& object, Visit&& visit) {
 template <typename Visit>
 void VisitMembers(const KVLoadRequest& object, Visit&& visit) {
   visit("path", object.path);
+}
+template <typename Visit>
+void VisitMembers(const KVHeldRequest& object, Visit&& visit) {
+  visit("chat", object.chat);
+  visit("completion", object.completion);
 }
 template <typename Visit>
 void VisitMembers(const TrimRequest& object, Visit&& visit) {
@@ -580,6 +585,15 @@ void VisitMembers(const KVLoadResponse& object, Visit&& visit) {
   visit("tokens", object.tokens);
 }
 template <typename Visit>
+void VisitMembers(const KVHeldPrompt& object, Visit&& visit) {
+  visit("tokens", object.tokens);
+  visit("held", object.held);
+}
+template <typename Visit>
+void VisitMembers(const KVHeldResponse& object, Visit&& visit) {
+  visit("prompts", object.prompts);
+}
+template <typename Visit>
 void VisitMembers(const TrimResponse& object, Visit&& visit) {
   visit("pages", object.pages);
   visit("page_bytes", object.page_bytes);
@@ -825,6 +839,7 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "DetokenizeRequest") return act(DetokenizeRequest()), true;
   if (name == "KVSaveRequest") return act(KVSaveRequest()), true;
   if (name == "KVLoadRequest") return act(KVLoadRequest()), true;
+  if (name == "KVHeldRequest") return act(KVHeldRequest()), true;
   if (name == "TrimRequest") return act(TrimRequest()), true;
   if (name == "PrewarmRequest") return act(PrewarmRequest()), true;
   if (name == "ThermalHint") return act(ThermalHint()), true;
@@ -866,6 +881,8 @@ bool WithStruct(std::string_view name, Act&& act) {
   if (name == "RenderResponse") return act(RenderResponse()), true;
   if (name == "KVSaveResponse") return act(KVSaveResponse()), true;
   if (name == "KVLoadResponse") return act(KVLoadResponse()), true;
+  if (name == "KVHeldPrompt") return act(KVHeldPrompt()), true;
+  if (name == "KVHeldResponse") return act(KVHeldResponse()), true;
   if (name == "TrimResponse") return act(TrimResponse()), true;
   if (name == "PrewarmResponse") return act(PrewarmResponse()), true;
   if (name == "ThermalLimits") return act(ThermalLimits()), true;

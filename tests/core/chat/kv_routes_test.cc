@@ -83,9 +83,41 @@ TEST_F(KVRoutesTest, WhatIsWrongIsRefusedByName) {
   EXPECT_EQ(Ask("kv.load", LoadJson()).status().code(), StatusCode::kCorrupt);
 }
 
+TEST_F(KVRoutesTest, HeldSaysThePromptAndWhatTheCacheHas) {
+  Start("{}");
+  Json chat = Json::MakeObject().Set("messages", *SaveJson().Find("messages")).Set("max_tokens", 3);
+  auto held = [&] { return *Ask("kv.held", Json::MakeObject().Set("chat", chat)); };
+  auto number = [](const Json& answer) {
+    return answer.Find("prompts")->as_array()[0].Find("held")->as_int();
+  };
+  Json before = held();
+  EXPECT_EQ(number(before), 0);
+  Json tokens = *before.Find("prompts")->as_array()[0].Find("tokens");
+  ASSERT_EQ(tokens.as_array().size(), 12u);
+  Json save = LoadJson().Set("prompt_tokens", tokens);
+  EXPECT_EQ(Ask("kv.save", save)->Find("tokens")->as_int(), 12);
+  EXPECT_EQ(number(held()), 12);
+  chat.Set("messages", *Json::Parse(R"([{"role": "user", "content": "Good evening"}])"));
+  EXPECT_EQ(number(held()), 5);
+}
+
+TEST_F(KVRoutesTest, HeldTakesSeveralPromptsAndLeavesOutWhatNoStateIsFor) {
+  Start("{}");
+  auto ask = [&](const char* completion) {
+    return Ask("kv.held", Json::MakeObject().Set("completion", *Json::Parse(completion)));
+  };
+  Result<Json> two = ask(R"({"prompt": [[1, 2, 3], [4, 5]]})");
+  EXPECT_EQ(two->Dump(),
+            R"({"prompts":[{"tokens":[1,2,3],"held":0},{"tokens":[4,5],"held":0}]})");
+  Result<Json> scored = ask(R"({"prompt": [1, 2, 3], "echo": true, "logprobs": 1})");
+  EXPECT_EQ(scored->Dump(), R"({"prompts":[]})");
+  EXPECT_EQ(Ask("kv.held", Json::MakeObject()).status().param(), "chat");
+  EXPECT_EQ(ask(R"({"prompt": [99999]})").status().param(), "prompt");
+}
+
 TEST_F(KVRoutesTest, WithoutPrefixCacheItSaysWhatToDo) {
   Start(R"({"prefix_cache_mode": "disable"})");
-  for (const char* route : {"kv.save", "kv.load"}) {
+  for (const char* route : {"kv.save", "kv.load", "kv.held"}) {
     Result<Json> answer = Ask(route, SaveJson());
     EXPECT_EQ(answer.status().code(), StatusCode::kInvalidArgument);
     EXPECT_EQ(answer.status().param(), "prefix_cache_mode");

@@ -40,6 +40,7 @@ def test_every_route_is_described(document: Any) -> None:
         "/detokenize", "/v1/models", "/v1/models/{model}", "/health", "/ready", "/metrics",
         "/props",
         "/admin/load", "/admin/unload", "/v1/load_lora_adapter", "/v1/unload_lora_adapter",
+        "/admin/prefill",
     }  # fmt: skip
     chat = document["paths"]["/v1/chat/completions"]["post"]
     body = chat["requestBody"]["content"]["application/json"]["schema"]["$ref"]
@@ -109,6 +110,7 @@ OPERATIONS = {  # how many of a thousand requests each one gets
     "POST /v1/load_lora_adapter": 10,
     "POST /v1/unload_lora_adapter": 10,
     "POST /admin/unload": 20,
+    "POST /admin/prefill": 20,
     "GET /v1/models/{model}": 50,
     "GET /v1/models": 10,
     "GET /health": 10,

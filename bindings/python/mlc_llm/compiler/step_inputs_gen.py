@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: ac01437faab8f0be
+# Schema hash: a2b577716e7dfb10
 """The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences."""
 
 from __future__ import annotations

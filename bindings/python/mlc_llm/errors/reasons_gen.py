@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: ac01437faab8f0be
+# Schema hash: a2b577716e7dfb10
 """The reasons of errors: the words of an error's `code`."""
 
 from __future__ import annotations
@@ -514,6 +514,11 @@ SERVER_BUSY = Reason(
 # Try again later.
 SHUTTING_DOWN = Reason(
     "shutting_down", "UnavailableError", "unavailable", 503, "server_error", "shutting_down"
+)
+# The server that computes prompts did not give its state.
+# Check the server of `--prefill-from`, and ask again.
+PREFILL_FAILED = Reason(
+    "prefill_failed", "UnavailableError", "unavailable", 502, "server_error", "prefill_failed"
 )
 # The request's body came too slowly.
 # Send it faster, or raise the server's `--body-timeout`.

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse
+from fastapi.responses import FileResponse, JSONResponse
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from mlc_llm.serve import adapters
 from mlc_llm.serve import metrics as server_metrics
 from mlc_llm.serve.body import model_name, parse_object, require_json
 from mlc_llm.serve.catalogue import ModelSpec
+from mlc_llm.serve.inference import done_or_left
 from mlc_llm.serve.long_work import LOADS, run_long
-from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.openapi import gives, gives_text, takes
+from mlc_llm.serve.prefill import ask_engine, state_file
 from mlc_llm.serve.slot import ServedModel
-from mlc_llm.serve.state import models_of
+from mlc_llm.serve.state import lease_model, models_of
 from mlc_llm.serve.validation import check
 
 admin = APIRouter(prefix="/admin", tags=["admin"])
@@ -50,6 +55,36 @@ async def unload(request: Request) -> Response:
     name = (await _read(request, "ServerUnloadRequest"))["model"]
     await run_long(LOADS, lambda: models_of(request).unload(name))
     return JSONResponse({"status": "unloaded", "model": name})
+
+
+@admin.post(
+    "/prefill",
+    openapi_extra=takes("ServerPrefillRequest"),
+    responses=gives_text("application/octet-stream"),
+)
+async def prefill(request: Request) -> Response:
+    """Computes a prompt, and gives its state to the server that asks (--prefill-from)."""
+    asked = await _read(request, "ServerPrefillRequest")
+    served = await (await lease_model(request, asked.pop("model", None))).model()
+    with ExitStack() as file:
+        path = file.enter_context(state_file())
+        save = json.dumps({**asked, "path": str(path)}).encode()
+        saved = asyncio.ensure_future(ask_engine(served, "kv.save", save))
+        await done_or_left(request, saved)
+        saved.result()
+        return _StateResponse(path, file.pop_all())
+
+
+class _StateResponse(FileResponse):
+    """A file that goes when it is sent."""
+
+    def __init__(self, path: Path, file: ExitStack) -> None:
+        super().__init__(path, media_type="application/octet-stream")
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 @adapter_routes.post(

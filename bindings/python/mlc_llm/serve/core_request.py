@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mlc_llm import _core
 from mlc_llm.sdk.core_engine import CoreEngine
 from mlc_llm.sdk.loop_events import LoopEvents
 from mlc_llm.serve.body_room import Body
-from mlc_llm.serve.remote_pictures import RemotePictures
 from mlc_llm.serve.slot import ServedModel
+
+if TYPE_CHECKING:
+    from mlc_llm.serve.options import ServeOptions
 
 Event = tuple[int, str]
 MAX_WAITING = 1 << 17  # most characters of events that wait; above it the request is paused
@@ -47,14 +50,15 @@ class CoreRequest:
         served: ServedModel,
         route: str,
         body: Body,
-        pictures: RemotePictures,
+        options: ServeOptions,
         seconds: float | None = None,
     ) -> None:
-        """Submits a body, with the pictures that it names by address, and releases it. `seconds`:
-        those that the request has left. Raises MLCError if a picture cannot be had, or as submit
-        does."""
+        """Submits a body, with the pictures that it names by address and after another server has
+        computed its prompt, and releases it. `seconds`: those that the request has left. Raises
+        MLCError if a picture or a state cannot be had, or as submit does."""
         if served.takes_pictures:
-            await pictures.fetch(body, seconds)
+            await options.pictures.fetch(body, seconds)
+        await options.prefill.bring(served, route, body)
         async with body.parsing():
             await self.submit(served.engine, route, body.data)
         body.release()

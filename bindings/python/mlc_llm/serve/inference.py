@@ -99,7 +99,9 @@ class RequestHandler:
             if stream and not await self._lease.ready(self._at_most(_QUICK_LOAD)):
                 return self._stream(partial(self._begin_at_once, route, body))
             await self._wait_for_model(request)
-            await self._submit(route, body)
+            if stream and self._options.prefill.url is not None:
+                return self._stream(partial(self._submit_and_begin, route, body))
+            await self._submit_watched(request, route, body)
             return self._stream(self._begin) if stream else await self._whole(request)
         except MLCError as error:
             self._core.end()
@@ -120,8 +122,27 @@ class RequestHandler:
         """Gives the request to its model, which is loaded."""
         served = await self._lease.model()
         self._format.model_ready()
-        pictures = self._options.pictures
-        await self._core.submit_body(served, route, body, pictures, self._remaining())
+        await self._core.submit_body(served, route, body, self._options, self._remaining())
+
+    async def _submit_watched(self, request: Request, route: str, body: Body) -> None:
+        """The same. Raises ClientDisconnect if the client leaves while another server computes its
+        prompt."""
+        if self._options.prefill.url is None:
+            return await self._submit(route, body)
+        submitted = asyncio.ensure_future(self._submit(route, body))
+        if not await done_or_left(request, submitted, self._remaining()):
+            raise self._timeout_error()
+        submitted.result()
+
+    async def _submit_and_begin(self, route: str, body: Body) -> AsyncIterator[bytes] | Response:
+        """The same for a stream, whose response watches its client."""
+        try:
+            await asyncio.wait_for(self._submit(route, body), self._remaining())
+        except asyncio.TimeoutError:
+            return self._refuse(self._timeout_error().to_dict()["error"])
+        except MLCError as error:
+            return self._refuse(error.to_dict()["error"])
+        return await self._begin()
 
     async def _whole(self, request: Request) -> Response:
         """Waits until the answer comes, the client leaves, or the deadline is over."""

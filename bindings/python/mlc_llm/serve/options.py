@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mlc_llm.serve.prefill import RemotePrefill
 from mlc_llm.serve.remote_pictures import RemotePictures
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class ServeOptions:
     api_prefix: str = ""  # the path below which all routes lie, without a slash at its end
     mcp_servers: tuple[MCPServer, ...] = ()  # whose tools requests may name
     pictures: RemotePictures = field(default_factory=RemotePictures)  # that are addresses
+    prefill: RemotePrefill = field(default_factory=RemotePrefill)  # who computes prompts
     enable_debug: bool = False
     enable_admin: bool = False
     max_body_bytes: int = 16 << 20

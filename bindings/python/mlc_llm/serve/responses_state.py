@@ -182,8 +182,7 @@ class ResponseState:
     async def _ask(self, running: _Running, answer: ResponsesAnswerFormat) -> None:
         try:
             served = await running.lease.model()
-            pictures = self._options.pictures
-            await running.core.submit_body(served, "chat.completions", running.body, pictures)
+            await running.core.submit_body(served, "chat.completions", running.body, self._options)
         except MLCError as error:
             answer.failed(error.to_dict()["error"])
             return

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -402,6 +402,11 @@ export const KVLoadRequest: Codec<types.KVLoadRequest> = struct([
   required("path", text),
 ]);
 
+export const KVHeldRequest: Codec<types.KVHeldRequest> = struct([
+  optional("chat", ChatCompletionRequest),
+  optional("completion", CompletionRequest),
+]);
+
 export const TrimLevel: Codec<types.TrimLevel> = words([
   "caches",
   "pages",
@@ -772,6 +777,15 @@ export const KVSaveResponse: Codec<types.KVSaveResponse> = struct([
 
 export const KVLoadResponse: Codec<types.KVLoadResponse> = struct([
   required("tokens", whole),
+]);
+
+export const KVHeldPrompt: Codec<types.KVHeldPrompt> = struct([
+  required("tokens", list(whole)),
+  required("held", whole),
+]);
+
+export const KVHeldResponse: Codec<types.KVHeldResponse> = struct([
+  required("prompts", list(KVHeldPrompt)),
 ]);
 
 export const TrimResponse: Codec<types.TrimResponse> = struct([

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // The typed functions of each route. Their parameters are described at the types of the requests.
 
@@ -155,6 +155,11 @@ export class Calls {
   /** `kvLoad`: one answer, all at once; a failure throws an `MLCError`. */
   kvLoad(request: types.KVLoadRequest, options?: RequestOptions): Promise<types.KVLoadResponse> {
     return this.channel.result("kv.load", request, codecs.KVLoadResponse, options);
+  }
+
+  /** `kvHeld`: one answer, all at once; a failure throws an `MLCError`. */
+  kvHeld(request: types.KVHeldRequest, options?: RequestOptions): Promise<types.KVHeldResponse> {
+    return this.channel.result("kv.held", request, codecs.KVHeldResponse, options);
   }
 
   /** `memoryTrim`: one answer, all at once; a failure throws an `MLCError`. */

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "ac01437faab8f0be";
+export const SCHEMA_HASH = "a2b577716e7dfb10";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -849,6 +849,17 @@ export interface KVLoadRequest {
 }
 
 /**
+ * A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing is
+ * computed.
+ */
+export interface KVHeldRequest {
+  /** A chat, as it would be sent. Absent: `completion` is given. */
+  chat?: ChatCompletionRequest | null;
+  /** A text to continue, as it would be sent. Absent: `chat` is given. */
+  completion?: CompletionRequest | null;
+}
+
+/**
  * How much memory is given back; each level includes those before it.
  *
  * "caches": What only the prefix cache holds.
@@ -1633,6 +1644,23 @@ export interface KVLoadResponse {
    * tokens.
    */
   tokens: number;
+}
+
+/** A prompt, and how much of it the prefix cache holds. */
+export interface KVHeldPrompt {
+  /** The prompt's token ids. Range: at least 0. */
+  tokens: number[];
+  /** How many of the first ones are held. Range: at least 0. Unit: tokens. */
+  held: number;
+}
+
+/** The prompts of a request that a state of `kv.save` can stand for. */
+export interface KVHeldResponse {
+  /**
+   * Those that consist of tokens alone, in their order: prompts with pictures are left out, and so
+   * are requests that choose an adapter or want the prompt's `logprobs`.
+   */
+  prompts: KVHeldPrompt[];
 }
 
 /** What was given back. */

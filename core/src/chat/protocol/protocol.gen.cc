@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1019,6 +1019,19 @@ Result<KVLoadRequest> KVLoadRequest::Parse(const Json& json, const wire::Path& p
 
 Json KVLoadRequest::ToJson() const { return wire::ObjectWriter().Required("path", path).Finish(); }
 
+Result<KVHeldRequest> KVHeldRequest::Parse(const Json& json, const wire::Path& path) {
+  KVHeldRequest out;
+  wire::ObjectReader reader(json, path);
+  reader.Optional("chat", &out.chat);
+  reader.Optional("completion", &out.completion);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVHeldRequest::ToJson() const {
+  return wire::ObjectWriter().Optional("chat", chat).Optional("completion", completion).Finish();
+}
+
 wire::Words WireWords(TrimLevel) {
   static constexpr const char* kWords[] = {
       "caches",
@@ -1975,6 +1988,31 @@ Result<KVLoadResponse> KVLoadResponse::Parse(const Json& json, const wire::Path&
 
 Json KVLoadResponse::ToJson() const {
   return wire::ObjectWriter().Required("tokens", tokens).Finish();
+}
+
+Result<KVHeldPrompt> KVHeldPrompt::Parse(const Json& json, const wire::Path& path) {
+  KVHeldPrompt out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("tokens", &out.tokens, wire::Limits().AtLeast(0));
+  reader.Required("held", &out.held, wire::Limits().AtLeast(0));
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVHeldPrompt::ToJson() const {
+  return wire::ObjectWriter().Required("tokens", tokens).Required("held", held).Finish();
+}
+
+Result<KVHeldResponse> KVHeldResponse::Parse(const Json& json, const wire::Path& path) {
+  KVHeldResponse out;
+  wire::ObjectReader reader(json, path);
+  reader.Required("prompts", &out.prompts);
+  MLC_RETURN_IF_ERROR(reader.status());
+  return out;
+}
+
+Json KVHeldResponse::ToJson() const {
+  return wire::ObjectWriter().Required("prompts", prompts).Finish();
 }
 
 Result<TrimResponse> TrimResponse::Parse(const Json& json, const wire::Path& path) {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,14 +20,14 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "ac01437faab8f0be";
+inline constexpr char kSchemaHash[] = "a2b577716e7dfb10";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
-    "chat.completions", "completions", "embeddings",   "rerank",        "tokenize",
-    "detokenize",       "render",      "input_tokens", "kv.save",       "kv.load",
-    "memory.trim",      "prewarm",     "thermal.set",  "adapters.load", "adapters.unload",
-    "adapters.list",    "trace"};
+    "chat.completions", "completions",   "embeddings",   "rerank",      "tokenize",
+    "detokenize",       "render",        "input_tokens", "kv.save",     "kv.load",
+    "kv.held",          "memory.trim",   "prewarm",      "thermal.set", "adapters.load",
+    "adapters.unload",  "adapters.list", "trace"};
 
 // How tokens are chosen.
 struct SamplingFields {
@@ -853,6 +853,18 @@ struct KVLoadRequest {
   Json ToJson() const;
 };
 
+// A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing is
+// computed.
+struct KVHeldRequest {
+  // A chat, as it would be sent. Absent: `completion` is given.
+  std::optional<ChatCompletionRequest> chat;
+  // A text to continue, as it would be sent. Absent: `chat` is given.
+  std::optional<CompletionRequest> completion;
+
+  static Result<KVHeldRequest> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
 // How much memory is given back; each level includes those before it.
 enum class TrimLevel {
   // What only the prefix cache holds.
@@ -1671,6 +1683,27 @@ struct KVLoadResponse {
   int64_t tokens = 0;
 
   static Result<KVLoadResponse> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// A prompt, and how much of it the prefix cache holds.
+struct KVHeldPrompt {
+  // The prompt's token ids. Range: at least 0.
+  std::vector<int64_t> tokens;
+  // How many of the first ones are held. Range: at least 0. Unit: tokens.
+  int64_t held = 0;
+
+  static Result<KVHeldPrompt> Parse(const Json& json, const wire::Path& path = {});
+  Json ToJson() const;
+};
+
+// The prompts of a request that a state of `kv.save` can stand for.
+struct KVHeldResponse {
+  // Those that consist of tokens alone, in their order: prompts with pictures are left out, and so
+  // are requests that choose an adapter or want the prompt's `logprobs`.
+  std::vector<KVHeldPrompt> prompts;
+
+  static Result<KVHeldResponse> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
 };
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.
@@ -746,6 +746,10 @@ extension MLCEngine {
     /// `kvLoad`: one answer, all at once; a failure throws an ``MLCError``.
     public func kvLoad(_ request: KVLoadRequest) async throws -> KVLoadResponse {
         try await self.channel.result("kv.load", request)
+    }
+    /// `kvHeld`: one answer, all at once; a failure throws an ``MLCError``.
+    public func kvHeld(_ request: KVHeldRequest) async throws -> KVHeldResponse {
+        try await self.channel.result("kv.held", request)
     }
     /// `memoryTrim`: one answer, all at once; a failure throws an ``MLCError``.
     public func memoryTrim(_ request: TrimRequest) async throws -> TrimResponse {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 
 extension MLCError {
     /// The kinds of errors that a program may want to handle differently.
@@ -175,6 +175,8 @@ extension MLCError {
         case serverBusy = "server_busy"
         /// The server is shutting down. Try again later.
         case shuttingDown = "shutting_down"
+        /// The server that computes prompts did not give its state. Check the server of `--prefill-from`, and ask again.
+        case prefillFailed = "prefill_failed"
         /// The request's body came too slowly. Send it faster, or raise the server's `--body-timeout`.
         case bodyTimeout = "body_timeout"
         /// The answer took longer than the server allows. Ask for fewer tokens, or raise the server's `--request-timeout`.
@@ -346,6 +348,8 @@ extension MLCError {
             case .serverBusy:
                 (.unavailable, .unavailable, "server_error")
             case .shuttingDown:
+                (.unavailable, .unavailable, "server_error")
+            case .prefillFailed:
                 (.unavailable, .unavailable, "server_error")
             case .bodyTimeout:
                 (.deadlineExceeded, .deadlineExceeded, "server_error")

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "ac01437faab8f0be"
+let schemaHash = "a2b577716e7dfb10"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2297,6 +2297,36 @@ public struct KVLoadRequest: WireObject {
     }
 }
 
+/// A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing is
+/// computed.
+public struct KVHeldRequest: WireObject {
+    /// A chat, as it would be sent. Absent: `completion` is given.
+    public var chat: ChatCompletionRequest?
+    /// A text to continue, as it would be sent. Absent: `chat` is given.
+    public var completion: CompletionRequest?
+
+    public init(
+        chat: ChatCompletionRequest? = nil,
+        completion: CompletionRequest? = nil
+    ) {
+        self.chat = chat
+        self.completion = completion
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.chat = try reader.optional("chat")
+        self.completion = try reader.optional("completion")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.optional("chat", self.chat)
+        writer.optional("completion", self.completion)
+        return writer.jsonValue
+    }
+}
+
 /// How much memory is given back; each level includes those before it.
 public enum TrimLevel: WireEnum {
     /// What only the prefix cache holds.
@@ -4562,6 +4592,59 @@ public struct KVLoadResponse: WireObject {
     public var jsonValue: JSONValue {
         var writer = WireWriter()
         writer.required("tokens", self.tokens)
+        return writer.jsonValue
+    }
+}
+
+/// A prompt, and how much of it the prefix cache holds.
+public struct KVHeldPrompt: WireObject {
+    /// The prompt's token ids. Range: at least 0.
+    public var tokens: [Int]
+    /// How many of the first ones are held. Range: at least 0. Unit: tokens.
+    public var held: Int
+
+    public init(
+        tokens: [Int],
+        held: Int
+    ) {
+        self.tokens = tokens
+        self.held = held
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.tokens = try reader.required("tokens")
+        self.held = try reader.required("held")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("tokens", self.tokens)
+        writer.required("held", self.held)
+        return writer.jsonValue
+    }
+}
+
+/// The prompts of a request that a state of `kv.save` can stand for.
+public struct KVHeldResponse: WireObject {
+    /// Those that consist of tokens alone, in their order: prompts with pictures are left out, and
+    /// so are requests that choose an adapter or want the prompt's `logprobs`.
+    public var prompts: [KVHeldPrompt]
+
+    public init(
+        prompts: [KVHeldPrompt]
+    ) {
+        self.prompts = prompts
+    }
+
+    public init(jsonValue: JSONValue) throws(WireFault) {
+        let reader = try WireReader(jsonValue)
+        self.prompts = try reader.required("prompts")
+    }
+
+    public var jsonValue: JSONValue {
+        var writer = WireWriter()
+        writer.required("prompts", self.prompts)
         return writer.jsonValue
     }
 }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 package ai.mlc.mlcllm
 
 /** The caller asked for something impossible. */
@@ -167,6 +167,8 @@ enum class MLCReason(
     SERVER_BUSY("server_busy", ErrorStatus.unavailable, "server_error", ::UnavailableException),
     /** The server is shutting down. Try again later. */
     SHUTTING_DOWN("shutting_down", ErrorStatus.unavailable, "server_error", ::UnavailableException),
+    /** The server that computes prompts did not give its state. Check the server of `--prefill-from`, and ask again. */
+    PREFILL_FAILED("prefill_failed", ErrorStatus.unavailable, "server_error", ::UnavailableException),
     /** The request's body came too slowly. Send it faster, or raise the server's `--body-timeout`. */
     BODY_TIMEOUT("body_timeout", ErrorStatus.deadline_exceeded, "server_error", ::DeadlineExceededException),
     /** The answer took longer than the server allows. Ask for fewer tokens, or raise the server's `--request-timeout`. */

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 package ai.mlc.mlcllm
 
 import kotlinx.coroutines.channels.ReceiveChannel
@@ -4683,6 +4683,10 @@ abstract class Calls internal constructor() {
     /** The route "kv.load". */
     suspend fun kvLoad(request: KVLoadRequest): KVLoadResponse =
         call("kv.load", request, KVLoadRequest.serializer(), KVLoadResponse.serializer())
+
+    /** The route "kv.held". */
+    suspend fun kvHeld(request: KVHeldRequest): KVHeldResponse =
+        call("kv.held", request, KVHeldRequest.serializer(), KVHeldResponse.serializer())
 
     /** The route "memory.trim". */
     suspend fun memoryTrim(request: TrimRequest): TrimResponse =

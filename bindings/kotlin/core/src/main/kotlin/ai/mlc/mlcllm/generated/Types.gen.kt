@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: ac01437faab8f0be
+// Schema hash: a2b577716e7dfb10
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "ac01437faab8f0be"
+internal const val SCHEMA_HASH = "a2b577716e7dfb10"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2392,6 +2392,20 @@ data class KVLoadRequest(
     val path: String,
 )
 
+/**
+ * A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing
+ * is
+ * computed.
+ */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class KVHeldRequest @JvmOverloads constructor(
+    /** A chat, as it would be sent. Absent: `completion` is given. */
+    val chat: ChatCompletionRequest? = null,
+    /** A text to continue, as it would be sent. Absent: `chat` is given. */
+    val completion: CompletionRequest? = null,
+)
+
 /** How much memory is given back; each level includes those before it. */
 @Serializable(with = TrimLevelSerializer::class)
 class TrimLevel private constructor(word: String, isKnown: Boolean) :
@@ -3553,6 +3567,27 @@ data class KVLoadResponse(
      * Unit: tokens.
      */
     val tokens: Long,
+)
+
+/** A prompt, and how much of it the prefix cache holds. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class KVHeldPrompt(
+    /** The prompt's token ids. Range: at least 0. */
+    val tokens: List<Long>,
+    /** How many of the first ones are held. Range: at least 0. Unit: tokens. */
+    val held: Long,
+)
+
+/** The prompts of a request that a state of `kv.save` can stand for. */
+@Serializable
+@JsonIgnoreUnknownKeys
+data class KVHeldResponse(
+    /**
+     * Those that consist of tokens alone, in their order: prompts with pictures are left
+     * out, and so are requests that choose an adapter or want the prompt's `logprobs`.
+     */
+    val prompts: List<KVHeldPrompt>,
 )
 
 /** What was given back. */
