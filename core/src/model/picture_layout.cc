@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/picture_lines.h"
+#include "model/picture_sizes.h"
 
 namespace mlc {
 namespace {
@@ -28,6 +29,7 @@ class Builder {
     layout_.rule = {settings.filter};
   }
 
+  void UsePillow() { layout_.rule.weights = ResizeWeights::kPillow; }
   void Resize(PictureSize size) { layout_.resizes.push_back(size); }
   void Text(const std::string& text) {
     if (!text.empty()) text_ += text;
@@ -185,38 +187,6 @@ void Cropped(const PictureSettings& settings, PictureSize size, Builder* builder
   builder->Place("end");
 }
 
-int64_t RoundHalfToEven(double number) { return static_cast<int64_t>(std::nearbyint(number)); }
-
-// smart_resize of Qwen2VLImageProcessor.
-Result<PictureSize> SmartSize(const PictureSettings& settings, PictureSize size, int64_t most) {
-  double height = size.height, width = size.width, factor = settings.block();
-  double ratio = std::max(height, width) / std::min(height, width);
-  if (ratio > settings.longest_ratio) {
-    return Unsupported("the sides of the picture are as 1 to " +
-                       std::to_string(static_cast<int64_t>(ratio)) + ", and the model takes 1 to " +
-                       std::to_string(settings.longest_ratio) + "; crop it");
-  }
-  auto rounded = [&](double side) {
-    return std::max(RoundHalfToEven(side / factor), int64_t{1}) * settings.block();
-  };
-  int64_t h = rounded(height), w = rounded(width);
-  if (h * w > most) {
-    double beta = std::sqrt(height * width / static_cast<double>(most));
-    auto down = [&](double side) {
-      return std::max(static_cast<int64_t>(std::floor(side / beta / factor)), int64_t{1}) *
-             settings.block();
-    };
-    h = down(height), w = down(width);
-  } else if (h * w < settings.min_pixels) {
-    double beta = std::sqrt(static_cast<double>(settings.min_pixels) / (height * width));
-    auto up = [&](double side) {
-      return static_cast<int64_t>(std::ceil(side * beta / factor)) * settings.block();
-    };
-    h = up(height), w = up(width);
-  }
-  return PictureSize{static_cast<int>(w), static_cast<int>(h)};
-}
-
 Status Multiples(const PictureSettings& settings, PictureSize size, PictureDetail detail,
                  Builder* builder) {
   constexpr int64_t kLowPixels = 512 * 512;
@@ -277,30 +247,6 @@ void Bounded(const PictureSettings& settings, PictureSize size, bool is_low, Bui
   }
 }
 
-// InternVL's dynamic_preprocess: the grid whose ratio is closest; of equal ones a later one, which
-// has more tiles, if the picture fills half of it.
-PictureSize ClosestGrid(const PictureSettings& settings, PictureSize size) {
-  std::vector<PictureSize> grids;
-  for (int columns = 1; columns <= settings.max_tiles; ++columns) {
-    for (int rows = 1; rows * columns <= settings.max_tiles; ++rows) {
-      if (rows * columns >= settings.min_tiles) grids.push_back({columns, rows});
-    }
-  }
-  std::stable_sort(grids.begin(), grids.end(),
-                   [](PictureSize a, PictureSize b) { return Area(a) < Area(b); });
-  double ratio = static_cast<double>(size.width) / size.height, least = HUGE_VAL;
-  PictureSize best{1, 1};
-  for (PictureSize grid : grids) {
-    double differs = std::abs(ratio - static_cast<double>(grid.width) / grid.height);
-    double half = 0.5 * settings.tile * settings.tile * static_cast<double>(Area(grid));
-    if (differs < least || (differs == least && static_cast<double>(Area(size)) > half)) {
-      best = grid;
-    }
-    least = std::min(least, differs);
-  }
-  return best;
-}
-
 // LFM2-VL's: whether a picture has too many pixels for one view.
 bool IsSplit(const PictureSettings& settings, PictureSize size) {
   auto rounded = [&](int side) {
@@ -338,9 +284,30 @@ Status Grid(const PictureSettings& settings, PictureSize size, bool split, Build
   return Status();
 }
 
+// MiniCPM-V: the whole picture, and slices of it if it has more pixels than a view.
+void Slices(const PictureSettings& settings, PictureSize size, bool split, Builder* builder) {
+  SliceSizes sizes = SizesOfSlices(settings, size, split);
+  auto [columns, rows] = sizes.grid;
+  builder->UsePillow();
+  builder->Place("begin");
+  builder->View({true, All(size), sizes.whole});
+  builder->Place("end");
+  if (columns == 0) return;
+  auto [width, height] = sizes.slice;
+  builder->Resize({columns * width, rows * height});
+  for (int slice = 0; slice < rows * columns; ++slice) {
+    int row = slice / columns, column = slice % columns;
+    if (row > 0 && column == 0) builder->Place("row_end");
+    builder->Place("tile");
+    builder->View({false, {column * width, row * height, width, height}, sizes.slice});
+    builder->Place("tile_end");
+  }
+}
+
 }  // namespace
 
 int NumRows(const PictureSettings& settings, const PictureView& view) {
+  if (settings.queries > 0) return settings.queries;
   return view.size.width / settings.block() * (view.size.height / settings.block());
 }
 
@@ -369,6 +336,9 @@ Result<PictureLayout> LayOutPicture(const PictureSettings& settings, PictureSize
       break;
     case Kind::kClosestGrid:
       MLC_RETURN_IF_ERROR(Grid(settings, size, settings.split && !is_low, &builder));
+      break;
+    case Kind::kSlices:
+      Slices(settings, size, settings.split && !is_low, &builder);
       break;
     case Kind::kAnyResolution:
       builder.Lines(AnyResolution(settings, size, is_low));

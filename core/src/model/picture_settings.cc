@@ -14,6 +14,7 @@ constexpr int kMostPatch = 256;     // pixels of a side
 constexpr int kMostTilesOfSide = 60;
 constexpr size_t kMostGrids = 256;
 constexpr int kMostTiles = 256;
+constexpr int kMostQueries = 4096;
 constexpr int64_t kMostPixels = 1 << 26;  // of a picture that is resized
 
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
@@ -26,6 +27,7 @@ constexpr std::pair<std::string_view, Kind> kKinds[] = {
     {"filled", Kind::kFilled},
     {"any_resolution", Kind::kAnyResolution},
     {"high_definition", Kind::kHighDefinition},
+    {"slices", Kind::kSlices},
 };
 constexpr std::pair<std::string_view, ResizeFilter> kFilters[] = {
     {"bilinear", ResizeFilter::kBilinear},
@@ -180,13 +182,14 @@ void ReadStretched(Reader* reader, PictureSettings* settings) {
 
 void ReadKind(Reader* reader, PictureSettings* settings) {
   Kind kind = settings->kind;
-  bool has_plain_rows =
-      kind == Kind::kBounded || kind == Kind::kAnyResolution || kind == Kind::kHighDefinition;
+  bool has_plain_rows = kind == Kind::kBounded || kind == Kind::kAnyResolution ||
+                        kind == Kind::kHighDefinition || kind == Kind::kSlices;
   if (settings->rotary && has_plain_rows) {
     reader->Fail("rotary", "does not go with this layout, which gives no positions of three axes");
   }
   bool is_square = kind == Kind::kTiles || kind == Kind::kClosestGrid ||
-                   kind == Kind::kAnyResolution || kind == Kind::kHighDefinition;
+                   kind == Kind::kAnyResolution || kind == Kind::kHighDefinition ||
+                   kind == Kind::kSlices;
   if (kind == Kind::kStretched) ReadStretched(reader, settings);
   if (kind == Kind::kCropped) {
     settings->shortest_edge = reader->Side("shortest_edge");
@@ -206,7 +209,10 @@ void ReadKind(Reader* reader, PictureSettings* settings) {
     reader->Fail("longest_edge", "must be below " + std::to_string(kMostTilesOfSide) + " tiles");
   }
   if (kind == Kind::kAnyResolution) settings->grids = reader->Grids("grids", settings->tile);
-  if (kind == Kind::kHighDefinition) {
+  if (kind == Kind::kSlices) {
+    settings->queries = static_cast<int>(reader->Number("queries", 1, kMostQueries));
+  }
+  if (kind == Kind::kHighDefinition || kind == Kind::kSlices) {
     settings->max_tiles = static_cast<int>(reader->Number("max_tiles", 1, kMostTiles));
   }
   if (kind == Kind::kClosestGrid) {

@@ -33,16 +33,19 @@ struct PictureSettings {
     kFilled,          // "filled": Gemma 4
     kAnyResolution,   // "any_resolution": LLaVA 1.6
     kHighDefinition,  // "high_definition": Phi-3-vision
+    kSlices,          // "slices": MiniCPM-V
   };
   Kind kind = Kind::kTiles;
-  // side of a square view: tiles, closest_grid, any_resolution, high_definition
+  // side of a square view: tiles, closest_grid, any_resolution, high_definition; slices: of the
+  // square that has the pixels of a view
   int tile = 0;
   PictureSize view;                  // stretched, cropped: of the only view
   int shortest_edge = 0;             // cropped: of the resized picture
   int longest_edge = 0;              // tiles, bounded: of the resized picture
   int largest_side = 0;              // tiles: of the resized picture, whatever longest_edge is
   bool split = true;                 // tiles, stretched, closest_grid: false, one view
-  int min_tiles = 1, max_tiles = 0;  // closest_grid; max_tiles: stretched, high_definition
+  int min_tiles = 1, max_tiles = 0;  // closest_grid; max_tiles: stretched, high_definition, slices
+  int queries = 0;                   // slices: rows of a view; 0: one for each block
   int min_tile = 0;                  // stretched: the shortest side of a tile
   double split_ratio = 0;            // stretched: of the sides; below it there is one view
   std::vector<PictureSize> grids;    // any_resolution: pixels, multiples of the tile

@@ -112,6 +112,11 @@ void Patches::Append(const PictureSettings& settings, const ViewPixels& view, in
       window_ends.push_back(count());
     }
   }
+  if (settings.queries == 0) return;
+  first_patches.resize(first_block);
+  // such towers have no windows, so that each end is that of a view
+  int first = (static_cast<int>(window_ends.size()) - 1) * settings.queries;
+  for (int i = 0; i < settings.queries; ++i) first_patches.push_back(first + i);
 }
 
 }  // namespace mlc

@@ -25,11 +25,13 @@ std::vector<ViewPixels> LookAtViews(const PictureLayout& layout, Picture picture
 // one row) are adjacent: block row, block column, row in the block, column in the block. If a tower
 // has windows, the blocks of a window are adjacent too.
 struct Patches {
-  std::vector<float> values;           // [n, 3 * patch_size * patch_size]
-  std::vector<int32_t> positions;      // [n, 2]: row and column in the tower's table of positions
-  std::vector<int32_t> grids;          // [n, 2]: rows and columns of the patch's view
-  std::vector<int32_t> first_patches;  // of each block, row by row of the view: its first patch
-  std::vector<int32_t> window_ends;    // behind the last patch of each window
+  std::vector<float> values;       // [n, 3 * patch_size * patch_size]
+  std::vector<int32_t> positions;  // [n, 2]: row and column in the tower's table of positions
+  std::vector<int32_t> grids;      // [n, 2]: rows and columns of the patch's view
+  // of each block, row by row of the view: its first patch; or the queries of each view, counted
+  // through all views
+  std::vector<int32_t> first_patches;
+  std::vector<int32_t> window_ends;  // behind the last patch of each window
 
   int count() const { return static_cast<int>(positions.size() / 2); }
   // `window`: side in patches, a multiple of `merge`; 0: the whole view.

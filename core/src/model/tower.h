@@ -24,7 +24,8 @@ enum class PictureDetail {
 
 // A part of what stands in the prompt for a picture: text, or rows.
 struct PicturePiece {
-  std::string text;                            // with texts of special tokens, which count as such
+  // with texts of special tokens, which count as such; "{picture}" is the number of the picture
+  std::string text;
   int num_rows = 0;                            // above 0: rows of the tower, and no text
   std::vector<RotaryPosition> positions = {};  // of the rows; empty: 0, 1, 2, ...
 };

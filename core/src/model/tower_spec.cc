@@ -27,6 +27,7 @@ Result<std::optional<TowerSpec>> ReadTowerSpec(const Json& metadata, int64_t* by
   MLC_RETURN_IF_ERROR(read("max_views", &tower.max_views));
   for (auto [field, value] : {std::pair{"window", &tower.window},
                               {"columns", &tower.columns},
+                              {"queries", &tower.queries},
                               {"learned_rows", &tower.learned_rows}}) {
     MLC_ASSIGN_OR_RETURN(int64_t number, GetIntOr(*json, field, 0));
     if (number != 0) MLC_RETURN_IF_ERROR(read(field, value));

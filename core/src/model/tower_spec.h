@@ -24,7 +24,8 @@ struct TowerSpec {
   bool class_row = false;  // each view has one patch more, its first, which becomes no row
   int max_patches = 0, max_views = 0;  // of one call
   int64_t memory = 0;                  // bytes of temporaries of such a call
-  int learned_rows = 0;                // the same for every picture; asked for as -1 - k
+  int queries = 0;       // that look at each view and become its rows; 0: blocks become rows
+  int learned_rows = 0;  // the same for every picture; asked for as -1 - k
 };
 
 // Nothing if the library has no tower. `bytes`: gets its memory. Errors name the field.

@@ -127,6 +127,9 @@ Result<std::shared_ptr<const Tower>> VitTower::Make(PictureSettings settings,
   if (settings.columns != spec.columns) {
     return Mismatch("columns", settings.columns, spec.columns);
   }
+  if (settings.queries != spec.queries) {
+    return Mismatch("queries", settings.queries, spec.queries);
+  }
   if (int rows = NumLearnedRows(settings); rows > spec.learned_rows) {
     return Mismatch("layout", rows, spec.learned_rows);
   }

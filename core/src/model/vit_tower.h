@@ -18,7 +18,8 @@ struct TowerInput {
   std::vector<float> patches;        // [n, patch_dim]
   std::vector<int32_t> positions;    // [n, 2], see Patches; -1, -1: the class row
   std::vector<int32_t> view_indptr;  // [v + 1]: where the patches of each view begin
-  // [m]: for each row the first of its merge * merge patches; -1 - k: the k-th learned row
+  // [m]: for each row the first of its merge * merge patches, or its query, counted through all
+  // views; -1 - k: the k-th learned row
   std::vector<int32_t> first_patches;
   std::vector<int32_t> grids;          // [n, 2]: rows and columns of the patch's view
   std::vector<int32_t> window_indptr;  // [w + 1]: where the patches of each window begin

@@ -32,6 +32,9 @@ const std::string kHighDef = R"("layout": "high_definition", "tile": 8, "max_til
 const std::string kGrid =
     R"("layout": "closest_grid", "tile": 8, "max_tiles": 6, "text": {"begin": "[", "end": "]"})";
 
+const std::string kSlices = R"("layout": "slices", "tile": 8, "max_tiles": 9, "queries": 3,
+       "text": {"begin": "[{picture}:", "end": "]", "tile": "<", "tile_end": ">", "row_end": "/"})";
+
 const std::string kFilled =
     R"("layout": "filled", "min_pixels": 64, "max_pixels": 192, "text": {"begin": "[", "end": "]"})";
 
@@ -61,6 +64,38 @@ TEST(PictureLayout, Tiles) {
   EXPECT_EQ(Shape(kTiles, {64, 20}, PictureDetail::kLow), "<one>4.");
   EXPECT_EQ(Shape(kTiles + R"(, "split": false)", {64, 20}), "<one>4.");
   EXPECT_EQ(Shape(R"("layout": "tiles", "tile": 8, "longest_edge": 8)", {5, 5}), "4");
+}
+
+// MiniCPM-V's.
+TEST(PictureLayout, Slices) {
+  auto sizes = [](PictureSize size, PictureDetail detail = PictureDetail::kAuto) {
+    PictureLayout layout = *LayOutPicture(*Parse(kSlices), size, detail);
+    std::string found;
+    for (const PictureView& view : layout.views) {
+      found += std::to_string(view.size.width) + "x" + std::to_string(view.size.height) + " ";
+    }
+    return found;
+  };
+  EXPECT_EQ(Shape(kSlices, {8, 8}), "[{picture}:3]") << "no more pixels than a view";
+  EXPECT_EQ(Shape(kSlices, {9, 8}), "[{picture}:3]<3><3>");
+  EXPECT_EQ(Shape(kSlices, {20, 12}), "[{picture}:3]<3><3>/<3><3>");
+  EXPECT_EQ(Shape(kSlices, {9, 90}), "[{picture}:3]<3>/<3>/<3>/<3>/<3>/<3>/<3>/<3>/<3>");
+  EXPECT_EQ(Shape(kSlices, {900, 900}), "[{picture}:3]<3><3><3>/<3><3><3>/<3><3><3>");
+  EXPECT_EQ(Shape(kSlices, {900, 900}, PictureDetail::kLow), "[{picture}:3]");
+  EXPECT_EQ(Shape(kSlices + R"(, "split": false)", {900, 900}), "[{picture}:3]");
+  EXPECT_EQ(sizes({4, 4}), "8x8 ") << "made larger";
+  EXPECT_EQ(sizes({1, 1000}), "4x252 4x84 4x84 4x84 4x84 4x84 4x84 4x84 4x84 4x84 ");
+  EXPECT_EQ(sizes({16, 8}), "8x4 8x8 8x8 ");
+  PictureLayout layout = *LayOutPicture(*Parse(kSlices), {20, 12}, PictureDetail::kAuto);
+  EXPECT_EQ(layout.rule.weights, ResizeWeights::kPillow);
+  ASSERT_EQ(layout.resizes.size(), 1u);
+  EXPECT_EQ(layout.views[4].window.left, layout.views[4].size.width);
+  EXPECT_EQ(layout.views[4].window.top, layout.views[4].size.height);
+  Patches patches;
+  for (int view = 0; view < 2; ++view) {
+    patches.Append(*Parse(kSlices), ViewPixels({8, 8, std::vector<uint8_t>(192)}));
+  }
+  EXPECT_EQ(patches.first_patches, (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
 }
 
 TEST(PictureLayout, OneView) {

@@ -48,6 +48,7 @@ TEXTS_TEMPLATE = (
 OF_TEXTS = (
     "internvl_chat",
     "phi3_v",
+    "minicpmv",
 )  # whose template has no pictures, and config no image_token_id
 GRID = 4  # rows and columns of tiles that have a token
 WORDS = (
@@ -74,6 +75,12 @@ WORDS = (
     "[IMG_END]",
     "<|image>",
     "<image|>",
+    "</image>",
+    "<slice>",
+    "</slice>",
+    "<image_id>",
+    "</image_id>",
+    "<unk>",
 )
 # What the template writes for a picture.
 MARKERS = {
@@ -82,6 +89,7 @@ MARKERS = {
     **dict.fromkeys(("pixtral", "mistral3"), "[IMG]"),
     "gemma4": "<|image|>",
     "phi3_v": "<|image|>",
+    "minicpmv": "<unk>",
     **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
 }
 TOKENS = [*tiny_models.tokens(), *WORDS]

@@ -38,9 +38,10 @@ SIDE = 48  # of a view: a picture of this size is not resized
 SIDES = {
     **dict.fromkeys(("lfm2_vl", "internvl_chat", "pixtral", "mistral3"), 32),
     "gemma4": 96,
+    "minicpmv": 24,
 }
 TEXT = "What is it?"
-# What stands for a picture of one view, with "*" for a row.
+# What stands for a picture of one view, with "*" for a row and "#" for its number.
 EXPANDED = {
     "smolvlm": f"<fake_token_around_image><global-img>{16 * '*'}<fake_token_around_image>",
     "gemma3": f"\n\n<start_of_image>{16 * '*'}<end_of_image>\n\n",
@@ -50,6 +51,7 @@ EXPANDED = {
     "pixtral": "[IMG_BREAK]".join(8 * ["********"]) + "[IMG_END]",
     "mistral3": "[IMG_BREAK]".join(4 * ["****"]) + "[IMG_END]",
     "gemma4": f"<|image>{64 * '*'}<image|>",
+    "minicpmv": f"<image_id>#</image_id><image>{6 * '*'}</image>",
 }
 TOP = 5
 
@@ -111,7 +113,8 @@ class Model:
     def _ids(self, pictures: list[str], words: int) -> list[int]:
         word = tiny_pictures.row_word(self.case)
         marker = tiny_pictures.TOKENS.index(word)
-        parts = [part for one in pictures for part in (TEXT, one.replace("*", word))]
+        shown = [one.replace("*", word).replace("#", str(i)) for i, one in enumerate(pictures)]
+        parts = [part for one in shown for part in (TEXT, one)]
         between = "\n" if self.case in tiny_pictures.OF_TEXTS else ""
         prompt = f"<|im_start|>user:{between.join(parts)}<end_of_utterance>\nassistant:"
         tokenizer = mlc_core_parts.Tokenizer((self.folder / "tokenizer.json").read_text())

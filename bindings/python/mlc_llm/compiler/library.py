@@ -241,6 +241,7 @@ def _described_tower(nn: Builder, tower: TowerSpec, width: int) -> dict[str, Any
         "columns": tower.columns if tower.table == "exact" else 0,
         "rotary": bool(tower.rows.axes),
         "learned_rows": tower.learned_rows,
+        "queries": tower.queries,
         "max_patches": sizes["n"],
         "max_views": sizes["v"] - 1,
         "memory": sum(width * sizes.get(size, 1) for size, width in bytes_of.items()),
@@ -336,6 +337,9 @@ def _tower_bounds(tower: TowerSpec) -> dict[str, int]:
     The other sizes follow: `v` counts a view more, and a row is at least one block."""
     view = tower.view_patches
     patches = max(_TOWER_PATCHES // view, 1) * view
+    if tower.queries:
+        views = patches // view
+        return {"n": patches, "m": views * tower.queries, "v": views + 1, "w": views + 1}
     ends = patches // tower.block + 1
     rows = patches // tower.block + tower.learned_rows
     return {"n": patches, "m": rows, "v": ends, "w": ends}

@@ -163,6 +163,14 @@ size_t FindMarker(const MarkedPrompt& prompt, const std::string& marker, size_t 
   return at;
 }
 
+// Where a model numbers its pictures, from 0.
+std::string WithNumber(std::string text, size_t picture) {
+  constexpr std::string_view kWord = "{picture}";
+  size_t at = text.find(kWord);
+  if (at != std::string::npos) text.replace(at, kWord.size(), std::to_string(picture));
+  return text;
+}
+
 Status HiddenMedia(size_t num_shown, size_t num_sent) {
   return InvalidArgument("the model's chat template shows " + std::to_string(num_shown) + " of " +
                          std::to_string(num_sent) + " images; put them into messages of the user")
@@ -234,7 +242,7 @@ Result<std::string> ExpandMedia(const ModelBundle& model, const MarkedPrompt& pr
     done = at + marker.size();
     if (next < media.size()) {
       for (const PicturePiece& piece : media[next].plan.pieces) {
-        text += piece.num_rows > 0 ? row : piece.text;
+        text += piece.num_rows > 0 ? row : WithNumber(piece.text, next);
       }
     }
     ++next;

@@ -120,11 +120,13 @@ class Fixture:
         for view in pixels:
             made.add(view, spec)
         learned = -1 - np.arange(spec.learned_rows)
+        queries = np.arange(spec.queries * len(pixels), dtype=np.int32)
         given = {
             "patches": np.concatenate(made.patches).astype(np.float32),
             "patch_positions": np.concatenate(made.positions).astype(np.int32),
             "view_indptr": np.array(made.views, np.int32),
             "first_patches": np.concatenate([*made.first, learned]).astype(np.int32),
+            **({"first_patches": queries} if spec.queries else {}),
         }
         if spec.table != "exact":
             given["patch_grids"] = np.concatenate(made.grids).astype(np.int32)

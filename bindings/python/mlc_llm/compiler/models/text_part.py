@@ -102,6 +102,7 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3_vl": ("qwen3", {}),
     "lfm2_vl": ("lfm2", {}),
     "phi3_v": ("phi3", {}),
+    "minicpmv": ("qwen2", {}),
     "internvl": ("qwen2", {}),
     "internvl_chat": ("qwen2", {}),
     "pixtral": ("mistral", _MISTRAL),
@@ -109,7 +110,7 @@ _MORE: dict[str, tuple[str, dict[str, Any]]] = {
 # Names of texts whose model is another family's, from which they differ in their positions alone.
 _SAME = {"qwen2_vl_text": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3"}
 # Older files have the text's fields beside vision_config.
-_FLAT = ("qwen2_vl", "qwen2_5_vl", "phi3_v")
+_FLAT = ("qwen2_vl", "qwen2_5_vl", "phi3_v", "minicpmv")
 _NOT_OF_TEXT = ("model_type", "vision_config", "img_processor", "embd_layer")
 _TEXT_NAMES = {"internvl_chat": "llm_config"}  # in place of text_config
 # Of a text's config: fields of parts that its model does not have.

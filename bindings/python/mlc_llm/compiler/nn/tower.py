@@ -18,6 +18,7 @@ from mlc_llm.compiler.kernels.cpu import (
     patch_attention,
     patch_norms,
     patches,
+    resampler,
     resized_table,
 )
 from mlc_llm.compiler.nn.builder import Builder, Function, Input
@@ -32,12 +33,23 @@ from mlc_llm.compiler.spec.tower import (
     Learned,
     Normed,
     ProjectorPart,
+    Resampled,
     Standardized,
     TowerSpec,
 )
-from mlc_llm.compiler.spec.tower_weights import LEARNED, name_of, projector_name
+from mlc_llm.compiler.spec.tower_weights import (
+    LEARNED,
+    QUERIES,
+    name_of,
+    projector_name,
+    resampler_name,
+)
 
-_PLACES = {"corners": patches.place_between, "resized": resized_table.place_resized}
+_PLACES = {
+    "corners": patches.place_between,
+    "resized": resized_table.place_resized,
+    "buckets": patches.place_in_buckets,
+}
 
 
 class Tower:
@@ -48,9 +60,9 @@ class Tower:
 
     def inputs(self) -> Inputs:
         """`view_indptr`: where the patches of each view begin, and the end. `first_patches`: the
-        first patch of each row that is wanted; -1 - k: the k-th learned row. `patch_grids`: the
-        grid of the patch's view. `window_indptr`: where the patches of each window begin, and the
-        end."""
+        first patch of each row that is wanted, or its query, counted through all views; -1 - k: the
+        k-th learned row. `patch_grids`: the grid of the patch's view. `window_indptr`: where the
+        patches of each window begin, and the end."""
         inputs = {
             "patches": Input(("n", self.spec.patch_dim)),
             "patch_positions": Input(("n", 2), "int32"),
@@ -65,7 +77,7 @@ class Tower:
 
     def __call__(self, given: Function) -> Any:
         """`given`: has the inputs."""
-        spec, first, taps = self.spec, given["first_patches"], {t.layer: t for t in self.spec.taps}
+        spec, taps = self.spec, {tap.layer: tap for tap in self.spec.taps}
         x = self._linear(name_of("patch"), given["patches"], bias=spec.patch_bias)
         if spec.positions:
             x = self._placed(x, given)
@@ -75,10 +87,10 @@ class Tower:
         for layer in range(spec.layers):
             x = self._layer(layer, x, given)
             if layer in taps:
-                behind.append(self._projected(taps[layer].projector, x, first))
+                behind.append(self._projected(taps[layer].projector, x, given))
         if spec.last_norm:
             x = self._norm(name_of("norm"), x)
-        rows = self._projected(spec.projector, x, first)
+        rows = self._projected(spec.projector, x, given)
         for index, more in enumerate(behind):
             each = spec.out_width // (len(behind) + 1)
             rows = side_by_side(self.nn, rows, more, (index + 1) * each, each)
@@ -160,15 +172,18 @@ class Tower:
             both = self._linear(name_of("gate_up", layer), x, bias=spec.bias)
         return plain(self.nn.gated(spec.ff, spec.activation)(both))
 
-    def _projected(self, projector: Sequence[ProjectorPart], x: Any, first: Any) -> Any:
-        """The rows of the projector; each begins at one of the patches `first`."""
-        joins = any(isinstance(part, Joined | Averaged) for part in projector)
+    def _projected(self, projector: Sequence[ProjectorPart], x: Any, given: Function) -> Any:
+        """The rows of the projector that are wanted."""
+        first = given["first_patches"]
+        joins = any(isinstance(part, Joined | Averaged | Resampled) for part in projector)
         x = x if joins else self._blocks(Joined(), x, first)  # single patches
         for part, width in self.spec.widths(projector):
             if isinstance(part, Joined | Averaged):
                 x = self._blocks(part, x, first)
                 continue
-            if isinstance(part, Learned):
+            if isinstance(part, Resampled):
+                x = self._resampled(part, width, x, given)
+            elif isinstance(part, Learned):
                 x = self._learned(len(part.stored), width, x, first)
             elif isinstance(part, Standardized):
                 x = self._standardized(part, width, x)
@@ -197,6 +212,24 @@ class Tower:
         key = (width, count, nn.stored(LEARNED).dtype)
         kernel = nn.kernel("place_learned", key, partial(patches.place_learned, *key))
         return nn.call_in_place(kernel, [first, nn.param(LEARNED), x], [2], [x.ty])
+
+    def _resampled(self, part: Resampled, width: int, x: Any, given: Function) -> Any:
+        """`x`: of all patches. The rows are those of queries."""
+        nn, wanted, dim = self.nn, given["first_patches"], width // part.heads
+        key = (width, part.count, nn.stored(QUERIES).dtype)
+        pick = nn.kernel("pick_queries", key, partial(resampler.pick_queries, *key))
+        queries = nn.call(pick, [wanted, nn.param(QUERIES)], tensor(num_rows(wanted), width))
+        queries = plain(nn.norm(resampler_name("query_norm"), width, part.norm)(queries))
+        waves = nn.kernel("add_waves", width, partial(resampler.add_waves, width))
+        frequencies = [10000.0 ** (-4 * i / width) for i in range(width // 4)]
+        args = [x, given["patch_positions"], nn.constant(rope_table(frequencies))]
+        placed = nn.call(waves, args, tensor(num_rows(x), width))
+        of = {"q": queries, "k": placed, "v": x}
+        q, k, v = (self._linear(resampler_name(role), of[role]) for role in "qkv")
+        sizes = (part.heads, dim, part.count)
+        attend = nn.kernel("attend_views", sizes, partial(resampler.attend_views, *sizes))
+        made = nn.call(attend, [q, k, v, wanted, given["view_indptr"]], queries.ty)
+        return self._linear(resampler_name("output"), made)
 
     def _dense(self, part: Dense, x: Any) -> Any:
         name = projector_name(part)

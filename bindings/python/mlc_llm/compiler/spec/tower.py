@@ -70,7 +70,23 @@ class Learned:
     stored: tuple[tuple[str, Shape], ...]
 
 
-ProjectorPart = Joined | Averaged | Normed | Standardized | Dense | Learned
+@dataclass(frozen=True)
+class Resampled:
+    """`count` learned queries look at the patches of each view, and become its rows in place of its
+    blocks. Keys have the patch's place in the grid, as sines and cosines. `query`, `joined`: whole
+    names in the files, of the queries and of the weights and biases of their layers for queries,
+    keys and values."""
+
+    count: int
+    heads: int
+    norm: NormSpec
+    query: str = "query"
+    query_norm: str = "ln_q"
+    joined: str = "attn.in_proj_"
+    output: str = "attn.out_proj"
+
+
+ProjectorPart = Joined | Averaged | Normed | Standardized | Dense | Learned | Resampled
 
 
 @dataclass(frozen=True)
@@ -157,8 +173,9 @@ class TowerSpec:
     columns: int = 0  # of the grid that the table covers
     # How the table covers a grid of another size. "exact": the core names an entry for each patch;
     # "corners": stretched, so that corners meet; "resized": as a picture, bilinear, antialiased;
-    # "axes": one for columns and one for rows, half of the entries each, and a patch gets both
-    table: Literal["exact", "corners", "resized", "axes"] = "exact"
+    # "axes": one for columns and one for rows, half of the entries each, and a patch gets both;
+    # "buckets": stretched, and a patch gets the nearest entry before it
+    table: Literal["exact", "corners", "resized", "axes", "buckets"] = "exact"
     rope: PatchRope | None = None
     largest_view: int = 0  # patches; 0: those of the table
     windows: PatchWindows | None = None
@@ -212,6 +229,11 @@ class TowerSpec:
     @property
     def learned_rows(self) -> int:
         return sum(len(part.stored) for part in self.projector if isinstance(part, Learned))
+
+    @property
+    def queries(self) -> int:
+        """Rows of a view; 0: one of each block."""
+        return sum(part.count for part in self.projector if isinstance(part, Resampled))
 
     @property
     def out_width(self) -> int:

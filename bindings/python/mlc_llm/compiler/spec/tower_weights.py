@@ -5,7 +5,7 @@ weights = tower_weights(spec)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mlc_llm.compiler.quantization import WeightUse
@@ -17,12 +17,14 @@ from mlc_llm.compiler.spec.tower import (
     Learned,
     Normed,
     ProjectorPart,
+    Resampled,
     Standardized,
     TowerSpec,
 )
 from mlc_llm.compiler.spec.transforms import (
     Exchanged,
     Reshaped,
+    Rows,
     Shape,
     Summed,
     Times,
@@ -46,6 +48,16 @@ def projector_name(part: Normed | Standardized | Dense) -> str:
 
 
 LEARNED = f"{_PROJECTOR}learned_rows"
+QUERIES = f"{_PROJECTOR}resampler.queries"
+_LINEAR: tuple[tuple[str, Callable[[int], Shape], WeightUse | None], ...] = (
+    ("weight", lambda width: (width, width), "tower"),
+    ("bias", lambda width: (width,), None),
+)
+
+
+def resampler_name(role: str) -> str:
+    """Our full name of a module of a resampler."""
+    return f"{_PROJECTOR}resampler.{role}"
 
 
 def tower_weights(spec: TowerSpec) -> list[WeightSource]:
@@ -114,6 +126,9 @@ def _of_projector(spec: TowerSpec, projector: Sequence[ProjectorPart]) -> Iterat
     for part, width in spec.widths(projector):
         if isinstance(part, Joined | Averaged):
             continue
+        if isinstance(part, Resampled):
+            yield from _of_resampler(spec, part, width)
+            continue
         if isinstance(part, Learned):
             rows = [Part(name, (1, width), (Reshaped(shape, 1),)) for name, shape in part.stored]
             yield WeightSource(LEARNED, tuple(rows), None)
@@ -137,6 +152,23 @@ def _of_projector(spec: TowerSpec, projector: Sequence[ProjectorPart]) -> Iterat
         yield WeightSource(f"{ours}.weight", (matrix,), "tower")
         if part.bias:
             yield WeightSource(f"{ours}.bias", (Part(f"{theirs}.bias", (part.width,)),), None)
+
+
+def _of_resampler(spec: TowerSpec, part: Resampled, width: int) -> Iterator[WeightSource]:
+    at = spec.projector_prefix
+    queries = Part(f"{at}{part.query}", (part.count, width))
+    yield WeightSource(QUERIES, (queries,), None)
+    for end in ("weight", "bias"):
+        source = Part(f"{at}{part.query_norm}.{end}", (width,))
+        yield WeightSource(f"{resampler_name('query_norm')}.{end}", (source,), None)
+    for index, role in enumerate("qkv"):
+        rows = Rows(index * width, (index + 1) * width, 3 * width)
+        for end, shape, use in _LINEAR:
+            source = Part(f"{at}{part.joined}{end}", shape(width), (rows,))
+            yield WeightSource(f"{resampler_name(role)}.{end}", (source,), use)
+    for end, shape, use in _LINEAR:
+        source = Part(f"{at}{part.output}.{end}", shape(width))
+        yield WeightSource(f"{resampler_name('output')}.{end}", (source,), use)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,31 @@ def place_patches(
     return named_kernel([*args, Arg("y", ("n", width))], body)
 
 
+def place_in_buckets(width: int, columns: int, dtype: str) -> tirx.PrimFunc:
+    """f(x [n, width], positions i32 [n, 2], grids i32 [n, 2], table [columns * columns, width], y):
+    a square table is spread over the grid of the patch's view, and a patch gets the entry that its
+    first corner is in (NaViT's buckets)."""
+
+    def body(x, positions, grids, table, y) -> None:
+        def row(r) -> None:
+            sizes = [T.max(grids[r, axis], 1) for axis in (0, 1)]
+            inside = [T.max(T.min(positions[r, axis], sizes[axis] - 1), 0) for axis in (0, 1)]
+            line, column = (emit_value(inside[i] * columns // sizes[i]) for i in (0, 1))
+            entry = emit_value(line * columns + column)
+
+            def add(base, lanes: int) -> None:
+                value = x[r, at(base, lanes)] + to_float(table[entry, at(base, lanes)], lanes)
+                T.buffer_store(y, value, [r, at(base, lanes)])
+
+            emit_over(width, add)
+
+        emit_rows(y.shape[0], row)
+
+    args = [Arg("x", ("n", width)), *(Arg(a, ("n", 2), "int32") for a in ("positions", "grids"))]
+    table = Arg("table", (columns * columns, width), dtype)
+    return kernel([*args, table, Arg("y", ("n", width))], body)
+
+
 def place_by_axes(width: int, entries: int, dtype: str) -> tirx.PrimFunc:
     """f(x [n, width], positions i32 [n, 2], table [2 * entries, width], y): a patch at (row,
     column) gets the entry of its column in the first half of the table, and that of its row in the
