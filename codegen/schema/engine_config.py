@@ -156,9 +156,9 @@ class EngineConfig(Model):
         "`MODEL,LIBRARY`."
     )
     mmproj: str | None = maybe(
-        "The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the text "
-        "alone. For the Python package, which converts such models; refused elsewhere. Absent: the "
-        "one beside the model."
+        "The GGUF file with the tower of a GGUF model, as llama.cpp's `--mmproj`; `none` is the "
+        "text alone. For the Python package, which converts such models; refused elsewhere. "
+        "Absent: the one beside the model."
     )
     spec_draft_length: int | None = measure(
         "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",

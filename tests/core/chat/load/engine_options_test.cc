@@ -158,7 +158,7 @@ TEST(ResolveEngineOptions, WhatIsNotThereIsRefused) {
   const std::pair<const char*, const char*> cases[] = {
       {"tensor_parallel_shards", "2"}, {"pipeline_parallel_stages", "2"},
       {"sliding_window_size", "1024"}, {"max_history_size", "4"},
-      {"kv_cache_dtype", "\"q8\""},         {"mmproj", "\"tower.gguf\""},
+      {"kv_cache_dtype", "\"q8\""},    {"mmproj", "\"tower.gguf\""},
   };
   for (const auto& [name, value] : cases) {
     Result<EngineOptions> options = Resolve("{\"" + std::string(name) + "\": " + value + "}");
