@@ -1,8 +1,9 @@
-// What drafts by an MTP layer cost and give when a known share of them is accepted: the layer
+// What drafts by a part of the model cost and give when a known share of them is accepted: it
 // drafts as always, then its tokens are replaced by the ones that the model says next, or by wrong
 // ones. So random weights show the speed that real ones would have at that share.
 //
-//   mlc_drafts_bench --model=FOLDER --lib=LIBRARY [--rates=0.75,0.6,0.45,0] [--batch=1,4,16]
+//   mlc_drafts_bench --model=FOLDER --lib=LIBRARY [--draft=mtp|eagle|medusa]
+//   [--rates=0.75,0.6,0.45,0] [--batch=1,4,16]
 //                    [--tokens=96] [--runs=5] [--length=0] [--threads=2]
 //
 // An engine without drafts and one with them answer the same requests in turn. One line of JSON a
@@ -21,7 +22,8 @@
 #include "base/rng.h"
 #include "chat/load/model_loader.h"
 #include "engine/engine.h"
-#include "engine/speculation/mtp.h"
+#include "engine/speculation/layer_drafter.h"
+#include "engine/speculation/medusa.h"
 #include "runtime/parallel.h"
 
 namespace mlc {
@@ -31,22 +33,24 @@ constexpr int kPromptTokens = 32, kContext = 1024;
 
 using Texts = std::map<RequestId, std::vector<int32_t>>;  // prompts with their answers
 
-// Forwards all to an MTP layer, and replaces its tokens.
+// Forwards all to the part, and replaces its tokens.
 class Synthetic : public Drafter {
  public:
-  explicit Synthetic(std::unique_ptr<Drafter> layer) : layer_(std::move(layer)) {}
+  explicit Synthetic(std::unique_ptr<Drafter> part) : part_(std::move(part)) {}
 
   bool is_free() const override { return false; }
   bool reads_states() const override { return true; }
+  bool reads_chosen_layers() const override { return part_->reads_chosen_layers(); }
+  bool drafts_at_once() const override { return part_->drafts_at_once(); }
   void TakeStates(const Sequence& sequence, int first, int count, const float* states) override {
-    layer_->TakeStates(sequence, first, count, states);
+    part_->TakeStates(sequence, first, count, states);
   }
   double seconds_per_draft(int num_tasks) const override {
-    return layer_->seconds_per_draft(num_tasks);
+    return part_->seconds_per_draft(num_tasks);
   }
-  void Clear() override { layer_->Clear(); }
+  void Clear() override { part_->Clear(); }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
-    MLC_ASSIGN_OR_RETURN(std::vector<Drafts> drafts, layer_->Draft(tasks));
+    MLC_ASSIGN_OR_RETURN(std::vector<Drafts> drafts, part_->Draft(tasks));
     for (size_t i = 0; i < tasks.size(); ++i) drafts[i] = Replaced(*tasks[i].sequence, drafts[i]);
     return drafts;
   }
@@ -66,7 +70,7 @@ class Synthetic : public Drafter {
     }
     return chain;
   }
-  std::unique_ptr<Drafter> layer_;
+  std::unique_ptr<Drafter> part_;
 };
 
 struct World {
@@ -86,9 +90,15 @@ World MakeWorld(const ModelFiles& files, int batch, int length) {
   std::unique_ptr<Drafter> drafter;
   if (!files.draft_kind.empty()) {
     MLC_ICHECK(loaded->draft != nullptr);
-    auto layer = MTPDrafter::Create(
-        std::move(loaded->draft), loaded->bundle.tokenizer->vocab_size(), options.max_total_tokens);
-    auto synthetic = std::make_unique<Synthetic>(std::move(layer).value());
+    int vocabulary = loaded->bundle.tokenizer->vocab_size();
+    std::unique_ptr<Drafter> part;
+    if (files.draft_kind == kMedusa) {
+      part = MedusaDrafter::Create(std::move(loaded->draft), vocabulary).value();
+    } else {
+      part = LayerDrafter::Create(std::move(loaded->draft), vocabulary, options.max_total_tokens)
+                 .value();
+    }
+    auto synthetic = std::make_unique<Synthetic>(std::move(part));
     world.drafter = synthetic.get();
     drafter = std::move(synthetic);
   }
@@ -174,7 +184,8 @@ int Main(int argc, char** argv) {
     int batch = static_cast<int>(size);
     World plain = MakeWorld(files, batch, 0);
     for (double rate : Numbers(Option(argc, argv, "--rates", "0.75,0.6,0.45,0"))) {
-      files.draft_kind = kMtp;  // an engine for each rate: its policy knows nothing yet
+      files.draft_kind = Option(argc, argv, "--draft",
+                                kMtp);  // an engine for each rate: its policy knows nothing yet
       World drafts = MakeWorld(files, batch, length);
       files.draft_kind = "";
       std::vector<double> without, with, gains;
@@ -195,6 +206,11 @@ int Main(int argc, char** argv) {
       }
       double draft_seconds = 0;
       for (const auto& [size, times] : counts.draft_times) draft_seconds += times.seconds;
+      Json::Array rows;  // of steps with drafts: rows, how many steps, milliseconds of each
+      for (const auto& [size, times] : counts.verify_times) {
+        double each = 1e3 * times.seconds / static_cast<double>(times.count);
+        rows.push_back(Json::Array{Json(size), Json(times.count), Json(each)});
+      }
       Json line = Json()
                       .Set("batch", batch)
                       .Set("rate", rate)
@@ -202,7 +218,8 @@ int Main(int argc, char** argv) {
                       .Set("drafts", Median(with))
                       .Set("gain", Median(gains))
                       .Set("length", steps > 0 ? drafted / steps : 0.0)
-                      .Set("draft_ms", drafted > 0 ? 1e3 * draft_seconds / drafted : 0.0);
+                      .Set("draft_ms", drafted > 0 ? 1e3 * draft_seconds / drafted : 0.0)
+                      .Set("rows", rows);
       std::printf("%s\n", line.Dump().c_str());
       std::fflush(stdout);
     }

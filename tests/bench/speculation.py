@@ -2,7 +2,8 @@
 
 usage: ./dev bench speculation [--draft QUANTIZATION | --medusa MODEL] [--tokens 96] [--runs 3]
                               [--predictions] [--forms]
-                              [--synthetic [SHAPE] [--options batch=1 threads=1]]
+                              [--synthetic [SHAPE] [--part mtp|eagle|medusa] [--first N]
+                               [--options batch=1 threads=1]]
 
 Each way answers the same prompts, one at a time and in turn, so that a busy machine slows all of
 them alike; medians of the decode speed. Answers that differ from those without speculation are an
@@ -16,8 +17,10 @@ the exact answer, with one where two names of the program are others, with a tex
 `--forms` asks for the same JSON about different people, one after another: a new engine without
 drafts beside one with prompt lookup, which drafts from the answers before.
 
-`--synthetic` measures drafts by an MTP layer on a random model of a real shape (`1B-MTP`, as `./dev
-bench shapes`), with tokens of which a known share is accepted at each place (drafts_bench.cc).
+`--synthetic` measures drafts by a part of a random model of a real shape (`1B`, as `./dev bench
+shapes`): its MTP layer, Eagle 3's, or Medusa's heads, with tokens of which a known share is
+accepted at each place (drafts_bench.cc). `--first`: the MTP layer guesses only so many first tokens
+(`draft_vocab_size`).
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from cpu_parts import shapes
+from cpu_parts import draft_shapes, shapes
 
 from mlc_llm import MLCEngine
 from mlc_llm.prepare.model_source import resolve_model
@@ -162,22 +165,34 @@ def compare_forms(tokens: int, runs: int) -> None:
         print(f"{name:8}{first:20.1f}{others:20.1f}")
 
 
-def synthetic(shape: str, tokens: int, runs: int, options: list[str]) -> None:
-    root = Path(__file__).resolve().parents[2]
-    file = shapes.write(root / f"build/shapes/{shape}-Q4_0.gguf", shapes.SHAPES[shape])
-    model = resolve_model(file)
-    program = root / "build/dev/core/mlc_drafts_bench"
-    command = [program, f"--model={model.folder}", f"--lib={model.model_lib}",
-               f"--tokens={tokens}", f"--runs={runs}", *options]  # fmt: skip
-    print(f"decode tok/s of {shape}, {tokens} tokens, medians of {runs}")
+def model_of(shape: str, part: str, first: int) -> tuple[Path | str, Path | str]:
+    """The folder and the library of a shape's model with that part."""
+    name = f"{shape}-MTP" if part == "mtp" else shape
+    file = Path(__file__).resolve().parents[2] / f"build/shapes/{name}-Q4_0.gguf"
+    if part != "mtp":
+        return draft_shapes.model_with(part, shapes.SHAPES[name], file)
+    shapes.write(file, shapes.SHAPES[name])
+    model = resolve_model(file, overrides={"draft_vocab_size": first} if first else None)
+    return model.folder, model.model_lib
+
+
+def synthetic(args: argparse.Namespace) -> None:
+    folder, library = model_of(args.synthetic, args.part, args.first)
+    program = Path(__file__).resolve().parents[2] / "build/dev/core/mlc_drafts_bench"
+    command = [program, f"--model={folder}", f"--lib={library}", f"--draft={args.part}",
+               f"--tokens={args.tokens}", f"--runs={args.runs}",
+               *(f"--{option}" for option in args.options)]  # fmt: skip
+    print(f"decode tok/s of {args.synthetic} with {args.part}, {args.tokens} tokens, medians of"
+          f" {args.runs}", flush=True)  # fmt: skip
     print(f"{'batch':>5} {'accepted':>9} {'plain':>8} {'drafts':>8} {'gain':>6} {'length':>7}"
-          f" {'ms/draft':>9}")  # fmt: skip
+          f" {'ms/draft':>9}  steps with drafts: rows (how many) ms")  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for case in map(json.loads, process.stdout):
+            rows = ", ".join(f"{rows} ({count}) {ms:.1f}" for rows, count, ms in case["rows"])
             print(f"{case['batch']:5d} {case['rate']:9.0%} {case['plain']:8.1f}"
                   f" {case['drafts']:8.1f} {case['gain']:6.2f} {case['length']:7.1f}"
-                  f" {case['draft_ms']:9.2f}",
+                  f" {case['draft_ms']:9.2f}  {rows}",
                   flush=True)  # fmt: skip
     if process.returncode != 0:
         raise SystemExit(f"{program.name} ended with {process.returncode}")
@@ -191,12 +206,13 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--predictions", action="store_true")
     parser.add_argument("--forms", action="store_true")
-    parser.add_argument("--synthetic", nargs="?", const="1B-MTP", choices=("1B-MTP", "tiny-MTP"))
+    parser.add_argument("--synthetic", nargs="?", const="1B", choices=("1B", "tiny"))
+    parser.add_argument("--part", default="mtp", choices=("mtp", *draft_shapes.KINDS))
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--options", nargs="*", default=[], help="of drafts_bench.cc: threads=1")
     args = parser.parse_args()
     if args.synthetic:
-        options = [f"--{option}" for option in args.options]
-        return synthetic(args.synthetic, args.tokens, args.runs, options)
+        return synthetic(args)
     if args.predictions:
         return compare_predictions(args.tokens, args.runs)
     if args.forms:

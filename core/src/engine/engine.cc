@@ -257,15 +257,18 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
                        device_choice_.Assign(items, outputs.logits));
   ScorePrompts(logit_rows_, items, logits, &scratch_);
   int decode_rows = 0, prefill_rows = 0;
-  const float* hidden_states = outputs.hidden_states;
-  std::vector<const float*> states;
+  std::vector<const float*> states;  // for the drafter
+  ptrdiff_t hidden_row = 0, size = info().hidden_size, chosen = size * info().num_chosen_layers;
+  bool of_layers = speculator_->drafter() && speculator_->drafter()->reads_chosen_layers();
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;
-    states.push_back(hidden_states);
+    states.push_back(of_layers ? outputs.layer_states + chosen * hidden_row
+                               : outputs.hidden_states + size * hidden_row);
     if (item.wants_states) {
-      hidden_states += ptrdiff_t{info().hidden_size} * (item.num_rows + item.drafts.size());
+      hidden_row += item.num_rows + item.drafts.size();
     } else if (item.sequence->is_pooled()) {
-      hidden_states = item.sequence->Pool(hidden_states, item.num_rows, info().hidden_size);
+      const float* rows = outputs.hidden_states + size * hidden_row;
+      hidden_row += item.sequence->Pool(rows, item.num_rows, info().hidden_size);
     }
     if (!request.first_row) request.first_row = begin;
     item.sequence->num_computed += item.num_rows;

@@ -75,7 +75,7 @@ int Sequence::NumPooledRows(int num_rows) const {
   return num_computed + num_rows == num_tokens() ? 1 : 0;
 }
 
-const float* Sequence::Pool(const float* rows, int num_rows, int hidden_size) {
+int Sequence::Pool(const float* rows, int num_rows, int hidden_size) {
   int num_read = NumPooledRows(num_rows);
   pooler_->Add(rows, num_read, hidden_size);
   if (num_computed + num_rows == num_tokens()) {
@@ -83,7 +83,7 @@ const float* Sequence::Pool(const float* rows, int num_rows, int hidden_size) {
     request->embedding = pooler_->Vector();
     --request->num_unfinished;
   }
-  return rows + static_cast<size_t>(num_read) * static_cast<size_t>(hidden_size);
+  return num_read;
 }
 
 const std::vector<int32_t>& Sequence::reusable_tokens() const {

@@ -96,9 +96,9 @@ class Sequence {
   // Of its next `num_rows` rows, how many (the last ones) its vector needs.
   int NumPooledRows(int num_rows) const;
   // Reads the hidden states of those rows from `rows` [.., hidden_size]. Call it before
-  // num_computed counts them. Ends the choice when its text is complete. Returns the end of the
-  // rows that it read.
-  const float* Pool(const float* rows, int num_rows, int hidden_size);
+  // num_computed counts them. Ends the choice when its text is complete. Returns how many rows it
+  // read.
+  int Pool(const float* rows, int num_rows, int hidden_size);
   // The tokens that may be taken from the prefix cache instead of being computed. Empty if every
   // row must be read or scored.
   const std::vector<int32_t>& reusable_tokens() const;

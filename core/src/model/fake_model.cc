@@ -202,9 +202,10 @@ Result<std::vector<int32_t>> FakeModel::Read(const Batch& batch, int row, size_t
   return history;
 }
 
-std::vector<float> FakeModel::HiddenState(const std::vector<int32_t>& history, int size) {
+std::vector<float> FakeModel::HiddenState(const std::vector<int32_t>& history, int size,
+                                          int layer) {
   std::vector<float> state;
-  AddHiddenState(HashOf(history), size, &state);
+  AddHiddenState(HashOf(history) + static_cast<uint32_t>(layer), size, &state);
   return state;
 }
 
@@ -255,13 +256,19 @@ Result<Outputs> FakeModel::Forward(const Batch& batch) {
     script_(history, logits_.data() + i * info_.vocab_size);
   }
   hidden_states_.clear();
+  layer_states_.clear();
   for (int32_t row : batch.hidden_rows) {
     MLC_ASSIGN_OR_RETURN(std::vector<int32_t> history, history_of(row));
     AddHiddenState(HashOf(history), info_.hidden_size, &hidden_states_);
+    for (int layer = 0; layer < info_.num_chosen_layers; ++layer) {
+      AddHiddenState(HashOf(history) + static_cast<uint32_t>(layer), info_.hidden_size,
+                     &layer_states_);
+    }
   }
   Outputs outputs;
   if (!logits_.empty()) outputs.logits = logits_.data();
   if (!hidden_states_.empty()) outputs.hidden_states = hidden_states_.data();
+  if (!layer_states_.empty()) outputs.layer_states = layer_states_.data();
   return outputs;
 }
 

@@ -65,7 +65,8 @@ class FakeModel : public Model {
   // The sizes of a small model: page size 4, 64 tokens of context, vocabulary 256.
   static ModelInfo SmallInfo();
   // The hidden state behind a history, of `size` numbers.
-  static std::vector<float> HiddenState(const std::vector<int32_t>& history, int size);
+  static std::vector<float> HiddenState(const std::vector<int32_t>& history, int size,
+                                        int layer = 0);
   // The state_bytes of a fake model with recurrent layers.
   static int64_t StateBytes(const ModelInfo& info) { return 4 * (info.context_window_size + 1); }
   // One layer of 16 inputs and outputs, named "fake".
@@ -107,7 +108,7 @@ class FakeModel : public Model {
   std::vector<int32_t> first_slots_;          // of each group, and their end
   std::vector<std::vector<int32_t>> states_;  // the history in each slot
   std::vector<int32_t> adapters_;             // a number for the content of each group
-  std::vector<float> logits_, hidden_states_, scores_;
+  std::vector<float> logits_, hidden_states_, layer_states_, scores_;
   int num_forwards_ = 0;
   bool weights_in_memory_ = false;
   int fail_at_ = -1;

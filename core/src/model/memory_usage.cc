@@ -36,9 +36,10 @@ Status ReadMemoryUsage(const Json& metadata, ModelInfo* info) {
   if (usage == nullptr) return Status();
   MLC_ASSIGN_OR_RETURN(StepMemory step, ReadStepMemory(*usage, "batch_prefill"));
   MLC_ASSIGN_OR_RETURN(StepMemory head, ReadStepMemory(*usage, "get_logits"));
+  MLC_ASSIGN_OR_RETURN(StepMemory fuse, ReadStepMemory(*usage, "fuse_states"));
   MLC_ASSIGN_OR_RETURN(StepMemory decode, ReadStepMemory(*usage, "batch_decode_tokens"));
-  info->step_bytes = step.fixed + head.fixed + decode.fixed;
-  info->row_bytes = step.row;
+  info->step_bytes = step.fixed + head.fixed + fuse.fixed + decode.fixed;
+  info->row_bytes = step.row + fuse.logit_row;
   info->logit_row_bytes = step.logit_row + head.logit_row + step.hidden_row;
   info->decode_row_bytes = decode.row + decode.logit_row;
   return Status();

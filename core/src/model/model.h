@@ -2,6 +2,7 @@
 // numbers and gets logits. fake_model implements the same interface without tensors.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,19 +41,22 @@ struct ModelInfo {
   int prefill_chunk_size = 0;    // most rows of one step
   int max_batch_size = 0;        // most sequences of one step, branches of token trees included
   bool is_encoder = false;       // rows see later rows: a step has whole texts, and no logits
-  // Of a part of a model that drafts, the speculative_mode that uses it: "mtp", "medusa"; "": none
+  // Of a part of a model that drafts, the speculative_mode that uses it: "mtp", "eagle", "medusa";
+  // "": none
   std::string draft_kind;
   bool takes_states = false;  // each row takes a hidden state too (Batch)
   bool token_trees = false;   // whether a step may have copies of slots (Batch)
   int hidden_size = 0;        // width of a hidden state; 0: the model returns none
-  int num_chosen_layers = 0;  // layers whose states a step gives besides; drafters read them
-  int head_size = 0;          // width of what the head makes of a vector (RunHead); 0: no head
-  bool is_reranker = false;   // an encoder whose head gives one score of two texts
-  int token_types = 0;        // how many types rows may have; 0: all rows have the same
-  int embedding_size = 0;     // width of an embedding row of a prompt; 0: the model takes none
-  int vocab_size = 0;         // columns of the logits; may exceed the tokenizer's vocabulary
-  int page_size = 0;          // tokens in a page
-  int64_t page_bytes = 0;     // one page, all layers of its group; 0: no layer has pages
+  // Layers whose states a step gives besides. Of a part that drafts: those that it reads; 0: it
+  // reads the state after the last norm.
+  int num_chosen_layers = 0;
+  int head_size = 0;         // width of what the head makes of a vector (RunHead); 0: no head
+  bool is_reranker = false;  // an encoder whose head gives one score of two texts
+  int token_types = 0;       // how many types rows may have; 0: all rows have the same
+  int embedding_size = 0;    // width of an embedding row of a prompt; 0: the model takes none
+  int vocab_size = 0;        // columns of the logits; may exceed the tokenizer's vocabulary
+  int page_size = 0;         // tokens in a page
+  int64_t page_bytes = 0;    // one page, all layers of its group; 0: no layer has pages
   // If windowed layers have pages of their own (kv/page_groups.h): the bytes of such a page, and
   // how many tokens a row of these layers looks back; 0: all layers share one block table.
   int64_t windowed_page_bytes = 0;
@@ -78,6 +82,8 @@ struct ModelInfo {
   // The bytes are those of one of `count` shards; now they are those of all. False: they are more
   // than a number can say.
   [[nodiscard]] bool SetShards(int count);
+  // Of a part that drafts: the width of what it reads of a row of the target.
+  int state_size() const { return hidden_size * std::max(1, num_chosen_layers); }
   bool has_windowed_pages() const { return windowed_page_bytes > 0; }
   // The bytes of a page of each group.
   std::vector<int64_t> PageBytes() const;
@@ -174,8 +180,8 @@ class Model {
   // Computes a step. kUnsupported when the batch has an input that the model does not take.
   virtual Result<Outputs> Forward(const Batch& batch) = 0;
   // What the head of an encoder, or what Medusa's heads together, make of `vectors`, [num_vectors,
-  // hidden_size]: [num_vectors, head_size], valid until the next call. Only for a model with
-  // head_size.
+  // state_size]: [num_vectors, head_size], valid until the next call. Of a part that reads chosen
+  // layers: the states that its rows take. Only for a model with head_size.
   virtual Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) = 0;
   // Chooses tokens of the last step, if that step kept its logits. The model owns it. Null when the
   // host must choose: on the CPU, and with libraries that have no sampling functions.

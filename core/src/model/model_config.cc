@@ -273,14 +273,15 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   out.sampling_version = 0;  // drafts are chosen on the host
   out.tower.reset();
   ModelInfo& info = out.info;
-  info.tower_bytes = 0;
   MLC_ASSIGN_OR_RETURN(info.draft_kind, GetString(*own, "kind"));
   info.token_trees = false;
-  info.num_chosen_layers = 0;
-  info.weight_bytes = 0;
+  info.weight_bytes = info.tower_bytes = 0;
   MLC_ASSIGN_OR_RETURN(info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
   MLC_ASSIGN_OR_RETURN(out.functions, ReadFunctionSpecs(*own, "draft_"));
   info.takes_states = out.functions.count("batch_prefill") > 0;
+  bool fuses = out.functions.count("fuse_states") > 0;  // states of chosen layers to one (Eagle 3)
+  info.num_chosen_layers = fuses ? std::max(info.num_chosen_layers, 1) : 0;
+  if (fuses) info.head_size = info.hidden_size;
   if (info.takes_states) {
     MLC_RETURN_IF_ERROR(ReadPages(*own, &out));
     SetLayers(&out);

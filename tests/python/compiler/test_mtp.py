@@ -99,6 +99,23 @@ def test_drafts_logits_and_states_are_those_of_the_reference(name):
     _assert_near(again["logits"], longer[1][-1:])
 
 
+@pytest.mark.parametrize("scheme", ["q0f32", "q4f32_1"])
+@pytest.mark.parametrize("name", ["glm4_moe", "qwen3_5"])
+def test_a_head_of_the_first_tokens_gives_their_logits(name, scheme):
+    fixture = mtp_fixtures.load(name)
+    ids = fixture.ids
+    states = np.random.default_rng(3).normal(size=(len(ids), fixture.spec.hidden_size))
+    made = []
+    for count in (0, 40):
+        runner = fixture.runner(scheme, draft_vocab_size=count)
+        layer = Runner(runner.vm, fixture.params(scheme), num_pages=16, part="draft")
+        made.append(layer.step([("a", ids)], target_states=states.astype(np.float32))["logits"])
+    whole, short = made
+    assert short.shape == whole.shape
+    assert np.array_equal(short[:, :48], whole[:, :48])  # blocks of 16
+    assert (short[:, 48:] < -1e38).all()
+
+
 def test_every_part_before_and_behind_the_layer_counts():
     fixture = mtp_fixtures.load("qwen3_5")
     params, ids = fixture.params(), fixture.ids

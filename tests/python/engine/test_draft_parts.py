@@ -1,6 +1,6 @@
 """Drafts by parts of tiny models that read hidden states. The answers are those without drafts. MTP
 layers: recurrent layers beside attention (Qwen 3.5), and attention with experts in four bits
-(GLM-4.5). Medusa's heads: with all tokens, and with some in four bits.
+(GLM-4.5). Medusa's heads and Eagle's layers: with all tokens, and with some in four bits.
 
 A bias leaves two letters, so that the guesses of random weights are often right.
 """
@@ -18,6 +18,10 @@ from engine_ways import PROMPT, Model, engine_of
 from fixture_models import FixtureModel
 from medusa_files import tensors as medusa_tensors
 from medusa_files import write as write_medusa
+from published_eagle import config as eagle_config
+from published_eagle import first as first_eagle
+from published_eagle import third as third_eagle
+from published_eagle import write as write_eagle
 from test_experts_engine import compiled
 
 from mlc_llm import MLCEngine, plan
@@ -43,6 +47,11 @@ MEDUSA: dict[str, tuple[str, str, list[str]]] = {
     "medusa": ("llama_llama3", "q0f32", tiny_models.tokens()),
     "medusa, some tokens": ("qwen2_window", "q4f32_1", [*"abcde", "<|im_end|>"]),
 }
+EAGLE: dict[str, tuple[str, str]] = {
+    "eagle 1": ("llama_llama3", "q4f32_1"),
+    "eagle 3": ("qwen2_window", "q0f32"),
+    "eagle 3, some tokens": ("qwen3_5", "q4f32_1"),
+}
 Drafting = tuple[Model, dict[str, Any]]
 TIGHT = {"max_total_seq_length": 224, "max_num_sequence": 3, "prefill_chunk_size": 32}
 LETTERS: Any = {tiny_models.tokens().index(letter): 60 for letter in "ab"}
@@ -55,12 +64,16 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=[*MODELS, *MEDUSA])
+@pytest.fixture(scope="module", params=[*MODELS, *MEDUSA, *EAGLE])
 def drafting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drafting:
     """A model, and the settings with which it drafts."""
     folder, draft = tmp_path_factory.mktemp("model"), None
     if request.param in MODELS:
         mode, (made, quantization) = "mtp", MODELS[request.param]
+    elif request.param in EAGLE:
+        mode, (name, quantization) = "eagle", EAGLE[request.param]
+        made = FixtureModel(name)
+        draft = eagle(folder / "eagle", request.param, made)
     else:
         name, quantization, tokens = MEDUSA[request.param]
         mode, made = "medusa", FixtureModel(name)
@@ -74,6 +87,19 @@ def heads(folder: Path, hidden: int, tokens: list[str]) -> Path:
     tensors = medusa_tensors(heads=3, hidden=hidden, rows=len(ids))
     tensors["d2t"] = ids - np.arange(len(ids))
     return write_medusa(folder, tensors, heads=3)
+
+
+def eagle(folder: Path, kind: str, model: FixtureModel) -> Path:
+    hidden, rows = model.typed.hidden_size, model.typed.vocab_size
+    config = eagle_config(hidden, vocab_size=rows)
+    if kind == "eagle 1":
+        # its states have no norm before the head: the bias must stay the largest part of logits
+        small = {n: value / 8 for n, value in first_eagle(hidden, vocab_size=rows).items()}
+        return write_eagle(folder, small, config)
+    some = [tiny_models.tokens().index(token) for token in [*"abcde", "<|im_end|>"]]
+    tensors = third_eagle(hidden, some if "some" in kind else None, rows=rows)
+    chosen = {"eagle_aux_hidden_state_layer_ids": [1, 2, 3]}
+    return write_eagle(folder, tensors, {**config, **chosen})
 
 
 def answer(engine: MLCEngine, fields: dict[str, Any], text: str = PROMPT) -> list[Any]:
@@ -125,11 +151,13 @@ def test_only_an_engine_that_drafts_needs_memory_for_it(drafting: Drafting) -> N
     without = plan(str(model[0]), **options)
     drafts = plan(str(model[0]), engine_config=settings, **options)
     assert drafts.parameter_bytes > without.parameter_bytes
-    has_pages = settings["speculative_mode"] == "mtp"
+    has_pages = settings["speculative_mode"] != "medusa"
     assert (drafts.kv_bytes_per_token > without.kv_bytes_per_token) == has_pages
 
 
-@pytest.mark.parametrize(("mode", "what"), [("mtp", "MTP layer"), ("medusa", "--draft HEADS")])
+@pytest.mark.parametrize(
+    ("mode", "what"), [("mtp", "MTP layer"), ("medusa", "--draft DIR"), ("eagle", "--draft DIR")]
+)
 def test_a_model_without_the_part_says_so(tiny_model: Any, mode: str, what: str) -> None:
     options: Any = {"model_lib": tiny_model.model_lib, "device": "cpu"}
     options["engine_config"] = {"speculative_mode": mode}

@@ -41,6 +41,13 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--max-batch-size", type=int, default=128, help="sequences at once (default: %(default)s)"
     )
+    parser.add_argument(
+        "--draft-vocab-size",
+        type=int,
+        metavar="N",
+        help="an MTP or Eagle layer with the model's head guesses only the first N tokens, which "
+        "costs less (default: all)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -50,8 +57,9 @@ def run(args: argparse.Namespace) -> None:
 
     path = path_of(args, steps_for(args))
     quantization = quantization_of(args, path)
+    count = args.draft_vocab_size
     overrides = ConfigOverrides(
-        extra=_extra(args.config, quantization),
+        extra=_extra(args.config, quantization) | ({"draft_vocab_size": count} if count else {}),
         conv_template=args.conv_template,
         max_batch_size=args.max_batch_size,
         **{name: getattr(args, name) for name in _SIZES},

@@ -197,6 +197,7 @@ def library_spec(
         adapters=adapters,
         tower=None if theirs else towers.spec_of(merged, typed.hidden_size),
         draft=draft_of(config),
+        draft_vocab_size=read.integer("draft_vocab_size", default=0, minimum=0),
         shards=read.integer("tensor_parallel_shards", default=1, maximum=shards.MOST),
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tvm
 
 from mlc_llm.compiler import kv_cache
+from mlc_llm.compiler.drafts.tokens import with_first_tokens
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.layers.pictures import with_pictures
 from mlc_llm.compiler.memory import peak_bytes
@@ -35,15 +36,14 @@ from mlc_llm.errors import InvalidRequestError, UnsupportedError
 SCHEMA_VERSION = 3
 _TOWER_PATCHES = 1024
 _STEP = "batch_prefill"  # computes a step: logits, hidden states, or both
+_FUSE = "fuse_states"  # of chosen layers, for a layer that drafts
 _HEAD = "get_logits"  # in an encoder: what its head makes of the vectors of texts
 # A decode step for a device that can record it. Nobody calls it by name.
 _DECODE = "batch_decode_tokens"
 _TOWER = "image_embed"  # from the patches of pictures to rows of a prompt
+_MEASURED = ("embed", _STEP, _HEAD, _FUSE)
 # The functions that the core runs kernel by kernel on a CPU.
-_PROGRAMS = (
-    *(f"{prefix}{name}" for prefix in ("", PREFIX) for name in ("embed", _STEP, _HEAD)),
-    _TOWER,
-)
+_PROGRAMS = (*(f"{prefix}{name}" for prefix in ("", PREFIX) for name in _MEASURED), _TOWER)
 _AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
@@ -64,6 +64,7 @@ class LibrarySpec:
     adapters: bool = False  # whether rows may choose LoRA adapters
     tower: TowerSpec | None = None
     draft: DraftSpec | None = None  # in place of the model's own part that drafts
+    draft_vocab_size: int = 0  # first tokens that it guesses, if it uses the model's head; 0: all
     shards: int = 1  # that compute each layer together; the library is the program of each
 
     @property
@@ -96,6 +97,9 @@ def build_module(
     if spec.built_tower is not None:
         decoder = with_pictures(decoder, spec.built_tower.rows)
     _check_adapters(spec, decoder)
+    if decoder.draft is not None:
+        spec = replace(spec, hidden_layers=decoder.draft.chosen_layers or spec.hidden_layers)
+        decoder = with_first_tokens(decoder, spec.draft_vocab_size)
     _check_hidden_layers(spec, decoder)
     model, head = Decoder(nn, decoder, spec.hidden_layers), decoder.pooled_head
     _build_embed(nn, model, spec)
@@ -288,7 +292,7 @@ def _memory_usage(nn: Builder) -> dict[str, dict[str, int]]:
     """The memory of a step, as bytes by run-time size, and the memory that a recorded step
     keeps."""
     functions = {gvar.name_hint: f for gvar, f in nn.block.get().functions.items()}
-    names = (name for name in nn.functions if name.removeprefix(PREFIX) in ("embed", _STEP, _HEAD))
+    names = (name for name in nn.functions if name.removeprefix(PREFIX) in _MEASURED)
     found = {name: peak_bytes(functions[name]) for name in names}
     if _DECODE in functions:
         found[_DECODE] = buffer_bytes(program_of(functions[_DECODE]))

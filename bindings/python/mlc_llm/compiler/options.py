@@ -17,6 +17,7 @@ OVERRIDABLE = (
     "attention_sink_size",
     "max_batch_size",
     "tensor_parallel_shards",
+    "draft_vocab_size",
 )
 _STAGES = "pipeline_parallel_stages"
 _ALIASES = {"max_num_sequence": "max_batch_size"}

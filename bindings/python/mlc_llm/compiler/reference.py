@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm.compiler.drafts import MedusaSpec, MTPSpec
+from mlc_llm.compiler.drafts import EagleSpec, MedusaSpec, MTPSpec
 from mlc_llm.compiler.spec.decoder import DecoderSpec, Half, NormSpec
 from mlc_llm.compiler.spec.part import Named
 from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
@@ -109,6 +109,34 @@ def medusa(spec: DecoderSpec, params: Params, states: Array) -> Array:
             x = x + at.activated("silu", at.linear(f"head_{head}_block_{block}", x, bias=True))
         made[:, head, list(draft.tokens) or slice(None)] = at.linear(f"head_{head}", x)
     return made
+
+
+def eagle(
+    spec: DecoderSpec, params: Params, next_ids: list[int], states: Array
+) -> tuple[Array, Array]:
+    """As `mtp`, of an Eagle layer. `states`: of Eagle 3, after `eagle_fused`."""
+    draft, outside = spec.draft, _outside(spec, params)
+    assert isinstance(draft, EagleSpec)
+    at = replace(outside, spec=draft.named(spec), tensors=draft.tensors)
+    embedded = outside.weight("embedding")[next_ids] * spec.embedding_scale
+    if not draft.chosen_layers:
+        states = at.linear("eagle_fc", np.concatenate([embedded, states], axis=1), draft.bias)
+    layer = at.of(LAYER_NORMS, index=len(spec.layers), inputs=embedded)
+    x = _layer(layer, states, ())
+    if not draft.chosen_layers:
+        return x, _logits(outside, x)
+    made = np.full((len(x), spec.vocab_size), -np.inf)
+    normed = at.normed("eagle_norm", x, draft.layer.norm)
+    made[:, list(draft.tokens) or slice(None)] = at.linear("eagle_head", normed)
+    return x, made
+
+
+def eagle_fused(spec: DecoderSpec, params: Params, states: Array) -> Array:
+    """What an Eagle 3 layer reads of the chosen layers' states."""
+    draft = spec.draft
+    assert isinstance(draft, EagleSpec)
+    at = replace(_outside(spec, params), spec=draft.named(spec), tensors=draft.tensors)
+    return at.linear("eagle_fc", states, draft.bias)
 
 
 def _outside(

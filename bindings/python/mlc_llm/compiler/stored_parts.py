@@ -52,7 +52,7 @@ def stored_parts(family: ModelFamily, config: Any, scheme: Scheme) -> StoredPart
     assert family.mlc is not None
     tensors = family.mlc.tensors(config)
     found: StoredParts = {}
-    for parameter in parameters(family.decoder(config)):
+    for parameter in parameters(replace(family.decoder(config), draft=None)):  # they have none
         if tensors.has(parameter):
             parts = tensors.parts(parameter)
         else:

@@ -308,6 +308,7 @@ def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
     ]
     names += ["sliding_window_size", "prefill_chunk_size", "attention_sink_size"]
     names += ["tensor_parallel_shards", "pipeline_parallel_stages", "max_batch_size"]
+    names += ["draft_vocab_size"]
     return {name: config[name] for name in names if name in config}
 
 

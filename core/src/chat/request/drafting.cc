@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine/speculation/draft_model.h"
+#include "engine/speculation/layer_drafter.h"
 #include "engine/speculation/medusa.h"
-#include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
 namespace mlc {
@@ -30,8 +30,8 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
   if (mode != SpeculativeMode::kSmallDraft && has_draft) {
     return Invalid("additional_models",
                    "additional_models are draft models, which speculative_mode small_draft uses "
-                   "and no other; Medusa's heads are converted with their model (mlc_llm "
-                   "convert_weight --draft)");
+                   "and no other; Medusa's heads and Eagle's layers are converted with their model "
+                   "(mlc_llm convert_weight --draft)");
   }
   std::string kind = DraftKind(config);
   if (config.spec_tree_width.value_or(1) > 1 && !kind.empty()) {
@@ -88,7 +88,7 @@ std::string DraftKind(const protocol::EngineConfig& config) {
     case SpeculativeMode::kMedusa:
       return kMedusa;
     case SpeculativeMode::kEagle:
-      return "eagle";
+      return kEagle;
     default:
       return "";
   }
@@ -100,8 +100,8 @@ Status NoDraftPart(const std::string& kind) {
       kind == kMtp ? " needs a model with an MTP layer: this one has none, or an older "
                      "mlc_llm converted or compiled it; use prompt_lookup, or convert and "
                      "compile it again"
-                   : " needs a model that was converted and compiled with such heads (mlc_llm "
-                     "convert_weight --draft HEADS), and this one was not; use small_draft "
+                   : " needs a model that was converted and compiled with such a draft (mlc_llm "
+                     "convert_weight --draft DIR), and this one was not; use small_draft "
                      "or prompt_lookup";
   return Unsupported(setting + text).WithParam("speculative_mode");
 }
@@ -139,7 +139,7 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   model.decode_row_bytes += draft->decode_row_bytes;
   model.logit_row_bytes += width * draft->logit_row_bytes;
   if (draft->takes_states) {  // states that wait
-    model.step_bytes += int64_t{MTPDrafter::kMostWaitingInAll} * draft->hidden_size * 4;
+    model.step_bytes += int64_t{LayerDrafter::kMostWaitingInAll} * draft->state_size() * 4;
   }
   return model;
 }
@@ -167,9 +167,9 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
   std::unique_ptr<Drafter> drafter;
   if (kind == kMedusa) {
     MLC_ASSIGN_OR_RETURN(drafter, MedusaDrafter::Create(std::move(draft), tokenizer.vocab_size()));
-  } else if (kind == kMtp) {
-    MLC_ASSIGN_OR_RETURN(drafter, MTPDrafter::Create(std::move(draft), tokenizer.vocab_size(),
-                                                     options.max_total_tokens));
+  } else if (kind == kMtp || kind == kEagle) {
+    MLC_ASSIGN_OR_RETURN(drafter, LayerDrafter::Create(std::move(draft), tokenizer.vocab_size(),
+                                                       options.max_total_tokens));
   } else if (draft != nullptr) {
     MLC_ASSIGN_OR_RETURN(drafter, DraftModel::Create(std::move(draft), tokenizer.vocab_size(),
                                                      options.max_total_tokens));

@@ -25,10 +25,12 @@ class Drafter {
   // The drafts of each task, 0 to max_drafts deep, in depth-first order. It leaves the sequences
   // unchanged. After an error this drafter is not used again.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
-  // Whether it wants the hidden states of a step's rows.
+  // Whether it wants states of a step's rows: those of the chosen layers, or else the state after
+  // the last norm.
   virtual bool reads_states() const { return false; }
-  // They are [count, hidden_size]: of a sequence's rows from position `first` on, without those of
-  // refused drafts. Called for each sequence of each step.
+  virtual bool reads_chosen_layers() const { return false; }
+  // They are [count, size of a row's states]: of a sequence's rows from position `first` on,
+  // without those of refused drafts. Called for each sequence of each step.
   virtual void TakeStates(const Sequence&, int first, int count, const float* states) {
     (void)first, (void)count, (void)states;
   }

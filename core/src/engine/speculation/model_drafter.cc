@@ -153,6 +153,21 @@ Status ModelDrafter::Compute(const Batch& batch, const std::vector<Leaf*>& leave
   return Status();
 }
 
+Status ModelDrafter::FuseStates(Batch* batch) {
+  if (info().num_chosen_layers == 0 || batch->target_states.empty()) return Status();
+  std::vector<float> vectors;
+  for (const float* row : batch->target_states) {
+    vectors.insert(vectors.end(), row, row + info().state_size());
+  }
+  MLC_ASSIGN_OR_RETURN(const float* made, model()->RunHead(vectors, batch->num_rows()));
+  auto width = static_cast<std::ptrdiff_t>(info().hidden_size);
+  fused_.assign(made, made + width * batch->num_rows());
+  for (size_t row = 0; row < batch->target_states.size(); ++row) {
+    batch->target_states[row] = fused_.data() + width * static_cast<std::ptrdiff_t>(row);
+  }
+  return Status();
+}
+
 Status ModelDrafter::Start(std::vector<Run>* runs) {
   std::vector<Run*> order;
   for (Run& run : *runs) {
@@ -182,6 +197,7 @@ Status ModelDrafter::Start(std::vector<Run>* runs) {
     run->leaves.push_back({Drafts::kKnown, run->branch->id});
     leaves.push_back(&run->leaves.back());
   }
+  MLC_RETURN_IF_ERROR(FuseStates(&batch));
   MLC_RETURN_IF_ERROR(Compute(batch, leaves));
   for (auto [branch, num_rows] : computed) Computed(branch, num_rows);
   for (Run& run : *runs) run.num_known = run.branch == nullptr ? 0 : run.branch->tokens.size();

@@ -1,5 +1,5 @@
 // Drafting by a model with pages of its own: what a smaller model (draft_model.h) and a layer on
-// the target's hidden states (mtp.h) share.
+// the target's hidden states (layer_drafter.h) share.
 //
 // The computed rows of a sequence are kept until their pages are needed; those that were unused for
 // the longest time are removed first. Some sequences begin alike, for example choices of one
@@ -47,8 +47,7 @@ class ModelDrafter : public TreeDrafter {
   virtual Branch* BranchOf(const Sequence& sequence) = 0;
   // How many rows must be computed before the first draft.
   virtual int Missing(const Run& run) const = 0;
-  // The inputs of the first `num_rows` of them, besides the tokens; they are valid until the end of
-  // the step.
+  // The target's states for the first `num_rows` of them; they are valid until the end of the step.
   virtual void AddStates(const Branch&, int num_rows, Batch*) const { (void)num_rows; }
   // Called when the first `num_rows` of them were computed.
   virtual void Computed(Branch*, int num_rows) { (void)num_rows; }
@@ -74,6 +73,8 @@ class ModelDrafter : public TreeDrafter {
   // Adds the row of a leaf. If an earlier leaf uses the same sequence of the cache, this leaf gets
   // a sequence of its own. Returns false when there is no room.
   Result<bool> AddLeaf(Run* run, size_t leaf, Batch* batch);
+  // Makes the states that rows take of those of the target, if these are of chosen layers.
+  Status FuseStates(Batch* batch);
   // Computes the batch. `leaves` get its rows of logits and hidden states, in order.
   Status Compute(const Batch& batch, const std::vector<Leaf*>& leaves);
 
@@ -81,7 +82,8 @@ class ModelDrafter : public TreeDrafter {
   std::vector<std::unique_ptr<Branch>> branches_;
   // ids (below zero) of the sequences that exist in the cache while a tree grows
   std::vector<SequenceId> forks_;
-  int64_t now_ = 0;  // number of calls of Draft
+  int64_t now_ = 0;           // number of calls of Draft
+  std::vector<float> fused_;  // the states of FuseStates
 };
 
 }  // namespace mlc

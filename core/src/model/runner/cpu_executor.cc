@@ -17,7 +17,8 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
     return KernelProgram::Load(library, name, params, kept, Device{});
   };
   std::unique_ptr<CpuExecutor> executor(new CpuExecutor());
-  MLC_ASSIGN_OR_RETURN(executor->head_, load(kHead));
+  MLC_ASSIGN_OR_RETURN(executor->head_, load(HeadOf(metadata)));
+  executor->head_result_ = metadata.functions.count(kFuse) > 0 ? kStates : kLogits;
   if (metadata.functions.count(kStep) == 0) {  // heads alone
     return executor->head_ ? std::move(executor) : std::unique_ptr<CpuExecutor>();
   }
@@ -56,7 +57,7 @@ Result<StepTensors> CpuExecutor::Run(const Batch& batch) {
 Result<Tensor> CpuExecutor::RunHead(const float* vectors, int64_t count) {
   ProgramInput input{vectors, count};
   MLC_RETURN_IF_ERROR(head_->Run(&input, 1));
-  return head_->tensor(kLogits);
+  return head_->tensor(head_result_);
 }
 
 }  // namespace mlc

@@ -28,8 +28,9 @@ class CpuExecutor : public StepExecutor {
 
   std::unique_ptr<KernelProgram> embed_, step_;  // null: it has only a head
   std::unique_ptr<KernelProgram> head_;          // null: the model has none
-  BoundInputs inputs_;                           // of step_
-  size_t embedding_bytes_ = 0;                   // bytes of one row
+  const char* head_result_ = "";
+  BoundInputs inputs_;          // of step_
+  size_t embedding_bytes_ = 0;  // bytes of one row
   int hidden_size_ = 0;
 };
 

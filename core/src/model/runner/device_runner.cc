@@ -3,6 +3,7 @@
 #include "model/picture_settings.h"
 #include "model/runner/library_functions.h"
 #include "model/runner/library_tower.h"
+#include "model/runner/step_executor.h"
 #include "model/vit_tower.h"
 #include "platform/cpu_features.h"
 #include "platform/memory.h"
@@ -21,7 +22,9 @@ Status CheckFunction(const LibraryMetadata& metadata, const char* name, const ch
 
 Status CheckFunctions(const LibraryMetadata& metadata, const std::string& path) {
   const ModelInfo& info = metadata.info;
-  if (info.head_size > 0) MLC_RETURN_IF_ERROR(CheckFunction(metadata, kHead, kLogits, path));
+  if (info.head_size > 0) {
+    MLC_RETURN_IF_ERROR(CheckFunction(metadata, HeadOf(metadata), nullptr, path));
+  }
   bool has_steps = info.draft_kind.empty() || info.takes_states;
   if (!has_steps) return Status();
   MLC_RETURN_IF_ERROR(CheckFunction(metadata, kEmbed, kEmbeddings, path));

@@ -7,6 +7,7 @@ namespace mlc {
 constexpr char kEmbed[] = "embed";
 constexpr char kStep[] = "batch_prefill";
 constexpr char kHead[] = "get_logits";
+constexpr char kFuse[] = "fuse_states";
 constexpr char kDecodeTokens[] = "batch_decode_tokens";
 constexpr char kCopyPages[] = "copy_kv_pages";
 

@@ -22,6 +22,10 @@ Result<StepTensors> TensorsOf(const Batch& batch, KernelProgram* program) {
   return made;
 }
 
+const char* HeadOf(const LibraryMetadata& metadata) {
+  return metadata.functions.count(kFuse) > 0 ? kFuse : kHead;
+}
+
 std::vector<float> GatherStates(const Batch& batch, int size) {
   std::vector<float> rows;
   rows.reserve(batch.target_states.size() * static_cast<size_t>(size));

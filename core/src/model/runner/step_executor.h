@@ -29,6 +29,9 @@ struct StepTensors {
 // The results of a program's last run, by name; those without rows are left empty.
 Result<StepTensors> TensorsOf(const Batch& batch, KernelProgram* program);
 
+// The name of the function that RunHead calls.
+const char* HeadOf(const LibraryMetadata& metadata);
+
 // The batch's `target_states` side by side, each of `size` numbers.
 std::vector<float> GatherStates(const Batch& batch, int size);
 
@@ -43,7 +46,7 @@ class StepExecutor {
   virtual void SetAdapters(const std::vector<Tensor>& adapters) = 0;
   // kUnsupported when the batch has an input that the library does not take.
   virtual Result<StepTensors> Run(const Batch& batch) = 0;
-  // What an encoder's head makes of `vectors` [count, hidden_size] on the host: [count, head_size].
+  // As Model::RunHead, of `vectors` [count, state_size] on the host: [count, head_size].
   virtual Result<Tensor> RunHead(const float* vectors, int64_t count) = 0;
 };
 

@@ -26,7 +26,7 @@ VmExecutor::VmExecutor(ModelLibrary* library, const LibraryMetadata& metadata, T
   };
   find(kEmbed, &embed_);
   find(kStep, &step_);
-  find(kHead, &head_);
+  find(HeadOf(metadata), &head_);
 }
 
 Result<std::unique_ptr<VmExecutor>> VmExecutor::Load(ModelLibrary* library,
@@ -97,7 +97,7 @@ Result<StepTensors> VmExecutor::Run(const Batch& batch) {
 
 Result<Tensor> VmExecutor::RunHead(const float* vectors, int64_t count) {
   MLC_ASSIGN_OR_RETURN(Tensor rows,
-                       OnDevice(vectors, count, {info_.hidden_size}, DType::kFloat32, device_));
+                       OnDevice(vectors, count, {info_.state_size()}, DType::kFloat32, device_));
   MLC_ASSIGN_OR_RETURN(std::vector<Tensor> made, (*head_)({{kVectors, rows}, {kParams, params_}}));
   MLC_RETURN_IF_ERROR(CheckShape(made[0], {count, info_.head_size}));
   return made[0];

@@ -10,8 +10,8 @@
 #include "engine/engine_driver.h"
 #include "engine/speculation/draft_model.h"
 #include "engine/speculation/guessing_drafters.h"
+#include "engine/speculation/layer_drafter.h"
 #include "engine/speculation/medusa.h"
-#include "engine/speculation/mtp.h"
 #include "engine/speculation/prompt_lookup.h"
 
 namespace mlc {
@@ -59,7 +59,7 @@ std::unique_ptr<Drafter> MakeDraftModel(FakeModel::Script script, int max_total_
   info.max_batch_size = 5;
   info.takes_states = is_mtp;
   auto model = std::make_unique<FakeModel>(info, std::move(script));
-  if (is_mtp) return *MTPDrafter::Create(std::move(model), kByteVocab, max_total_tokens);
+  if (is_mtp) return *LayerDrafter::Create(std::move(model), kByteVocab, max_total_tokens);
   return *DraftModel::Create(std::move(model), kByteVocab, max_total_tokens);
 }
 

@@ -31,17 +31,17 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
 class Fixture(family_check.Fixture):
     """With what tests of our own families need besides."""
 
-    def params(self) -> dict[str, Array]:
-        """Our parameters in float32, by the converter's own way."""
-        return tiny_families.converted(tiny_families.Source(self.weights), self.config)
+    def params(self, scheme: str = "q0f32") -> dict[str, Array]:
+        """Our parameters, by the converter's own way."""
+        return tiny_families.converted(tiny_families.Source(self.weights), self.config, scheme)
 
-    def runner(self) -> Runner:
+    def runner(self, scheme: str = "q0f32", **more: Any) -> Runner:
         """A compiled library for the CPU with the parameters."""
         family = models.model_type_of(self.config)
-        chat = {**self.config, "quantization": "q0f32", "prefill_chunk_size": 64}
+        chat = {**self.config, "quantization": scheme, "prefill_chunk_size": 64, **more}
         spec = library_spec({**chat, "model_type": family}, device="cpu")
         module = quick_code.build(spec, self.family)
-        return Runner(module, self.params(), num_pages=16)
+        return Runner(module, self.params(scheme), num_pages=16)
 
     def params_without(self, kind: type) -> dict[str, Array] | None:
         """The same without the transforms of a kind; None if the weight map has none."""

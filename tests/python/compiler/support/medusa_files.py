@@ -14,7 +14,7 @@ from mlc_llm.compiler.random_weights import draw
 from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, weight_map
 
 Array = np.ndarray[Any, Any]
-_KINDS = {"float32": "F32", "float64": "F64", "int64": "I64"}
+_KINDS = {"float32": "F32", "float64": "F64", "int64": "I64", "uint8": "U8"}
 
 
 def drawn(spec: DecoderSpec) -> dict[str, Array]:
@@ -34,6 +34,14 @@ def tensors(*, heads: int, hidden: int, rows: int) -> dict[str, Array]:
 
 
 def write(folder: Path, named: Mapping[str, Array], *, heads: Any, blocks: int = 1) -> Path:
+    write_tensors(folder / "medusa_lm_head.safetensors", named)
+    config = {"medusa_num_heads": heads, "medusa_num_layers": blocks}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def write_tensors(path: Path, named: Mapping[str, Array]) -> None:
+    """A safetensors file."""
     header, data = {}, b""
     for name, value in named.items():
         end = len(data) + value.nbytes
@@ -41,8 +49,5 @@ def write(folder: Path, named: Mapping[str, Array], *, heads: Any, blocks: int =
         header[name] = {"dtype": kind, "shape": value.shape, "data_offsets": [len(data), end]}
         data += value.tobytes()
     text = json.dumps(header).encode()
-    folder.mkdir(exist_ok=True)
-    (folder / "medusa_lm_head.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
-    config = {"medusa_num_heads": heads, "medusa_num_layers": blocks}
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)

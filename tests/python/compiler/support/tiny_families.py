@@ -367,8 +367,11 @@ class Collector:
 
 def converted(source: Any, c: dict[str, Any], scheme: str = "q0f32") -> dict[str, Array]:
     """A library's parameters, by the converter's own way."""
-    family = models.get(c["model_type"])
-    weights = family.weight_map(models.config_from_hf(c), source.format)
+    return converted_by(source, models.get(c["model_type"]), models.config_from_hf(c), scheme)
+
+
+def converted_by(source: Any, family: Any, typed: Any, scheme: str = "q0f32") -> dict[str, Array]:
+    weights = family.weight_map(typed, source.format)
     sources = as_in_files(weights, source.tensors())
     chosen = quantization.get(scheme)
     check_tensors(sources, source.tensors(), chosen)

@@ -115,6 +115,10 @@ class Runner:
         """What a head makes of vectors."""
         return self.call("get_logits", vectors=vectors, params=self.params)["logits"].numpy()
 
+    def fused(self, vectors: Array) -> Array:
+        """What a layer that drafts reads of chosen layers' states."""
+        return self.call("fuse_states", vectors=vectors, params=self.params)["states"].numpy()
+
     def _unset(self, rows: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
         """What the core gives where a step leaves an input out."""
         positions = [row[0] for row in rows]

@@ -35,8 +35,8 @@ from mlc_llm.compiler.convert.weights import (
     stored_bytes,
     with_mtp_of_files,
 )
-from mlc_llm.compiler.drafts import MedusaSpec
 from mlc_llm.compiler.shards import divided
+from mlc_llm.compiler.spec.draft import DraftSpec
 from mlc_llm.compiler.spec.tower_weights import with_tower
 from mlc_llm.errors import (
     CorruptFileError,
@@ -155,8 +155,8 @@ def convert_model(
     take_config: TakeConfig = _ignore,
 ) -> None:
     """Writes the whole `-MLC` folder, in one atomic step. `take_config` gets the content of
-    mlc-chat-config.json before any weight is read. `draft`: a folder of heads that draft for the
-    model."""
+    mlc-chat-config.json before any weight is read. `draft`: a folder of what drafts for the
+    model (`drafts.py`)."""
     work = _Work(source, quantization, model_type, draft)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         take_config(work.write_config(stage, overrides or ConfigOverrides()))
@@ -237,19 +237,20 @@ class _Work:
         self._config = models.config_from_hf(self._hf_config, self._model_type)
         self._config = with_mtp_of_files(self._config, self._family, source)
         self._tower = tower_of(source, self._hf_config, self._config.hidden_size)
-        self._draft = None if draft is None else self._add_draft(Draft(draft), quantization)
+        self._draft = None if draft is None else self._add_draft(draft, quantization)
         self._scheme = self._scheme_of(quantization)
         self._importance: Mapping[str, Array] | None = None
         self._change_of: ChangeOf = lambda name: None
 
-    def _add_draft(self, draft: Draft, quantization: str) -> MedusaSpec:
+    def _add_draft(self, folder: Path, quantization: str) -> DraftSpec:
         if keeps_types(quantization) and self._source.blocks() is not None:
             raise InvalidRequestError(
-                f"quantization {quantization} keeps the types of the model's file, which the heads "
-                f"of --draft do not have; choose another one, such as {DEFAULT}",
+                f"quantization {quantization} keeps the types of the model's file, which those of "
+                f"--draft do not have; choose another one, such as {DEFAULT}",
                 param="quantization",
             )
-        draft.spec.check(self._config.vocab_size)
+        draft = Draft(folder, self._config.num_hidden_layers)
+        draft.spec.check(self._config)
         self._source = cast("ModelSource", WithDraft(self._source, draft))
         self._family = self._family.with_draft(draft.spec)
         return draft.spec

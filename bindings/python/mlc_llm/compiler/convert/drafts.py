@@ -1,38 +1,52 @@
-"""Reads Medusa's heads, and adds them to the source of their model.
+"""Reads what drafts for a model out of a folder of its own, and adds it to the model's source.
 
-    draft = open_draft(Path("medusa-vicuna-7b"))
+    draft = Draft(Path("medusa-vicuna-7b"))
     source = WithDraft(source, draft)
 
-The published files hold `<head>.<block>.linear.{weight,bias}` and `<head>.<blocks>.weight`, with or
-without `medusa_head.` in front. There may be `d2t` besides, as in Eagle-3's files: the heads then
-have rows for some tokens only, and row i is that of token i + d2t[i].
+Medusa's files hold `<head>.<block>.linear.{weight,bias}` and `<head>.<blocks>.weight`, with or
+without `medusa_head.` in front. Eagle's hold `fc.weight` and one layer, `layers.0.` or `midlayer.`;
+those of Eagle 3 also `norm.weight` and `lm_head.weight`. There may be `d2t` besides: the output
+layers then have rows for some tokens only, and row i is that of token i + d2t[i].
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.json_files import read_json
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
-from mlc_llm.compiler.drafts import MedusaSpec
+from mlc_llm.compiler.drafts import EagleSpec, MedusaSpec
+from mlc_llm.compiler.drafts.eagle import FILES as EAGLE
 from mlc_llm.compiler.drafts.medusa import MOST_HEADS
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
 
 PARAM = "draft"
-_PREFIX = "medusa_head."
+MEDUSA = "medusa_head."
 _OUTPUT = re.compile(r"medusa_head\.(\d+)\.(\d+)\.weight")
 _MAP = "d2t"
+# Names of Eagle's files before ours. The embedding is a copy of the model's.
+_EAGLE_NAMES = (
+    (re.compile(r"(?:model\.)?(?:midlayer|layers\.0)\."), f"{EAGLE}layer."),
+    (re.compile(r"(?:model\.)?(?=(?:fc|norm|lm_head)\.)"), EAGLE),
+)
+# Fields of Eagle's configs that are none of its layer's; the first ones may be in `eagle_config`.
+_CHOSEN, _NORMED = "eagle_aux_hidden_state_layer_ids", "norm_before_residual"
+_OWN = (_CHOSEN, _NORMED, "norm_before_fc", "eagle_config", "bias", "draft_vocab_size")
+_LAYER = "transformer_layer_config"  # of vLLM's speculators: a config of the layer alone
 
 
 class Draft:
     """The tensors of a folder by our names, and what they are."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, num_layers: int = 0) -> None:
+        """`num_layers`: of the model."""
         self.folder = folder
         self._files: dict[str, tuple[SafetensorsFile, str]] = {}  # and its name of the tensor
         for path in sorted(folder.glob("*.safetensors")):
@@ -40,26 +54,29 @@ class Draft:
             self._files |= {_our_name(name): (file, name) for name in file.tensors}
         if not self._files:
             raise _no_weights(folder)
-        self.spec = self._medusa()
+        config = read_json(folder / "config.json")
+        is_eagle = f"{EAGLE}fc.weight" in self._files
+        self.spec: EagleSpec | MedusaSpec = (
+            self._eagle(config, num_layers) if is_eagle else self._medusa(config)
+        )
         self.tensors: dict[str, TensorInfo] = {
             name: file.tensors[theirs]
             for name, (file, theirs) in self._files.items()
-            if name.startswith(_PREFIX)
+            if name.startswith(EAGLE if is_eagle else MEDUSA)
         }
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         file, theirs = self._files[name]
         return file.read(theirs, start, stop)
 
-    def _medusa(self) -> MedusaSpec:
+    def _medusa(self, config: Mapping[str, Any]) -> MedusaSpec:
         outputs = [m for m in map(_OUTPUT.fullmatch, self._files) if m is not None]
-        config = read_json(self.folder / "config.json")
         heads = config.get("medusa_num_heads", len({m[1] for m in outputs}))
         blocks = config.get("medusa_num_layers", 1)
         if not outputs:
             raise UnsupportedError(
-                f"{self.folder}: no Medusa heads: no tensor is called 0.{blocks}.weight or "
-                f"medusa_head.0.{blocks}.weight",
+                f"{self.folder}: no Medusa heads and no Eagle layer: no tensor is called "
+                f"0.{blocks}.weight, medusa_head.0.{blocks}.weight or fc.weight",
                 param=PARAM,
             )
         for name, number in (("medusa_num_heads", heads), ("medusa_num_layers", blocks)):
@@ -69,6 +86,46 @@ class Draft:
                     param=name,
                 )
         return MedusaSpec(heads=heads, blocks=blocks, tokens=self._tokens())
+
+    def _eagle(self, config: Mapping[str, Any], num_layers: int) -> EagleSpec:
+        nested = config.get("eagle_config")
+        fields = {**config, **(nested if isinstance(nested, Mapping) else {})}
+        layer = config.get(_LAYER, config)
+        if not isinstance(layer, Mapping) or layer.get("num_hidden_layers", 1) != 1:
+            raise UnsupportedError(
+                f"{self.folder}: an Eagle draft has one layer", param="num_hidden_layers"
+            )
+        if fields.get("norm_before_fc"):
+            raise UnsupportedError(
+                f"{self.folder}: norm_before_fc is not supported", param="norm_before_fc"
+            )
+        is_third = f"{EAGLE}layer.hidden_norm.weight" in self._files
+        family = layer.get("model_type", "llama")
+        family = "llama" if family == "eagle" else family  # MLC-LLM's name
+        plain = {name: value for name, value in layer.items() if name not in _OWN}
+        return EagleSpec(
+            family=family,
+            config=models.get(family).config_class.from_dict({**plain, "num_hidden_layers": 1}),
+            chosen_layers=self._chosen(fields.get(_CHOSEN), num_layers) if is_third else (),
+            tokens=self._tokens() if is_third else (),
+            bias=f"{EAGLE}fc.bias" in self._files,
+            normed_residual=is_third and bool(fields.get(_NORMED)),
+        )
+
+    def _chosen(self, inputs_of: Any, num_layers: int) -> tuple[int, ...]:
+        """The layers after which Eagle 3 reads the residual. `inputs_of`: the layers behind these;
+        None: as the authors choose them."""
+        if inputs_of is None:
+            inputs_of = [2, num_layers // 2, num_layers - 3]
+        is_list = isinstance(inputs_of, list) and all(type(i) is int for i in inputs_of)
+        chosen = tuple(sorted({i - 1 for i in inputs_of})) if is_list else ()
+        if not is_list or len(chosen) < len(inputs_of) or not 0 <= min(chosen, default=-1):
+            raise UnsupportedError(
+                f"{self.folder}: an Eagle 3 layer must read the inputs of layers that differ, from "
+                f"1 on, and {_CHOSEN} (for a model of {num_layers} layers) is {inputs_of}",
+                param=_CHOSEN,
+            )
+        return chosen
 
     def _tokens(self) -> tuple[int, ...]:
         if _MAP not in self._files:
@@ -87,7 +144,7 @@ class Draft:
 
 
 class WithDraft:
-    """A model's source, and the tensors of its heads."""
+    """A model's source, and the tensors of what drafts for it."""
 
     def __init__(self, source: ModelSource, draft: Draft) -> None:
         self._source, self._draft = source, draft
@@ -107,7 +164,12 @@ class WithDraft:
 
 
 def _our_name(name: str) -> str:
-    return f"{_PREFIX}{name}" if name[:1].isdigit() else name
+    if name[:1].isdigit():
+        return f"{MEDUSA}{name}"
+    for theirs, ours in _EAGLE_NAMES:
+        if found := theirs.match(name):
+            return ours + name[found.end() :]
+    return name
 
 
 def _no_weights(folder: Path) -> NotFoundError | UnsupportedError:
@@ -117,4 +179,4 @@ def _no_weights(folder: Path) -> NotFoundError | UnsupportedError:
             "from the file; convert them to safetensors first",
             param=PARAM,
         )
-    return NotFoundError(f"{folder}: no .safetensors file with heads is here", param=PARAM)
+    return NotFoundError(f"{folder}: no .safetensors file is here", param=PARAM)

@@ -8,13 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mlc_llm.compiler.drafts.tokens import check_tokens, tokens_of
 from mlc_llm.compiler.spec.decoder import DecoderSpec
 from mlc_llm.compiler.spec.draft import PREFIX, DraftSpec
 from mlc_llm.compiler.spec.part import Place
+from mlc_llm.compiler.spec.tensors import TensorMap
 from mlc_llm.compiler.spec.weights import Parameter, Tensor
-from mlc_llm.errors import CorruptFileError, InvalidRequestError
+from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
+    from mlc_llm.compiler.models.family import ModelConfig
     from mlc_llm.compiler.nn.builder import Builder
 
 MOST_HEADS = 16
@@ -28,6 +31,7 @@ class MedusaSpec(DraftSpec):
     blocks: int
     tokens: tuple[int, ...] = ()
     kind = "medusa"
+    files = TensorMap(layer="", table="huggingface")
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:  # type: ignore[override]
@@ -37,36 +41,25 @@ class MedusaSpec(DraftSpec):
             own = f"medusa_head.{head}"
             names = {_block(head, i): f"{own}.{i}.linear" for i in range(self.blocks)}
             names[f"head_{head}"] = f"{own}.{self.blocks}"
-            named |= {role: Tensor(name, gguf=name) for role, name in names.items()}
+            named |= {role: Tensor(name) for role, name in names.items()}
         return named
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> MedusaSpec:
         """Of the field `draft` of an mlc-chat-config.json."""
         heads, blocks = given.get("heads"), given.get("blocks")
-        tokens = given.get("tokens", [])
-        counts = all(type(n) is int and 0 < n <= MOST_HEADS for n in (heads, blocks))
-        ids = isinstance(tokens, list) and all(type(t) is int and t >= 0 for t in tokens)
-        if not counts or not ids:
+        if not all(type(n) is int and 0 < n <= MOST_HEADS for n in (heads, blocks)):
             raise CorruptFileError(
-                f"config: draft must have heads and blocks from 1 to {MOST_HEADS}, and a list of "
-                "token ids in tokens, if any",
-                param="draft",
+                f"config: draft must have heads and blocks from 1 to {MOST_HEADS}", param="draft"
             )
-        return cls(heads=given["heads"], blocks=given["blocks"], tokens=tuple(tokens))
+        return cls(heads=given["heads"], blocks=given["blocks"], tokens=tokens_of(given))
 
     def to_dict(self) -> dict[str, Any]:
         own = {"tokens": list(self.tokens)} if self.tokens else {}
         return {"kind": self.kind, "heads": self.heads, "blocks": self.blocks, **own}
 
-    def check(self, vocab_size: int) -> None:
-        """Whether a model of that vocabulary can have these heads."""
-        if self.tokens and max(self.tokens) >= vocab_size:
-            raise InvalidRequestError(
-                f"the heads of --draft guess token {max(self.tokens)}, and the model has "
-                f"{vocab_size} tokens: they were trained for another model",
-                param="draft",
-            )
+    def check(self, config: ModelConfig) -> None:
+        check_tokens(self.tokens, config.vocab_size)
 
     def parameters(self, spec: DecoderSpec) -> Iterator[Parameter]:
         at, rows = Place(spec, self.tensors), self.rows(spec)

@@ -8,11 +8,11 @@ are its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler.spec.decoder import DecoderSpec, LayerSpec, NormSpec
-from mlc_llm.compiler.spec.draft import PREFIX, DraftSpec
+from mlc_llm.compiler.spec.draft import DraftSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.weights import Parameter, Tensor
 
@@ -26,6 +26,7 @@ _NORMS = ("mtp_embedding_norm", "mtp_hidden_norm", "mtp_norm")
 class MTPSpec(DraftSpec):
     layer: LayerSpec
     norm: NormSpec  # of all three
+    head_rows: int = 0  # of the model's head that it reads, the first ones; 0: all
     kind = "mtp"
     tensors = {
         "mtp_embedding_norm": Tensor("enorm", gguf="nextn.enorm", norm=True),
@@ -34,6 +35,9 @@ class MTPSpec(DraftSpec):
         "mtp_norm": Tensor("shared_head.norm", gguf="nextn.shared_head_norm", norm=True),
     }
 
+    def with_head_of(self, rows: int) -> MTPSpec:
+        return replace(self, head_rows=rows)
+
     def parameters(self, spec: DecoderSpec) -> Iterator[Parameter]:
         at = Place(spec, self.tensors, len(spec.layers))
         for role in _NORMS:
@@ -41,31 +45,24 @@ class MTPSpec(DraftSpec):
         yield from at.linear("mtp_join", (at.hidden,), 2 * at.hidden)
 
     def build(self, nn: Builder, spec: DecoderSpec, most_rows: int) -> dict[str, Any]:
-        from mlc_llm.compiler.nn.builder import Input, Memory
         from mlc_llm.compiler.nn.decoder import Layer, Vocabulary
+        from mlc_llm.compiler.nn.draft_logits import DraftLogits
+        from mlc_llm.compiler.nn.draft_steps import build_steps
         from mlc_llm.compiler.nn.layer_inputs import side_by_side
 
         index, hidden = len(spec.layers), spec.hidden_size
-        at, words = Place(spec, self.tensors, index), Vocabulary(nn, spec)
+        at, words = Place(spec, self.tensors, index), Vocabulary(nn, spec, self.head_rows)
+        spread = DraftLogits(nn, tuple(range(self.head_rows)), spec.vocab_size)
         embedding_norm, hidden_norm, norm = (
             nn.norm(at.name(role), hidden, self.norm) for role in _NORMS
         )
         join, layer = nn.linear(at.name("mtp_join"), hidden, 2 * hidden), Layer(nn, spec, index, {})
-        nn.needs("logits")
-        nn.needs("hidden_states")
-        bounds = dict.fromkeys(("n", "m", "h"), most_rows)
-        with nn.function(f"{PREFIX}embed", {"tokens": Input(("n",), "int32")}, bounds=bounds) as f:
-            f.results = {"embeddings": words.embed(f["tokens"])}
-        rows = Input(("n", hidden))
-        inputs = {"embeddings": rows, "target_states": rows}
-        inputs |= nn.step_inputs(also=set(), without=set())
-        with nn.function(f"{PREFIX}batch_prefill", inputs, bounds=bounds) as f:
-            pair = embedding_norm(f["embeddings"]), hidden_norm(f["target_states"])
-            joined = join(side_by_side(nn, *pair, hidden))
-            x = layer(joined, f.batch, Memory(f.items("kv_pages"), []))
-            f.results = {
-                "logits": words.logits(norm(x, f.batch.logit_rows)),
-                # from which the next guess is made
-                "hidden_states": norm(x, f.batch.hidden_rows),
-            }
+
+        def step(embeddings: Any, states: Any, batch: Any, memory: Any) -> tuple[Any, Any]:
+            pair = embedding_norm(embeddings), hidden_norm(states)
+            x = layer(join(side_by_side(nn, *pair, hidden)), batch, memory)
+            logits = spread([words.logits(norm(x, batch.logit_rows))])
+            return logits, norm(x, batch.hidden_rows)
+
+        build_steps(nn, words.embed, hidden, most_rows, step)
         return {}

@@ -84,6 +84,7 @@ class AttentionSpec(Mixer):
     rope: RopeSpec | None  # None: no rotary positions
     qkv_bias: bool = False
     output_bias: bool = False
+    ins: int = 0  # of a row that it reads; 0: the hidden size
     gated: bool = False  # the result is multiplied by sigmoid(a linear layer of the same width)
     pages_of: int | None = None  # the earlier layer whose keys and values it reads; None: its own
     head_norms: HeadNorms | None = None
@@ -175,7 +176,7 @@ class AttentionSpec(Mixer):
         return replace(self, heads=heads, kv_heads=self.share_of(self.kv_heads, count, "kv_heads"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
-        yield from at.linear("qkv", self.pieces, at.hidden, self.qkv_bias)
+        yield from at.linear("qkv", self.pieces, self.ins or at.hidden, self.qkv_bias)
         if self.gated:
             yield from at.linear("attention_gate", (self.wide,), at.hidden, self.qkv_bias)
         yield from at.linear("output", (at.hidden,), self.wide, self.output_bias)
@@ -264,7 +265,7 @@ class _Attention:
         self.nn, self.spec, self.kernels = nn, a, nn.of(on_cpu, on_gpu)
         self.attention = nn.of(paged_attention, attend_on_gpu)
         self.dim = -(-a.dim // VECTOR) * VECTOR
-        self.qkv = nn.linear(at.name("qkv"), sum(a.pieces), at.hidden, bias=a.qkv_bias)
+        self.qkv = nn.linear(at.name("qkv"), sum(a.pieces), a.ins or at.hidden, bias=a.qkv_bias)
         if a.gated:
             self.gate = nn.linear(at.name("attention_gate"), a.wide, at.hidden, bias=a.qkv_bias)
             self.gated = nn.sigmoid_gate(a.wide)
@@ -361,6 +362,8 @@ class _Attention:
         return nn.call(kernel, [x], nn.rows(x, heads * wanted, dtype=nn.row_dtype))
 
     def _attend(self, q: Any, batch: Batch, pages: list[Any]) -> Any:
+        from mlc_llm.compiler.nn.row_numbers import near_ends
+
         nn, shape = self.nn, self.shape
         options = nn.attention_sizes()
         make = partial(self.attention, shape, self.spec.scale, **options)
@@ -369,7 +372,7 @@ class _Attention:
         if self.spec.is_told:
             seen = batch.last_seen
         if shape.ahead:
-            seen = nn.near_ends(batch.positions, batch.attended, shape.ahead)
+            seen = near_ends(nn, batch.positions, batch.attended, shape.ahead)
         where = [seen, batch.row_sequence, batch.page_indptr, batch.page_indices]
         more = [nn.param(self.sinks)] if self.sinks else []
         more += [batch.positions] if shape.takes_own else []

@@ -17,7 +17,6 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, make_dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -113,7 +112,7 @@ class Builder:
         # of them, which its functions take: up to `_taken`, and from `_begin` on no others do
         self._begin = 0
         self._taken = sum(len(self._stored_params(w)) for w in weights if not w.draft)
-        self._index = {(p.name, p.first): i for i, p in enumerate(self.params)}
+        self._index = {(p.name, p.span): i for i, p in enumerate(self.params)}
         self.adapters = adapters.Adapters(self, adapted, self.on.page_dtype) if adapted else None
         self.adapting: Function | None = None  # the function that is being built, if it has them
         self.pages: list[Pages] = []  # in the order of the library's `kv_pages`
@@ -133,7 +132,16 @@ class Builder:
         other._begin, other._taken = self._taken, len(self.params)
         other.on, other.adapters = type(self.on)(other), None
         other.pages, other.states, other._needed, other.functions = [], [], {"always"}, {}
+        other.params, other._index, other._parts = [*self.params], {**self._index}, {**self._parts}
         return other
+
+    def add_part(self, name: str, part: Part) -> None:
+        """A weight that is a part of another one, with parameters of its own."""
+        self._parts[name] = [part]
+        for param in part.reader.stored:
+            self._index[param.name, param.span] = len(self.params)
+            self.params.append(param)
+        self._taken = len(self.params)
 
     @property
     def own_params(self) -> list[StoredParam]:
@@ -204,23 +212,6 @@ class Builder:
 
     def sigmoid_gate(self, size: int) -> Any:
         return self.on.sigmoid_gate(self, size)
-
-    def zeros(self, like: relax.Expr) -> relax.Var:
-        """int32 zeros, one for each row."""
-        return self._row_numbers("zeros", [like])
-
-    def sequence_ends(self, positions: relax.Expr, row_sequence: relax.Expr) -> relax.Var:
-        """For each row the position of its sequence's last row in the batch."""
-        return self._row_numbers("sequence_ends", [positions, row_sequence])
-
-    def near_ends(self, positions: relax.Expr, ends: relax.Expr, ahead: int) -> relax.Var:
-        """For each row the last position that it sees in a window of `ahead` on each side."""
-        return self._row_numbers("near_ends", [positions, ends], ahead)
-
-    def _row_numbers(self, name: str, given: list[relax.Expr], *options: int) -> relax.Var:
-        kernel = self.kernel(name, options, partial(getattr(self.on.positions, name), *options))
-        out = tensors.tensor(tensors.num_rows(given[0]), dtype="int32")
-        return self.call(kernel, given, out)
 
     def add_state(self, state: State) -> int:
         """Adds a tensor of a layer's state; returns its index."""
@@ -300,20 +291,20 @@ class Builder:
         return self._uses[weight]
 
     def stored(self, name: str) -> StoredParam:
-        return self.params[self._index[name, 0]]
+        return self.params[self._index[name, None]]
 
     def parts_of(self, weight: str) -> list[Part]:
         """The parts of the weight; usually one."""
         return self._parts[weight]
 
-    def param(self, name: str, first: int = 0) -> relax.Expr:
-        """The parameter in the function that is being built. `first`: the first output of the part,
-        for a weight in parts."""
-        return relax.TupleGetItem(self._packed, self._index[name, first])
+    def param(self, name: str, span: range | None = None) -> relax.Expr:
+        """The parameter in the function that is being built. `span`: of the part, for a weight in
+        parts."""
+        return relax.TupleGetItem(self._packed, self._index[name, span])
 
     def params_of(self, reader: Any) -> list[relax.Expr]:
         """The parameters of one part of a weight."""
-        return [self.param(param.name, param.first) for param in reader.stored]
+        return [self.param(param.name, param.span) for param in reader.stored]
 
     def constant(self, value: np.ndarray) -> relax.Expr:
         return relax.const(value)

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.nn.builder import Batch, Builder, Memory
+from mlc_llm.compiler.nn.draft_logits import first_outputs
 from mlc_llm.compiler.nn.layer_states import LayerStates
+from mlc_llm.compiler.nn.row_numbers import sequence_ends, zeros
 from mlc_llm.compiler.spec import DecoderSpec, HeadSpec
 from mlc_llm.compiler.spec.part import Place
 from mlc_llm.compiler.spec.tensors import LAYER_NORMS, TENSORS
@@ -94,7 +96,8 @@ class Decoder:
 class Vocabulary:
     """The embeddings of tokens, and the logits of all tokens."""
 
-    def __init__(self, nn: Builder, spec: DecoderSpec) -> None:
+    def __init__(self, nn: Builder, spec: DecoderSpec, rows: int = 0) -> None:
+        """`rows`: the logits are those of so many first tokens; 0: of all."""
         at, count, hidden = Place(spec, TENSORS), spec.vocab_size, spec.hidden_size
         name = at.name("embedding")
         table = nn.embedding(name, count, hidden, scale=spec.embedding_scale)
@@ -102,9 +105,13 @@ class Vocabulary:
         if not spec.tied_head and not spec.is_encoder:
             bias = spec.head_bias
             self.head = nn.linear(at.name("head"), count, hidden, bias=bias, adapts=False)
+        if rows:
+            whole = name if spec.tied_head else at.name("head")
+            self.head = first_outputs(nn, whole, rows, hidden)
         changed = spec.logit_scale != 1.0 or spec.logit_softcap
         scales = {"scale": spec.logit_scale, "cap": spec.logit_softcap}
-        self.change = nn.scale_and_cap(count, **scales) if changed else lambda logits: logits
+        made = rows or count
+        self.change = nn.scale_and_cap(made, **scales) if changed else lambda logits: logits
         self.join = nn.shards.joined(name)
 
     def logits(self, hidden_states: Any) -> Any:
@@ -156,7 +163,7 @@ class EmbeddingSum:
             x = self.add.add(self.positions(batch.positions), residual=x)
         if self.types is not None:
             types = batch.token_types
-            types = self.nn.zeros(batch.positions) if types is None else types
+            types = zeros(self.nn, batch.positions) if types is None else types
             x = self.add.add(self.types(types), residual=x)
         return x if self.norm is None else self.norm(x)
 
@@ -168,7 +175,7 @@ class SequenceEnds:
         self.nn = nn
 
     def __call__(self, batch: Batch) -> Batch:
-        ends = self.nn.sequence_ends(batch.positions, batch.row_sequence)
+        ends = sequence_ends(self.nn, batch.positions, batch.row_sequence)
         return replace(batch, attended=ends)
 
 

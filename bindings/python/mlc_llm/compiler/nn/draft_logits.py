@@ -1,19 +1,31 @@
-"""The logits of a part that drafts, as those of the whole vocabulary."""
+"""The logits of a part that drafts, of some tokens, as those of the whole vocabulary."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tvm import relax
 
 from mlc_llm.compiler.kernels.cpu import draft_logits as on_cpu
 from mlc_llm.compiler.kernels.gpu import draft_logits as on_gpu
+from mlc_llm.compiler.nn.parts import Part
 from mlc_llm.compiler.nn.tensors import num_rows, tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.nn.builder import Builder
+
+
+def first_outputs(nn: Builder, name: str, outs: int, ins: int) -> Any:
+    """A linear layer of the first outputs of another one. `nn` is apart."""
+    weight = f"{name}.weight"
+    use, shape = nn.use_of(weight), (nn.parts_of(weight)[-1].outputs.stop, ins)
+    assert use is not None, weight
+    matrix = nn.scheme.stacked(weight, shape, use)[0].cut(range(outs))
+    short = f"{name}[:{outs}]"
+    nn.add_part(f"{short}.weight", Part(range(outs), nn.on.reader_of(matrix)))
+    return nn.linear(short, outs, ins)
 
 
 class DraftLogits:
@@ -21,13 +33,15 @@ class DraftLogits:
     vocabulary). Tokens that no head has are impossible."""
 
     def __init__(self, nn: Builder, tokens: tuple[int, ...], vocab_size: int) -> None:
-        self.nn, self.vocab_size = nn, vocab_size
+        self.nn, self.vocab_size, self.is_whole = nn, vocab_size, not tokens
         self.places = np.full(vocab_size, -1, np.int32)  # of each token in a head's logits
         self.places[list(tokens) or slice(None)] = np.arange(len(tokens) or vocab_size)
         self.size = len(tokens) or vocab_size
         self.tokens = np.array(tokens or range(vocab_size), np.int32)
 
     def __call__(self, heads: list[relax.Expr]) -> relax.Var:
+        if self.is_whole and len(heads) == 1:
+            return heads[0]
         nn = self.nn
         key = (len(heads), self.size, self.vocab_size)
         kernel = nn.kernel("spread", key, partial(nn.of(on_cpu, on_gpu).spread, *key))

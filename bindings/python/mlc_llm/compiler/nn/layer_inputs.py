@@ -11,6 +11,7 @@ from tvm import relax
 
 from mlc_llm.compiler.kernels.cpu import layer_inputs as on_cpu
 from mlc_llm.compiler.kernels.gpu import layer_inputs as on_gpu
+from mlc_llm.compiler.nn.row_numbers import zeros
 from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class LayerInputs:
 
     def of_tower(self, rows: Any, like: Any) -> relax.Var:
         """Rows of a tower, which are no tokens: behind them stand the vectors of the token 0."""
-        return self.join(rows, self.nn.zeros(like))
+        return self.join(rows, zeros(self.nn, like))
 
     def split(self, rows: relax.Expr, batch: Batch) -> tuple[relax.Var, Batch]:
         """The embeddings, and the batch with the vectors of all layers."""

@@ -133,8 +133,10 @@ GGUF = TensorMap(layer="blk.{}.", table="gguf")
 
 def weight_map(spec: DecoderSpec, tensors: TensorMap) -> list[WeightSource]:
     """All tensors, in the order of `parameters`."""
+    draft = (spec.draft.files if spec.draft is not None else None) or tensors
     return [
-        WeightSource(p.name, tensors.parts(p), p.use, p.experts, p.draft) for p in parameters(spec)
+        WeightSource(p.name, (draft if p.draft else tensors).parts(p), p.use, p.experts, p.draft)
+        for p in parameters(spec)
     ]
 
 
@@ -168,6 +170,7 @@ def parameters(spec: DecoderSpec) -> Iterator[Parameter]:
 
 
 def _of_draft(spec: DecoderSpec, draft: DraftSpec) -> Iterator[Parameter]:
+    spec = draft.named(spec)
     yield from draft.parameters(spec)
     if draft.layer is not None:
         yield from _of_layer(spec, len(spec.layers))

@@ -1,4 +1,4 @@
-#include "engine/speculation/mtp.h"
+#include "engine/speculation/layer_drafter.h"
 
 #include <gtest/gtest.h>
 
@@ -22,8 +22,9 @@ void Circle(const std::vector<int32_t>& history, float* logits) {
   logits['a' + (history.back() + 1) % 5] = 3.0f;
 }
 
-ModelInfo LayerInfo() {
+ModelInfo LayerInfo(int num_chosen = 0) {
   ModelInfo info = TestInfo();
+  info.num_chosen_layers = num_chosen;
   info.prefill_chunk_size = 2048;
   info.draft_kind = kMtp;
   info.takes_states = true;
@@ -38,10 +39,23 @@ struct Seen {
   int wrong = 0;
 };
 
-// An MTP layer that sees texts from their second token on. Its states are hashes of their tokens.
+// A layer that sees texts from their second token on. Its states are hashes of their tokens.
 class Layer : public FakeModel {
  public:
-  explicit Layer(Seen* seen) : FakeModel(LayerInfo(), Circle), seen_(seen) {}
+  Layer(Seen* seen, int num_chosen) : FakeModel(LayerInfo(num_chosen), Circle), seen_(seen) {}
+
+  // The state of the last chosen layer is that of all of them.
+  Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override {
+    size_t width = vectors.size() / static_cast<size_t>(num_vectors), size = 4;
+    EXPECT_EQ(width, static_cast<size_t>(info().state_size()));
+    fused_.clear();
+    for (size_t end = width; end <= vectors.size(); end += width) {
+      auto behind = vectors.begin() + static_cast<ptrdiff_t>(end);
+      for (auto value = behind - 4; value != behind; ++value) fused_.push_back(*value);
+    }
+    EXPECT_EQ(fused_.size(), size * static_cast<size_t>(num_vectors));
+    return fused_.data();
+  }
 
   Result<Outputs> Forward(const Batch& batch) override {
     std::vector<std::vector<float>> given;
@@ -53,10 +67,11 @@ class Layer : public FakeModel {
       whole.insert(whole.begin(), kFirst);
       const std::vector<float>& state = given[static_cast<size_t>(row)];
       bool is_gone = std::all_of(state.begin(), state.end(), [](float x) { return x == 0; });
-      ++(state == HiddenState(whole, 4)    ? seen_->targets
-         : is_gone                         ? seen_->gone
-         : state == HiddenState(before, 4) ? seen_->own
-                                           : seen_->wrong);
+      int last = std::max(0, info().num_chosen_layers - 1);
+      ++(state == HiddenState(whole, 4, last) ? seen_->targets
+         : is_gone                            ? seen_->gone
+         : state == HiddenState(before, 4)    ? seen_->own
+                                              : seen_->wrong);
     }
     return outputs;
   }
@@ -78,6 +93,7 @@ class Layer : public FakeModel {
   }
 
   Seen* seen_;
+  std::vector<float> fused_;
 };
 
 class World {
@@ -85,7 +101,8 @@ class World {
   explicit World(DraftShape shape, EngineOptions options = Driver::Options(),
                  ModelInfo info = TestInfo()) {
     options.draft_shape = shape;
-    auto drafter = MTPDrafter::Create(std::make_unique<Layer>(&seen), kByteVocab, 1024);
+    auto drafter = LayerDrafter::Create(std::make_unique<Layer>(&seen, info.num_chosen_layers),
+                                        kByteVocab, 1024);
     drafter_ = drafter->get();
     driver = std::make_unique<Driver>(
         testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value(), info));
@@ -111,10 +128,10 @@ class World {
 
   Seen seen;
   std::unique_ptr<Driver> driver;
-  MTPDrafter* drafter_;
+  LayerDrafter* drafter_;
 };
 
-TEST(MTP, EachRowGetsTheTargetsStateOfTheTokensBeforeIt) {
+TEST(LayerDrafter, EachRowGetsTheTargetsStateOfTheTokensBeforeIt) {
   EngineOptions options = Driver::Options();
   options.prefill_chunk_size = 16;  // prompts come in several steps
   options.prefix_cache = false;
@@ -133,7 +150,21 @@ TEST(MTP, EachRowGetsTheTargetsStateOfTheTokensBeforeIt) {
   EXPECT_EQ(world.drafter_->num_free_pages(), world.drafter_->num_pages());
 }
 
-TEST(MTP, ARowIsComputedAgainWithTheTargetsStateBehindARefusedDraft) {
+TEST(LayerDrafter, StatesOfChosenLayersAreFused) {
+  ModelInfo info = TestInfo();
+  info.num_chosen_layers = 3;
+  EngineOptions options = Driver::Options();
+  options.prefill_chunk_size = 16;
+  World world({3}, options, info);
+  world.Ask(1, "abcdeabcdeabcdeabcdeabcde", 20, 2);
+  world.Ask(2, "bcd", 25);
+  world.driver->Run();
+  EXPECT_EQ(world.seen.wrong, 0);
+  EXPECT_GE(world.seen.targets, 25 + 3 + 20 + 25 - 10);
+  EXPECT_GT(world.accepted(), 25);
+}
+
+TEST(LayerDrafter, ARowIsComputedAgainWithTheTargetsStateBehindARefusedDraft) {
   World world({3});
   world.Ask(1, "abc", 30);
   world.driver->Run();
@@ -142,10 +173,10 @@ TEST(MTP, ARowIsComputedAgainWithTheTargetsStateBehindARefusedDraft) {
   EXPECT_EQ(world.seen.wrong, 0);
 }
 
-TEST(MTP, WithoutDraftsNothingIsComputed) {
+TEST(LayerDrafter, WithoutDraftsNothingIsComputed) {
   Seen seen;
   EngineOptions options = Driver::Options();
-  auto drafter = MTPDrafter::Create(std::make_unique<Layer>(&seen), kByteVocab, 1024);
+  auto drafter = LayerDrafter::Create(std::make_unique<Layer>(&seen, 0), kByteVocab, 1024);
   Driver driver(testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value()));
   Request request;
   request.id = 1;
@@ -156,7 +187,7 @@ TEST(MTP, WithoutDraftsNothingIsComputed) {
   EXPECT_EQ(seen.targets + seen.own, 0);
 }
 
-TEST(MTP, ChoicesShareTheRowsOfTheirPrompt) {
+TEST(LayerDrafter, ChoicesShareTheRowsOfTheirPrompt) {
   World world({3});
   world.Ask(1, "abcdeabcdeabcdeabcde", 12, 3);
   world.driver->Run();
@@ -165,7 +196,7 @@ TEST(MTP, ChoicesShareTheRowsOfTheirPrompt) {
   EXPECT_LE(world.seen.gone, 2) << "the state of the prompt's last token, for the other choices";
 }
 
-TEST(MTP, ATurnThatBeginsInTheCacheGoesOnWithItsRows) {
+TEST(LayerDrafter, ATurnThatBeginsInTheCacheGoesOnWithItsRows) {
   World world({3});
   world.Ask(1, "abcdeabcdeabcde", 10);
   world.driver->Run();
@@ -177,7 +208,7 @@ TEST(MTP, ATurnThatBeginsInTheCacheGoesOnWithItsRows) {
   EXPECT_LE(world.seen.gone, 1);
 }
 
-TEST(MTP, WithoutTheRowsOfACachedBeginningTheLayerSeesTheRest) {
+TEST(LayerDrafter, WithoutTheRowsOfACachedBeginningTheLayerSeesTheRest) {
   World world({3});
   world.Ask(1, "abcdeabcdeabcdeabcde", 1);  // ends before it drafts: nothing is computed
   world.driver->Run();
@@ -188,7 +219,7 @@ TEST(MTP, WithoutTheRowsOfACachedBeginningTheLayerSeesTheRest) {
   EXPECT_GT(world.accepted(), 10) << "the guesses need only the last token";
 }
 
-TEST(MTP, OnlyTheLastStatesOfALongPromptWait) {
+TEST(LayerDrafter, OnlyTheLastStatesOfALongPromptWait) {
   ModelInfo info = TestInfo();
   info.context_window_size = 2048;
   EngineOptions options = Driver::Options();
@@ -199,8 +230,8 @@ TEST(MTP, OnlyTheLastStatesOfALongPromptWait) {
   layer.context_window_size = 2048;
   auto model = std::make_unique<FakeModel>(layer, Circle);
   FakeModel* counted = model.get();
-  auto drafter = MTPDrafter::Create(std::move(model), kByteVocab, 4096);
-  MTPDrafter* made = drafter->get();
+  auto drafter = LayerDrafter::Create(std::move(model), kByteVocab, 4096);
+  LayerDrafter* made = drafter->get();
   options.draft_shape = {3};
   Driver driver(testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value(), info));
   Request request;
@@ -211,12 +242,12 @@ TEST(MTP, OnlyTheLastStatesOfALongPromptWait) {
   EXPECT_TRUE(driver.Add(request).ok());
   driver.Run();
   int used = (made->num_pages() - made->num_free_pages()) * info.page_size;
-  EXPECT_GE(used, MTPDrafter::kMostWaiting);
-  EXPECT_LE(used, MTPDrafter::kMostWaiting + 12 + 2 * info.page_size);
+  EXPECT_GE(used, LayerDrafter::kMostWaiting);
+  EXPECT_LE(used, LayerDrafter::kMostWaiting + 12 + 2 * info.page_size);
   EXPECT_GT(counted->num_forwards(), 2);
 }
 
-TEST(MTP, RecurrentTargetsAndTightPoolsGiveTheLayerTheSameStates) {
+TEST(LayerDrafter, RecurrentTargetsAndTightPoolsGiveTheLayerTheSameStates) {
   ModelInfo info = TestInfo();
   info.state_bytes = FakeModel::StateBytes(info);
   info.token_trees = false;

@@ -1,4 +1,4 @@
-#include "engine/speculation/mtp.h"
+#include "engine/speculation/layer_drafter.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace mlc {
 
-Result<std::unique_ptr<MTPDrafter>> MTPDrafter::Create(std::unique_ptr<Model> model, int vocab_size,
-                                                       int max_total_tokens) {
+Result<std::unique_ptr<LayerDrafter>> LayerDrafter::Create(std::unique_ptr<Model> model,
+                                                           int vocab_size, int max_total_tokens) {
   MLC_RETURN_IF_ERROR(Check(model->info(), vocab_size));
   MLC_ASSIGN_OR_RETURN(int num_pages, AllocatePages(model.get(), max_total_tokens));
-  return std::unique_ptr<MTPDrafter>(new MTPDrafter(std::move(model), vocab_size, num_pages));
+  return std::unique_ptr<LayerDrafter>(new LayerDrafter(std::move(model), vocab_size, num_pages));
 }
 
-void MTPDrafter::Restart(Branch* branch, const Sequence& sequence, int position) {
+void LayerDrafter::Restart(Branch* branch, const Sequence& sequence, int position) {
   Trim(branch, sequence, 0);
   auto begin = sequence.tokens().begin();
   branch->tokens.assign(begin, begin + position + 1);
@@ -21,9 +21,9 @@ void MTPDrafter::Restart(Branch* branch, const Sequence& sequence, int position)
   branch->waiting.clear();
 }
 
-void MTPDrafter::LimitWaiting(Branch* branch, const Sequence& sequence) {
+void LayerDrafter::LimitWaiting(Branch* branch, const Sequence& sequence) {
   if (NumWaiting(*branch) > kMostWaiting) {
-    auto keep = static_cast<std::ptrdiff_t>(kMostWaiting) * hidden_size();
+    auto keep = static_cast<std::ptrdiff_t>(kMostWaiting) * state_size();
     std::vector<float> last(branch->waiting.end() - keep, branch->waiting.end());
     Restart(branch, sequence, NextRow(*branch) - kMostWaiting);
     branch->waiting = std::move(last);
@@ -44,7 +44,7 @@ void MTPDrafter::LimitWaiting(Branch* branch, const Sequence& sequence) {
   }
 }
 
-void MTPDrafter::TakeStates(const Sequence& sequence, int first, int count, const float* states) {
+void LayerDrafter::TakeStates(const Sequence& sequence, int first, int count, const float* states) {
   Branch* branch = FindBranch(sequence.id);
   if (branch == nullptr) {
     branch = NewBranch(sequence, sequence.tokens().size());
@@ -55,7 +55,7 @@ void MTPDrafter::TakeStates(const Sequence& sequence, int first, int count, cons
   }
   int next = NextRow(*branch);
   if (branch->tokens.empty() || first > next + 1) Restart(branch, sequence, first), next = first;
-  auto size = static_cast<size_t>(hidden_size());
+  auto size = static_cast<size_t>(state_size());
   // A prefix of the target's cache ends between a state and its next token: the state is gone.
   if (first > next) branch->waiting.insert(branch->waiting.end(), size, 0.0f), ++next;
   int end = std::min(first + count, sequence.num_tokens() - 1);  // the next token must be known
@@ -65,23 +65,23 @@ void MTPDrafter::TakeStates(const Sequence& sequence, int first, int count, cons
   LimitWaiting(branch, sequence);
 }
 
-ModelDrafter::Branch* MTPDrafter::BranchOf(const Sequence& sequence) {
+ModelDrafter::Branch* LayerDrafter::BranchOf(const Sequence& sequence) {
   Branch* branch = FindBranch(sequence.id);
   bool is_whole = branch != nullptr && !branch->waiting.empty() &&
                   NextRow(*branch) == sequence.num_tokens() - 1;
   return is_whole ? branch : nullptr;
 }
 
-void MTPDrafter::AddStates(const Branch& branch, int num_rows, Batch* batch) const {
+void LayerDrafter::AddStates(const Branch& branch, int num_rows, Batch* batch) const {
   for (int row = 0; row < num_rows; ++row) {
     batch->target_states.push_back(branch.waiting.data() +
-                                   static_cast<ptrdiff_t>(row) * hidden_size());
+                                   static_cast<ptrdiff_t>(row) * state_size());
   }
 }
 
-void MTPDrafter::Computed(Branch* branch, int num_rows) {
+void LayerDrafter::Computed(Branch* branch, int num_rows) {
   auto begin = branch->waiting.begin();
-  branch->waiting.erase(begin, begin + static_cast<ptrdiff_t>(num_rows) * hidden_size());
+  branch->waiting.erase(begin, begin + static_cast<ptrdiff_t>(num_rows) * state_size());
 }
 
 }  // namespace mlc

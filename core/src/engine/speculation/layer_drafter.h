@@ -1,14 +1,14 @@
-// Drafting by the MTP layer of the target's own checkpoint. A row of it is the target's hidden
-// state at a position and the next token; it guesses the token behind that one. The guesses after
-// the first are made of the layer's own states.
+// Drafting by a layer that reads the target's states: the MTP layer of the target's own checkpoint,
+// or Eagle's. A row of it is the target's state at a position and the next token; it guesses the
+// token behind that one. The guesses after the first are made of the layer's own states.
 //
 // The target's states wait until drafts are asked for, because they cost nothing until then. So
 // when drafts do not pay, the layer is not computed at all. There is room for the last kMostWaiting
 // of a sequence: of a longer prompt, or where a prefix comes from the target's cache and no other
 // sequence has the layer's rows of it, the layer sees the text from a later position on. That can
 // cost accepted drafts, never the text.
-#ifndef MLC_ENGINE_SPECULATION_MTP_H_
-#define MLC_ENGINE_SPECULATION_MTP_H_
+#ifndef MLC_ENGINE_SPECULATION_LAYER_DRAFTER_H_
+#define MLC_ENGINE_SPECULATION_LAYER_DRAFTER_H_
 
 #include <memory>
 #include <vector>
@@ -17,18 +17,19 @@
 
 namespace mlc {
 
-constexpr char kMtp[] = "mtp";  // ModelInfo::draft_kind
+constexpr char kMtp[] = "mtp", kEagle[] = "eagle";  // ModelInfo::draft_kind
 
-class MTPDrafter : public ModelDrafter {
+class LayerDrafter : public ModelDrafter {
  public:
   static constexpr int kMostWaiting = 1024;       // states of a sequence
   static constexpr int kMostWaitingInAll = 4096;  // of all sequences
 
-  // As DraftModel::Create. `model`: the MTP layer.
-  static Result<std::unique_ptr<MTPDrafter>> Create(std::unique_ptr<Model> model, int vocab_size,
-                                                    int max_total_tokens);
+  // As DraftModel::Create. `model`: the layer.
+  static Result<std::unique_ptr<LayerDrafter>> Create(std::unique_ptr<Model> model, int vocab_size,
+                                                      int max_total_tokens);
 
   bool reads_states() const override { return true; }
+  bool reads_chosen_layers() const override { return info().num_chosen_layers > 0; }
   void TakeStates(const Sequence& sequence, int first, int count, const float* states) override;
 
  protected:
@@ -39,9 +40,9 @@ class MTPDrafter : public ModelDrafter {
 
  private:
   using ModelDrafter::ModelDrafter;
-  int hidden_size() const { return info().hidden_size; }
+  int state_size() const { return info().state_size(); }
   int NumWaiting(const Branch& branch) const {
-    return static_cast<int>(branch.waiting.size()) / hidden_size();
+    return static_cast<int>(branch.waiting.size()) / state_size();
   }
   // The position of the row behind the computed and the waiting ones.
   int NextRow(const Branch& branch) const {
@@ -55,4 +56,4 @@ class MTPDrafter : public ModelDrafter {
 
 }  // namespace mlc
 
-#endif  // MLC_ENGINE_SPECULATION_MTP_H_
+#endif  // MLC_ENGINE_SPECULATION_LAYER_DRAFTER_H_
