@@ -3,8 +3,7 @@
 //
 // A mask says which tokens may follow in one state of a grammar. xgrammar makes all of them when it
 // compiles a grammar; for a schema of some kilobytes that takes seconds, and a text meets few.
-#ifndef MLC_XGRAMMAR_LAZY_MASKS_H_
-#define MLC_XGRAMMAR_LAZY_MASKS_H_
+#pragma once
 
 #include <xgrammar/limits.h>
 #include <xgrammar/xgrammar.h>
@@ -24,5 +23,3 @@ void MakeAllMasks(CompiledGrammar grammar);
 int64_t MaskBytes(const CompiledGrammar& grammar);
 
 }  // namespace xgrammar
-
-#endif  // MLC_XGRAMMAR_LAZY_MASKS_H_

@@ -1,8 +1,7 @@
 // Limits of the work and the memory of xgrammar's parser. They count what it does, not time, so
 // that a grammar is refused on every machine or on none. core/xgrammar/patches put the calls into
 // xgrammar.
-#ifndef MLC_XGRAMMAR_LIMITS_H_
-#define MLC_XGRAMMAR_LIMITS_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -65,5 +64,3 @@ inline void CheckStates(int64_t scanned, int64_t referred) {
 }
 
 }  // namespace xgrammar
-
-#endif  // MLC_XGRAMMAR_LIMITS_H_

@@ -5,8 +5,7 @@
 // rounds that compare each with each. For a list of some thousand values that takes 0.2 s. Here the
 // alternatives are sorted, and each state is made once, behind those that follow it (Daciuk et al.,
 // "Incremental Construction of Minimal Acyclic Finite-State Automata", 2000).
-#ifndef MLC_XGRAMMAR_PLAIN_RULES_H_
-#define MLC_XGRAMMAR_PLAIN_RULES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -75,5 +74,3 @@ class PlainRules {
 };
 
 }  // namespace xgrammar
-
-#endif  // MLC_XGRAMMAR_PLAIN_RULES_H_

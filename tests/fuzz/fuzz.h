@@ -5,8 +5,7 @@
 //
 // In a build with libFuzzer (MLC_FUZZ) it is the entry point of the fuzzer fuzz_<name>. In every
 // other build it enters a table, out of which replay.cc runs it on tests/fuzz/corpus/<name>.
-#ifndef MLC_TESTS_FUZZ_FUZZ_H_
-#define MLC_TESTS_FUZZ_FUZZ_H_
+#pragma once
 
 #include <cstdint>
 #include <cstdio>
@@ -61,5 +60,3 @@ inline Halves SplitAtZero(std::string_view data) {
   static void Fuzz_##name(std::string_view); \
   MLC_FUZZ_ENTRY_(name)                      \
   static void Fuzz_##name(std::string_view data)
-
-#endif  // MLC_TESTS_FUZZ_FUZZ_H_

@@ -4,8 +4,7 @@
 //   MLC_FUZZ_CHECK(used.peak_bytes() < kMost);    // at the end
 //
 // Only fuzzers measure it: sanitizers call the hooks. In other builds both numbers are 0.
-#ifndef MLC_TESTS_FUZZ_RESOURCES_H_
-#define MLC_TESTS_FUZZ_RESOURCES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -63,5 +62,3 @@ class Resources {
 #endif
 
 }  // namespace mlc::fuzz
-
-#endif  // MLC_TESTS_FUZZ_RESOURCES_H_

@@ -1,6 +1,5 @@
 // The routes adapters.load, adapters.unload and adapters.list.
-#ifndef MLC_CHAT_ADAPTER_ROUTES_H_
-#define MLC_CHAT_ADAPTER_ROUTES_H_
+#pragma once
 
 #include "chat/answer/answerer.h"
 #include "chat/protocol/protocol.gen.h"
@@ -20,5 +19,3 @@ struct AdapterRoutes {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_ADAPTER_ROUTES_H_

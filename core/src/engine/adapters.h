@@ -8,8 +8,7 @@
 //   MLC_RETURN_IF_ERROR(model->WriteAdapter(adapter->groups, weights));
 //   table.Put(adapter);
 //   MLC_ASSIGN_OR_RETURN(AdapterUses uses, table.Find({{"style", 1.0f}}));
-#ifndef MLC_ENGINE_ADAPTERS_H_
-#define MLC_ENGINE_ADAPTERS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -81,5 +80,3 @@ class AdapterTable {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_ADAPTERS_H_

@@ -7,8 +7,7 @@
 //   GrammarMatcher matcher(grammar);
 //   matcher.FillMask(&mask);                 // which tokens may come next
 //   matcher.Accept(token);
-#ifndef MLC_GRAMMAR_GRAMMAR_H_
-#define MLC_GRAMMAR_GRAMMAR_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -134,5 +133,3 @@ class GrammarMatcher {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_GRAMMAR_H_

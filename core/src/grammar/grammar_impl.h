@@ -1,6 +1,5 @@
 // A grammar from its source to its compiled form; internal to the directory.
-#ifndef MLC_GRAMMAR_GRAMMAR_IMPL_H_
-#define MLC_GRAMMAR_GRAMMAR_IMPL_H_
+#pragma once
 
 #include <xgrammar/lazy_masks.h>
 #include <xgrammar/limits.h>
@@ -129,5 +128,3 @@ class Grammar::Impl {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_GRAMMAR_IMPL_H_

@@ -1,6 +1,5 @@
 // Checks sources that users write in xgrammar's own notation, and makes them safe for xgrammar.
-#ifndef MLC_GRAMMAR_STRUCTURAL_TAG_H_
-#define MLC_GRAMMAR_STRUCTURAL_TAG_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -20,5 +19,3 @@ Result<std::string> ReadStructuralTag(const std::string& tag_json, Strictness st
 Status CheckEbnf(const std::string& grammar);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_STRUCTURAL_TAG_H_

@@ -4,8 +4,7 @@
 //   if (!items.Repeats(bytes)) items.Accept(bytes);
 //
 // The answer is JSON from its first byte, as the grammar of its schema writes it.
-#ifndef MLC_GRAMMAR_UNIQUE_ITEMS_H_
-#define MLC_GRAMMAR_UNIQUE_ITEMS_H_
+#pragma once
 
 #include <deque>
 #include <memory>
@@ -75,5 +74,3 @@ class UniqueItems {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_UNIQUE_ITEMS_H_

@@ -4,8 +4,7 @@
 //
 // Whole contents follow one another. So if two sequences of ids begin alike, their contents begin
 // alike too: the ids before a row say which row of its content it is.
-#ifndef MLC_KV_CONTENT_NAMES_H_
-#define MLC_KV_CONTENT_NAMES_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -36,5 +35,3 @@ class ContentNames {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_KV_CONTENT_NAMES_H_

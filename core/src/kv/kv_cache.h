@@ -20,8 +20,7 @@
 //   MLC_RETURN_IF_ERROR(cache.Append(id, 35));
 //   cache.Slot(id, computed + 34);                // the slot of the last token
 //   cache.Retire(id, tokens, computed + 35);
-#ifndef MLC_KV_KV_CACHE_H_
-#define MLC_KV_KV_CACHE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -274,5 +273,3 @@ class KVCache {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_KV_KV_CACHE_H_

@@ -7,8 +7,7 @@
 //
 // Numbers are little-endian. Hashes are those of HashWords. The model defines the content of a
 // page.
-#ifndef MLC_KV_KV_FILE_H_
-#define MLC_KV_KV_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -63,5 +62,3 @@ std::string EncodeKVTail(std::string_view body);
 Result<KVFile> DecodeKVFile(std::string_view bytes);
 
 }  // namespace mlc
-
-#endif  // MLC_KV_KV_FILE_H_

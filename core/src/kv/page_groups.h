@@ -4,8 +4,7 @@
 // first group has those of the layers that read all, the second one those of the layers with a
 // window. If all layers are of one kind, there is one group. A page belongs to one group: the pages
 // of the first are 0 .. n - 1, those of the second n, n + 1, ...
-#ifndef MLC_KV_PAGE_GROUPS_H_
-#define MLC_KV_PAGE_GROUPS_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -57,5 +56,3 @@ inline PageCounts Larger(PageCounts a, const PageCounts& b) {
 inline PageCounts operator-(PageCounts a, const PageCounts& b) { return a -= b; }
 
 }  // namespace mlc
-
-#endif  // MLC_KV_PAGE_GROUPS_H_

@@ -10,8 +10,7 @@
 //   PrefixTree tree(/*num_pages=*/{100}, /*page_size=*/16);
 //   tree.Put(tree.Root(adapter), tokens, 16, page);
 //   PrefixTree::Match match = tree.Find(adapter, tokens, 40);
-#ifndef MLC_KV_PREFIX_TREE_H_
-#define MLC_KV_PREFIX_TREE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -140,5 +139,3 @@ class PrefixTree {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_KV_PREFIX_TREE_H_

@@ -4,8 +4,7 @@
 //
 // Sequences can own a slot, and the prefix tree can keep it. A slot that only the tree keeps is
 // available; the one that was unused for the longest time is taken first.
-#ifndef MLC_KV_STATE_SLOTS_H_
-#define MLC_KV_STATE_SLOTS_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -52,5 +51,3 @@ class StateSlots {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_KV_STATE_SLOTS_H_

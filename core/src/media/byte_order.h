@@ -1,6 +1,5 @@
 // Whole numbers in the bytes of a file. The caller has checked that they are inside.
-#ifndef MLC_MEDIA_BYTE_ORDER_H_
-#define MLC_MEDIA_BYTE_ORDER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -27,5 +26,3 @@ struct BigEndian {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_BYTE_ORDER_H_

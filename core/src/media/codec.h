@@ -1,6 +1,5 @@
 // What each format of picture files gives to DecodePicture.
-#ifndef MLC_MEDIA_CODEC_H_
-#define MLC_MEDIA_CODEC_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -40,5 +39,3 @@ inline Status UnsupportedPicture(std::string message) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_CODEC_H_

@@ -1,6 +1,5 @@
 // How a picture must be turned before it is shown.
-#ifndef MLC_MEDIA_EXIF_H_
-#define MLC_MEDIA_EXIF_H_
+#pragma once
 
 #include <string_view>
 
@@ -11,5 +10,3 @@ namespace mlc {
 int ExifOrientation(std::string_view exif);
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_EXIF_H_

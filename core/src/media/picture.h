@@ -6,8 +6,7 @@
 // they are stored (no colour profile is applied; 16 bits are cut to their high 8; CMYK becomes RGB
 // by Pillow's rule). Limits are checked against the file's header, before memory is taken for
 // pixels.
-#ifndef MLC_MEDIA_PICTURE_H_
-#define MLC_MEDIA_PICTURE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -43,5 +42,3 @@ Result<PictureSize> ReadPictureSize(std::string_view file, const PictureLimits& 
 Result<Picture> DecodePicture(std::string_view file, const PictureLimits& limits = {});
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_PICTURE_H_

@@ -1,6 +1,5 @@
 // What stands between a resized picture and a tower: crops, pads, tiles, numbers.
-#ifndef MLC_MEDIA_PIXELS_H_
-#define MLC_MEDIA_PIXELS_H_
+#pragma once
 
 #include <array>
 #include <vector>
@@ -29,5 +28,3 @@ struct Normalization {
 std::vector<float> Normalize(const Picture& picture, const Normalization& normalization);
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_PIXELS_H_

@@ -4,8 +4,7 @@
 //
 // Each side is one pass, in which every new pixel is a weighted sum of old ones; between the passes
 // pixels are rounded to bytes. A filter is widened by the ratio when a side shrinks (antialiasing).
-#ifndef MLC_MEDIA_RESIZE_H_
-#define MLC_MEDIA_RESIZE_H_
+#pragma once
 
 #include "media/picture.h"
 
@@ -39,5 +38,3 @@ Picture Resize(const Picture& picture, int width, int height, const ResizeRule& 
 std::vector<float> Interpolate(const Picture& picture, int width, int height);
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_RESIZE_H_

@@ -1,6 +1,5 @@
 // The formats that stb_image reads here: PNG, GIF, BMP.
-#ifndef MLC_MEDIA_STB_H_
-#define MLC_MEDIA_STB_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -18,5 +17,3 @@ Result<StoredPixels> DecodeByStb(std::string_view file, const PictureHeader& hea
                                  size_t largest);
 
 }  // namespace mlc
-
-#endif  // MLC_MEDIA_STB_H_

@@ -6,8 +6,7 @@
 //
 //   MLC_ASSIGN_OR_RETURN(AdapterWeights weights, ReadAdapter("style.mlc-adapter", *info.adapters));
 //   MLC_RETURN_IF_ERROR(model->WriteAdapter(groups, weights));
-#ifndef MLC_MODEL_ADAPTER_FILE_H_
-#define MLC_MODEL_ADAPTER_FILE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -50,5 +49,3 @@ struct AdapterWeights {
 Result<AdapterWeights> ReadAdapter(const std::string& path, const AdapterSpec& spec);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_ADAPTER_FILE_H_

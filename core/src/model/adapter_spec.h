@@ -1,6 +1,5 @@
 // Reads from a library's metadata which layers take adapters (docs/model-library.md).
-#ifndef MLC_MODEL_ADAPTER_SPEC_H_
-#define MLC_MODEL_ADAPTER_SPEC_H_
+#pragma once
 
 #include <memory>
 
@@ -13,5 +12,3 @@ namespace mlc {
 Result<std::shared_ptr<const AdapterSpec>> ReadAdapterSpec(const Json& metadata);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_ADAPTER_SPEC_H_

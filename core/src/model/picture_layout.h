@@ -1,7 +1,6 @@
 // Which parts of a picture a tower sees, and what stands for them in the prompt: follows from the
 // picture's size alone. The rules are those of Hugging Face's processors, kind by kind.
-#ifndef MLC_MODEL_PICTURE_LAYOUT_H_
-#define MLC_MODEL_PICTURE_LAYOUT_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -53,5 +52,3 @@ inline int64_t Area(PictureSize size) { return int64_t{size.width} * size.height
 inline int UpTo(int number, int factor) { return (number + factor - 1) / factor * factor; }
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PICTURE_LAYOUT_H_

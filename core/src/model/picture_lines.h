@@ -1,7 +1,6 @@
 // Layouts whose rows are lines of a grid, each with a learned row behind it: LLaVA 1.6 and
 // Phi-3-vision. They give all of a layout but its plan.
-#ifndef MLC_MODEL_PICTURE_LINES_H_
-#define MLC_MODEL_PICTURE_LINES_H_
+#pragma once
 
 #include "media/picture.h"
 #include "model/picture_layout.h"
@@ -13,5 +12,3 @@ PictureLayout AnyResolution(const PictureSettings& settings, PictureSize size, b
 PictureLayout HighDefinition(const PictureSettings& settings, PictureSize size, bool is_low);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PICTURE_LINES_H_

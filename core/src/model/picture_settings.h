@@ -4,8 +4,7 @@
 //    "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5], "filter": "lanczos",
 //    "patch_size": 16, "patch_order": "channel_row_column", "merge": 4, "columns": 32,
 //    "text": {"single": "<around><global-img>", "end": "<around>", ...}}
-#ifndef MLC_MODEL_PICTURE_SETTINGS_H_
-#define MLC_MODEL_PICTURE_SETTINGS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -79,5 +78,3 @@ struct PictureSettings {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PICTURE_SETTINGS_H_

@@ -1,6 +1,5 @@
 // How large the views of a picture are, by the rules of Hugging Face's and the authors' processors.
-#ifndef MLC_MODEL_PICTURE_SIZES_H_
-#define MLC_MODEL_PICTURE_SIZES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -29,5 +28,3 @@ struct SliceSizes {
 SliceSizes SizesOfSlices(const PictureSettings& settings, PictureSize size, bool split);
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PICTURE_SIZES_H_

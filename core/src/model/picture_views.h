@@ -1,6 +1,5 @@
 // The pixels of a picture's views, and their patches as a tower takes them.
-#ifndef MLC_MODEL_PICTURE_VIEWS_H_
-#define MLC_MODEL_PICTURE_VIEWS_H_
+#pragma once
 
 #include <cstdint>
 #include <utility>
@@ -41,5 +40,3 @@ struct Patches {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_PICTURE_VIEWS_H_

@@ -1,7 +1,6 @@
 // The prefix cache and the windows of KVCache, against a plain record of what each page holds:
 // whatever a row may read must be there, and must be the tokens before it.
-#ifndef MLC_TESTS_CORE_KV_KV_WORLD_H_
-#define MLC_TESTS_CORE_KV_KV_WORLD_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -182,5 +181,3 @@ inline void RunRandomly(uint32_t seed, const KVCacheOptions& options) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CORE_KV_KV_WORLD_H_

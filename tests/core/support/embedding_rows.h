@@ -1,6 +1,5 @@
 // Embedding rows without a tower.
-#ifndef MLC_TESTS_SUPPORT_EMBEDDING_ROWS_H_
-#define MLC_TESTS_SUPPORT_EMBEDDING_ROWS_H_
+#pragma once
 
 #include <memory>
 #include <utility>
@@ -21,5 +20,3 @@ inline std::shared_ptr<const EmbeddingRows> Rows(int seed, int num_rows,
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_SUPPORT_EMBEDDING_ROWS_H_

@@ -1,6 +1,5 @@
 // Written by tests/core/support/tiny_pictures.py.
-#ifndef MLC_TESTS_CORE_SUPPORT_TINY_PICTURES_H_
-#define MLC_TESTS_CORE_SUPPORT_TINY_PICTURES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -72,5 +71,3 @@ inline constexpr TinyPicture kTinyPictures[] = {
 };
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CORE_SUPPORT_TINY_PICTURES_H_

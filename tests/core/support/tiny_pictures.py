@@ -16,8 +16,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "python" / "media"))
 
 HEAD = """// Written by tests/core/support/tiny_pictures.py.
-#ifndef MLC_TESTS_CORE_SUPPORT_TINY_PICTURES_H_
-#define MLC_TESTS_CORE_SUPPORT_TINY_PICTURES_H_
+#pragma once
 
 #include <cstdint>
 
@@ -35,8 +34,6 @@ inline constexpr TinyPicture kTinyPictures[] = {
 TAIL = """};
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CORE_SUPPORT_TINY_PICTURES_H_
 """
 
 

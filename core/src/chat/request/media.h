@@ -5,8 +5,7 @@
 // for each medium. In the rendered text what the tower plans for the medium takes the marker's
 // place, with one token of image_token_id for each piece of rows; in the tokens the rows take the
 // place of these.
-#ifndef MLC_CHAT_REQUEST_MEDIA_H_
-#define MLC_CHAT_REQUEST_MEDIA_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -60,5 +59,3 @@ Result<std::string> ExpandMedia(const ModelBundle& model, const MarkedPrompt& pr
 Result<Prompt> PlaceMedia(const ModelBundle& model, std::vector<int32_t> ids, const Media& media);
 
 }  // namespace mlc
-
-#endif  // MLC_CHAT_REQUEST_MEDIA_H_

@@ -6,8 +6,7 @@
 // an hour old. Files of other names are never touched.
 //
 // A folder that cannot be written, or a full disk, costs one line on stderr; then it is only read.
-#ifndef MLC_ENGINE_KEPT_BLOCK_FILES_H_
-#define MLC_ENGINE_KEPT_BLOCK_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -66,5 +65,3 @@ class BlockFiles {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_KEPT_BLOCK_FILES_H_

@@ -3,8 +3,7 @@
 // A block is a fixed number of tokens, a multiple of the page size; at the end of a prompt or of a
 // sequence there may be a shorter one. The key of a block is a hash of the key of the block before
 // it and of its own tokens. So it stands for all tokens up to its end, and for the model.
-#ifndef MLC_ENGINE_KEPT_BLOCK_KEYS_H_
-#define MLC_ENGINE_KEPT_BLOCK_KEYS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -68,5 +67,3 @@ class BlockKeys {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_KEPT_BLOCK_KEYS_H_

@@ -11,8 +11,7 @@
 //
 // Models with recurrent layers are left out. With a sliding window only the tokens within the first
 // window are kept.
-#ifndef MLC_ENGINE_KEPT_KEPT_PREFIXES_H_
-#define MLC_ENGINE_KEPT_KEPT_PREFIXES_H_
+#pragma once
 
 #include <atomic>
 #include <deque>
@@ -92,5 +91,3 @@ class KeptPrefixes {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_KEPT_KEPT_PREFIXES_H_

@@ -1,6 +1,5 @@
 // Drafting by a smaller model with the same vocabulary, which computes the whole text too.
-#ifndef MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_
-#define MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_
+#pragma once
 
 #include <memory>
 
@@ -24,5 +23,3 @@ class DraftModel : public ModelDrafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_DRAFT_MODEL_H_

@@ -4,8 +4,7 @@
 // Drafts pay when their rows cost little compared with the tokens that they probably yield. An
 // unknown value is estimated in favour of drafting; then it is tried and measured. A ledger of the
 // lost time limits the cost of trying to 2 % of the recent time plus 30 ms.
-#ifndef MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
-#define MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_
+#pragma once
 
 #include <array>
 #include <map>
@@ -80,5 +79,3 @@ class DraftPolicy {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_DRAFT_POLICY_H_

@@ -1,7 +1,6 @@
 // The interface of everything that guesses the next tokens of sequences. A guess can never make the
 // text wrong, because the target model verifies it (engine/commit).
-#ifndef MLC_ENGINE_SPECULATION_DRAFTER_H_
-#define MLC_ENGINE_SPECULATION_DRAFTER_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -48,5 +47,3 @@ class Drafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_DRAFTER_H_

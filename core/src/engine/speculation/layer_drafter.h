@@ -7,8 +7,7 @@
 // of a sequence: of a longer prompt, or where a prefix comes from the target's cache and no other
 // sequence has the layer's rows of it, the layer sees the text from a later position on. That can
 // cost accepted drafts, never the text.
-#ifndef MLC_ENGINE_SPECULATION_LAYER_DRAFTER_H_
-#define MLC_ENGINE_SPECULATION_LAYER_DRAFTER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -55,5 +54,3 @@ class LayerDrafter : public ModelDrafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_LAYER_DRAFTER_H_

@@ -1,8 +1,7 @@
 // Drafting by Medusa's heads (arXiv 2401.10774). Head k reads the target's hidden state behind a
 // token and guesses the token k + 2 places later: the one at place 1 is known already. The heads
 // have no pages, and one call makes the logits of all of them.
-#ifndef MLC_ENGINE_SPECULATION_MEDUSA_H_
-#define MLC_ENGINE_SPECULATION_MEDUSA_H_
+#pragma once
 
 #include <memory>
 #include <unordered_map>
@@ -47,5 +46,3 @@ class MedusaDrafter : public TreeDrafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_MEDUSA_H_

@@ -4,8 +4,7 @@
 // The computed rows of a sequence are kept until their pages are needed; those that were unused for
 // the longest time are removed first. Some sequences begin alike, for example choices of one
 // request or turns of a chat. Then the later one reuses the rows of the earlier one.
-#ifndef MLC_ENGINE_SPECULATION_MODEL_DRAFTER_H_
-#define MLC_ENGINE_SPECULATION_MODEL_DRAFTER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -87,5 +86,3 @@ class ModelDrafter : public TreeDrafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_MODEL_DRAFTER_H_

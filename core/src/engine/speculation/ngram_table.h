@@ -2,8 +2,7 @@
 // fixed size from an n-gram to the next token, after llama.cpp's `ngram-mod`. It needs no text to
 // be kept: one entry is 4 bytes, a newer text overwrites an older one, and a wrong guess only costs
 // a row, because the model checks it.
-#ifndef MLC_ENGINE_SPECULATION_NGRAM_TABLE_H_
-#define MLC_ENGINE_SPECULATION_NGRAM_TABLE_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -33,5 +32,3 @@ class NgramTable {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_NGRAM_TABLE_H_

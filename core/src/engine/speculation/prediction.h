@@ -1,7 +1,6 @@
 // Drafts from a prediction: a text that the caller expects the answer to resemble, such as a file
 // before a small change (OpenAI's "predicted outputs").
-#ifndef MLC_ENGINE_SPECULATION_PREDICTION_H_
-#define MLC_ENGINE_SPECULATION_PREDICTION_H_
+#pragma once
 
 #include "engine/drafts.h"
 #include "engine/sequence.h"
@@ -15,5 +14,3 @@ namespace mlc {
 Drafts LookUpPrediction(const Sequence& sequence, int max_drafts);
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_PREDICTION_H_

@@ -2,8 +2,7 @@
 // and drafts the tokens that followed there. This helps answers that quote, summarize, rewrite or
 // repeat. Where a longer n-gram of another request's text agrees, it drafts what followed there:
 // answers of one form, such as the same JSON with other values.
-#ifndef MLC_ENGINE_SPECULATION_PROMPT_LOOKUP_H_
-#define MLC_ENGINE_SPECULATION_PROMPT_LOOKUP_H_
+#pragma once
 
 #include <vector>
 
@@ -36,5 +35,3 @@ class PromptLookup : public Drafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_PROMPT_LOOKUP_H_

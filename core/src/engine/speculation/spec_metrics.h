@@ -1,6 +1,5 @@
 // Counters of speculative decoding, under MLC-LLM's names.
-#ifndef MLC_ENGINE_SPECULATION_SPEC_METRICS_H_
-#define MLC_ENGINE_SPECULATION_SPEC_METRICS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -49,5 +48,3 @@ struct SpecMetrics {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_SPEC_METRICS_H_

@@ -3,8 +3,7 @@
 //
 // Drafts use only rows and pages that the step does not need. So they delay and preempt nobody.
 // They never change the generated text (engine/commit), only how fast it comes.
-#ifndef MLC_ENGINE_SPECULATION_SPECULATOR_H_
-#define MLC_ENGINE_SPECULATION_SPECULATOR_H_
+#pragma once
 
 #include <memory>
 #include <unordered_map>
@@ -88,5 +87,3 @@ class Speculator {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_SPECULATOR_H_

@@ -5,8 +5,7 @@
 // important, the same random number. So the two models choose the same token wherever their
 // distributions agree. A tree contains this chain of drafts and, at each depth, the likeliest other
 // paths.
-#ifndef MLC_ENGINE_SPECULATION_TREE_DRAFTER_H_
-#define MLC_ENGINE_SPECULATION_TREE_DRAFTER_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -82,5 +81,3 @@ class TreeDrafter : public Drafter {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_ENGINE_SPECULATION_TREE_DRAFTER_H_

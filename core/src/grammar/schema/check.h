@@ -1,6 +1,5 @@
 // Checks whether a value from an `enum` or a `const` fits other terms.
-#ifndef MLC_GRAMMAR_SCHEMA_CHECK_H_
-#define MLC_GRAMMAR_SCHEMA_CHECK_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -35,5 +34,3 @@ class ValueCheck {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_CHECK_H_

@@ -1,7 +1,6 @@
 // The rules of a grammar as EBNF. Those with one body are written once: large schemas repeat
 // themselves, and the compiler takes its time for each rule.
-#ifndef MLC_GRAMMAR_SCHEMA_EBNF_RULES_H_
-#define MLC_GRAMMAR_SCHEMA_EBNF_RULES_H_
+#pragma once
 
 #include <string>
 #include <unordered_map>
@@ -36,5 +35,3 @@ class EbnfRules {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_EBNF_RULES_H_

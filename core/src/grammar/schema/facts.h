@@ -1,6 +1,5 @@
 // What a value must fit, keyword by keyword, from all schemas that hold at once.
-#ifndef MLC_GRAMMAR_SCHEMA_FACTS_H_
-#define MLC_GRAMMAR_SCHEMA_FACTS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -70,5 +69,3 @@ Result<int64_t> ReadCount(const Json& schema, const char* key, int64_t fallback,
 Status CannotEnforce(const std::string& path, const std::string& why);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_FACTS_H_

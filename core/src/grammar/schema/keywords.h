@@ -1,7 +1,6 @@
 // How each keyword of JSON Schema 2020-12 is treated. docs/json-schema.md shows this table; a test
 // compares the two.
-#ifndef MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
-#define MLC_GRAMMAR_SCHEMA_KEYWORDS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -44,5 +43,3 @@ class MisspeltKeywords {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_KEYWORDS_H_

@@ -1,6 +1,5 @@
 // The positions while an object is written, property by property.
-#ifndef MLC_GRAMMAR_SCHEMA_OBJECT_PLACES_H_
-#define MLC_GRAMMAR_SCHEMA_OBJECT_PLACES_H_
+#pragma once
 
 #include <cstdint>
 #include <set>
@@ -34,5 +33,3 @@ bool MayLeave(const SchemaNode& node, const ObjectPlace& place);
 ObjectPlace After(const SchemaNode& node, const ObjectPlace& place, bool takes, bool counts);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_OBJECT_PLACES_H_

@@ -1,6 +1,5 @@
 // Reads a JSON Schema into nodes that can be enforced; internal to the directory.
-#ifndef MLC_GRAMMAR_SCHEMA_READER_H_
-#define MLC_GRAMMAR_SCHEMA_READER_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -207,5 +206,3 @@ class SchemaReader {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_READER_H_

@@ -1,6 +1,5 @@
 // Where the references of a schema lead, and its names for places: `$id`, `id`, `$anchor`.
-#ifndef MLC_GRAMMAR_SCHEMA_REFERENCES_H_
-#define MLC_GRAMMAR_SCHEMA_REFERENCES_H_
+#pragma once
 
 #include <map>
 #include <set>
@@ -45,5 +44,3 @@ class References {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_REFERENCES_H_

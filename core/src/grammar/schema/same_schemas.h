@@ -1,6 +1,5 @@
 // Schemas of one document that say the same at different places.
-#ifndef MLC_GRAMMAR_SCHEMA_SAME_SCHEMAS_H_
-#define MLC_GRAMMAR_SCHEMA_SAME_SCHEMAS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -36,5 +35,3 @@ class SameSchemas {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_SAME_SCHEMAS_H_

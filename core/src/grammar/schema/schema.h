@@ -1,6 +1,5 @@
 // A JSON Schema as it is enforced: everything that it says in a form that a grammar can say.
-#ifndef MLC_GRAMMAR_SCHEMA_SCHEMA_H_
-#define MLC_GRAMMAR_SCHEMA_SCHEMA_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -113,5 +112,3 @@ Result<std::string> JsonSchemaToEbnf(const Json& document, Strictness strictness
                                      std::shared_ptr<const UniquePlaces>* unique = nullptr);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_SCHEMA_H_

@@ -1,6 +1,5 @@
 // One condition that a value must meet: a schema, a part of a schema, or the contrary of either.
-#ifndef MLC_GRAMMAR_SCHEMA_TERM_H_
-#define MLC_GRAMMAR_SCHEMA_TERM_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -81,5 +80,3 @@ bool IsClosed(const Term& term);
 std::string PointerTo(const std::string& path, std::string_view member);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_TERM_H_

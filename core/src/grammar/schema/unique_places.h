@@ -1,7 +1,6 @@
 // Where a text may have lists whose items must differ (`uniqueItems`). A grammar cannot remember
 // what was written, so these lists are looked after while a text is matched (grammar/unique_items).
-#ifndef MLC_GRAMMAR_SCHEMA_UNIQUE_PLACES_H_
-#define MLC_GRAMMAR_SCHEMA_UNIQUE_PLACES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -49,5 +48,3 @@ class UniquePlaces {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_UNIQUE_PLACES_H_

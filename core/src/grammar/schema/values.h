@@ -1,6 +1,5 @@
 // The types of values, and which values are equal.
-#ifndef MLC_GRAMMAR_SCHEMA_VALUES_H_
-#define MLC_GRAMMAR_SCHEMA_VALUES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -36,5 +35,3 @@ bool EqualValues(const Json& a, const Json& b);
 std::string TextOf(const Json& value);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_SCHEMA_VALUES_H_

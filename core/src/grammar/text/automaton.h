@@ -4,8 +4,7 @@
 //   MLC_ASSIGN_OR_RETURN(Automaton words, Automaton::Matching("^[a-z]+$"));
 //   MLC_ASSIGN_OR_RETURN(Automaton both, words.And(Automaton::OfLength(0, 8)));
 //   if (!both.is_empty()) ...
-#ifndef MLC_GRAMMAR_TEXT_AUTOMATON_H_
-#define MLC_GRAMMAR_TEXT_AUTOMATON_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -78,5 +77,3 @@ Result<Automaton> AgreedTexts(const std::string& pattern, bool negated, const Au
 constexpr size_t kMaxAutomatonStates = 800;
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_AUTOMATON_H_

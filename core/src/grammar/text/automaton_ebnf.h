@@ -1,6 +1,5 @@
 // Writes automata as EBNF: one rule for each state.
-#ifndef MLC_GRAMMAR_TEXT_AUTOMATON_EBNF_H_
-#define MLC_GRAMMAR_TEXT_AUTOMATON_EBNF_H_
+#pragma once
 
 #include <string>
 
@@ -21,5 +20,3 @@ std::string AutomatonToEbnf(const Automaton& automaton, TextPlace place, const s
                             std::string* rules);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_AUTOMATON_EBNF_H_

@@ -2,8 +2,7 @@
 // same patterns, lists of names and lengths again and again.
 //
 //   AutomatonMemo memo;  // for this thread, until it goes out of scope
-#ifndef MLC_GRAMMAR_TEXT_AUTOMATON_MEMO_H_
-#define MLC_GRAMMAR_TEXT_AUTOMATON_MEMO_H_
+#pragma once
 
 #include <initializer_list>
 #include <string>
@@ -51,5 +50,3 @@ class AutomatonMemo {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_AUTOMATON_MEMO_H_

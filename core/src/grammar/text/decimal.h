@@ -1,6 +1,5 @@
 // Decimal numbers in digits, exact at any length.
-#ifndef MLC_GRAMMAR_TEXT_DECIMAL_H_
-#define MLC_GRAMMAR_TEXT_DECIMAL_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -33,5 +32,3 @@ int ExponentOf(const Decimal& value);
 Decimal MantissaOf(const Decimal& value);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_DECIMAL_H_

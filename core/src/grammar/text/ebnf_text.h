@@ -1,6 +1,5 @@
 // Pieces of EBNF text in xgrammar's notation.
-#ifndef MLC_GRAMMAR_TEXT_EBNF_TEXT_H_
-#define MLC_GRAMMAR_TEXT_EBNF_TEXT_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -22,5 +21,3 @@ std::string EbnfEscapes(const CodePointRanges& set);
 std::string EbnfRepeat(int64_t min, int64_t max);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_EBNF_TEXT_H_

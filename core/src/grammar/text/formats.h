@@ -1,7 +1,6 @@
 // The values of `format` as regular expressions. docs/json-schema.md lists them; a test compares
 // the two.
-#ifndef MLC_GRAMMAR_TEXT_FORMATS_H_
-#define MLC_GRAMMAR_TEXT_FORMATS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -23,5 +22,3 @@ const StringFormat* FindStringFormat(std::string_view name);
 std::string FormatOfLength(const std::string& pattern, int64_t min, int64_t max);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_FORMATS_H_

@@ -1,6 +1,5 @@
 // Nondeterministic automata of regular expressions, and those of them that look ahead.
-#ifndef MLC_GRAMMAR_TEXT_LOOK_AHEAD_H_
-#define MLC_GRAMMAR_TEXT_LOOK_AHEAD_H_
+#pragma once
 
 #include <vector>
 
@@ -26,5 +25,3 @@ Result<Automaton> DetermineWithLooks(const Ways& ways, int begin, int end,
                                      std::vector<Automaton> looks);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_LOOK_AHEAD_H_

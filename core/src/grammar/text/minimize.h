@@ -1,6 +1,5 @@
 // Finds equal states of an automaton: states that accept the same texts.
-#ifndef MLC_GRAMMAR_TEXT_MINIMIZE_H_
-#define MLC_GRAMMAR_TEXT_MINIMIZE_H_
+#pragma once
 
 #include <vector>
 
@@ -17,5 +16,3 @@ std::vector<Automaton::Edge> Renamed(const std::vector<Automaton::Edge>& edges,
 std::vector<int> EqualStates(const std::vector<Automaton::State>& states);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_MINIMIZE_H_

@@ -1,6 +1,5 @@
 // The numerals of all multiples of a decimal number.
-#ifndef MLC_GRAMMAR_TEXT_MULTIPLES_H_
-#define MLC_GRAMMAR_TEXT_MULTIPLES_H_
+#pragma once
 
 #include "base/status.h"
 #include "grammar/text/automaton.h"
@@ -13,5 +12,3 @@ namespace mlc {
 Result<Automaton> MultiplesOf(const Decimal& step);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_MULTIPLES_H_

@@ -1,6 +1,5 @@
 // Decimal numbers within bounds, as regular expressions (which match the whole numeral).
-#ifndef MLC_GRAMMAR_TEXT_NUMBER_REGEX_H_
-#define MLC_GRAMMAR_TEXT_NUMBER_REGEX_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -27,5 +26,3 @@ Result<std::string> IntegerRegex(const NumberRange& range);
 Result<std::string> NumberRegex(const NumberRange& range);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_NUMBER_REGEX_H_

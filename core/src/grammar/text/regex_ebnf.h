@@ -1,6 +1,5 @@
 // Regular expressions of ECMAScript's syntax as EBNF.
-#ifndef MLC_GRAMMAR_TEXT_REGEX_EBNF_H_
-#define MLC_GRAMMAR_TEXT_REGEX_EBNF_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -43,5 +42,3 @@ Result<std::string> RegexToEbnf(std::string_view pattern, const RegexEbnfOptions
 bool IsAnchored(std::string_view pattern);
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_REGEX_EBNF_H_

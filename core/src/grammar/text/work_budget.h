@@ -5,8 +5,7 @@
 //   if (!WorkBudget::Spend(100)) ...    // in the functions that do the work
 //
 // A budget inside of another one takes from both: many schemas in one source share its budget.
-#ifndef MLC_GRAMMAR_TEXT_WORK_BUDGET_H_
-#define MLC_GRAMMAR_TEXT_WORK_BUDGET_H_
+#pragma once
 
 #include <cstdint>
 
@@ -47,5 +46,3 @@ class WorkBudget {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_GRAMMAR_TEXT_WORK_BUDGET_H_

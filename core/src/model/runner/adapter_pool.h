@@ -1,6 +1,5 @@
 // The weights of adapters that rows may choose, in groups of 8 ranks.
-#ifndef MLC_MODEL_RUNNER_ADAPTER_POOL_H_
-#define MLC_MODEL_RUNNER_ADAPTER_POOL_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -30,5 +29,3 @@ class AdapterPool {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_ADAPTER_POOL_H_

@@ -2,8 +2,7 @@
 // DeviceRunner with its part of the weights and of each page, and has a thread with its part of the
 // workers; the kernels between shards meet in a collective. Nothing binds a shard to cores or to a
 // memory of the machine. A page here is the pages of all shards, one after another.
-#ifndef MLC_MODEL_RUNNER_SHARDED_RUNNER_H_
-#define MLC_MODEL_RUNNER_SHARDED_RUNNER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -62,5 +61,3 @@ class ShardedRunner : public Model {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_MODEL_RUNNER_SHARDED_RUNNER_H_

@@ -2,8 +2,7 @@
 // the kernels between shards call these functions (compiler/kernels/common/shards.py), all shards
 // the same ones in the same order. An implementation is for one kind of memory: HostCollective for
 // shards of this process; one for GPUs would call NCCL.
-#ifndef MLC_RUNTIME_SHARDS_COLLECTIVE_H_
-#define MLC_RUNTIME_SHARDS_COLLECTIVE_H_
+#pragma once
 
 #include <cstdint>
 
@@ -36,5 +35,3 @@ class WithCollective {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_SHARDS_COLLECTIVE_H_

@@ -3,8 +3,7 @@
 //   HostCollective group(2);
 //   group.shard(1)->Sum(x, 2048, sum);   // on the second shard's thread, while the first does it
 //   too
-#ifndef MLC_RUNTIME_SHARDS_HOST_COLLECTIVE_H_
-#define MLC_RUNTIME_SHARDS_HOST_COLLECTIVE_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -44,5 +43,3 @@ class HostCollective {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_SHARDS_HOST_COLLECTIVE_H_

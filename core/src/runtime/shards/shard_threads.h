@@ -1,7 +1,6 @@
 // The threads of the shards of a model. The first shard is the caller's thread. Each of them has a
 // pool of threads for its loops (parallel.h); together they are as many as the caller has.
-#ifndef MLC_RUNTIME_SHARDS_SHARD_THREADS_H_
-#define MLC_RUNTIME_SHARDS_SHARD_THREADS_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -45,5 +44,3 @@ class ShardThreads {
 };
 
 }  // namespace mlc
-
-#endif  // MLC_RUNTIME_SHARDS_SHARD_THREADS_H_

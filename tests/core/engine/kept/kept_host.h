@@ -1,6 +1,5 @@
 // An engine on threads that keeps its prefixes in a folder, and what is asked of it.
-#ifndef MLC_TESTS_CORE_ENGINE_KEPT_KEPT_HOST_H_
-#define MLC_TESTS_CORE_ENGINE_KEPT_KEPT_HOST_H_
+#pragma once
 
 #include <algorithm>
 #include <filesystem>
@@ -108,5 +107,3 @@ inline std::vector<fs::path> FilesIn(const std::string& folder) {
 }
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_CORE_ENGINE_KEPT_KEPT_HOST_H_

@@ -1,6 +1,5 @@
 // Drafters for tests that guess without a model.
-#ifndef MLC_TESTS_ENGINE_SPECULATION_GUESSING_DRAFTERS_H_
-#define MLC_TESTS_ENGINE_SPECULATION_GUESSING_DRAFTERS_H_
+#pragma once
 
 #include <random>
 #include <vector>
@@ -46,5 +45,3 @@ class FailingDrafter : public RandomDrafter {
 };
 
 }  // namespace mlc::testing
-
-#endif  // MLC_TESTS_ENGINE_SPECULATION_GUESSING_DRAFTERS_H_

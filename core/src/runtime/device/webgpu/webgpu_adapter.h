@@ -1,6 +1,5 @@
 // The WebGPU adapters of this machine: GPUs, and CPUs that a driver presents as a GPU.
-#ifndef MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_ADAPTER_H_
-#define MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_ADAPTER_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -31,5 +30,3 @@ struct Adapters {
 Facts FactsOf(WGPUAdapter adapter);
 
 }  // namespace mlc::webgpu
-
-#endif  // MLC_RUNTIME_DEVICE_WEBGPU_WEBGPU_ADAPTER_H_
