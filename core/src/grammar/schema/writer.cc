@@ -125,14 +125,13 @@ class SchemaWriter {
   // The first rule of the texts of an automaton, which alike ones share. Such a node is no kNever:
   // some text is left.
   std::string Texts(const SchemaNode::Text& text, TextPlace place) {
-    std::string rules, prefix = "@";
-    std::string first = AutomatonToEbnf(*text, place, prefix, &rules);
-    auto [found, is_new] =
-        automata_.emplace(first + "\n" + rules, "a" + std::to_string(automata_.size()) + "_");
-    std::string own;
-    first = AutomatonToEbnf(*text, place, found->second, &own);
-    if (is_new) rules_.Append(own);
-    return first;
+    std::string key = text->Key() + (place == TextPlace::kPlain ? 'p' : 's');
+    auto [found, is_new] = automata_.emplace(std::move(key), "");
+    if (!is_new) return found->second;
+    std::string rules, prefix = "a" + std::to_string(automata_.size() - 1) + "_";
+    found->second = AutomatonToEbnf(*text, place, prefix, &rules);
+    rules_.Append(rules);
+    return found->second;
   }
 
   // A rule that alike expressions share.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "base/utf8.h"
 #include "grammar/text/automaton_memo.h"
@@ -18,7 +19,7 @@ void AddEdge(char32_t first, int target, std::vector<Edge>* edges) {
   if (edges->empty() || edges->back().target != target) edges->push_back({first, target});
 }
 
-std::vector<State> Reachable(const std::vector<State>& states) {
+std::vector<State> Reachable(std::vector<State> states) {
   std::vector<int> names(states.size(), -1), order = {0};
   names[0] = 0;
   for (size_t i = 0; i < order.size(); ++i) {
@@ -30,9 +31,10 @@ std::vector<State> Reachable(const std::vector<State>& states) {
     }
   }
   std::vector<State> out;
+  out.reserve(order.size());
   for (int index : order) {
-    const State& state = states[static_cast<size_t>(index)];
-    out.push_back({state.accepts, Renamed(state.edges, names)});
+    out.push_back(std::move(states[static_cast<size_t>(index)]));
+    Rename(names, &out.back().edges);
   }
   return out;
 }
@@ -58,9 +60,9 @@ std::vector<State> MergeDead(std::vector<State> states) {
   int dead = static_cast<int>(states.size());
   std::vector<int> names;
   for (size_t i = 0; i < states.size(); ++i) names.push_back(live[i] ? static_cast<int>(i) : dead);
-  for (State& state : states) state.edges = Renamed(state.edges, names);
+  for (State& state : states) Rename(names, &state.edges);
   states.push_back({false, {{0, dead}}});
-  return Reachable(states);
+  return Reachable(std::move(states));
 }
 
 }  // namespace
@@ -72,16 +74,18 @@ int Automaton::State::Target(char32_t c) const {
 }
 
 Automaton::Automaton(std::vector<State> states) {
-  states = Reachable(states);
+  states = Reachable(std::move(states));
   std::vector<int> classes = EqualStates(states);
   std::vector<State> merged(static_cast<size_t>(*std::max_element(classes.begin(), classes.end())) +
                             1);
   for (size_t i = 0; i < states.size(); ++i) {
     State& state = merged[static_cast<size_t>(classes[i])];
-    if (state.edges.empty()) state = {states[i].accepts, Renamed(states[i].edges, classes)};
+    if (!state.edges.empty()) continue;
+    state = std::move(states[i]);
+    Rename(classes, &state.edges);
   }
   // The first state that is met has the first class.
-  states_ = std::make_shared<States>(Reachable(merged));
+  states_ = std::make_shared<States>(Reachable(std::move(merged)));
 }
 
 Automaton Automaton::OfLength(int64_t min, int64_t max) {
@@ -153,25 +157,28 @@ Result<Automaton> Automaton::And(const Automaton& other) const {
 
 Result<Automaton> Automaton::Intersect(const Automaton& other) const {
   constexpr int64_t kWorkOfOne = 8;  // of an edge: it is looked up by name
-  std::map<std::pair<int, int>, int> names = {{{0, 0}, 0}};
+  const int64_t width = static_cast<int64_t>(other.states().size());
+  std::unordered_map<int64_t, int> names = {{0, 0}};  // of a pair: `width` * first + second
   std::vector<std::pair<int, int>> order = {{0, 0}};
   std::vector<State> states;
+  std::vector<Edge> edges;
   for (size_t i = 0; i < order.size(); ++i) {
     const State& a = (*states_)[static_cast<size_t>(order[i].first)];
     const State& b = other.states()[static_cast<size_t>(order[i].second)];
-    State state{a.accepts && b.accepts, {}};
+    edges.clear();
     for (size_t x = 0, y = 0; x < a.edges.size() && y < b.edges.size();) {
       std::pair<int, int> both = {a.edges[x].target, b.edges[y].target};
       char32_t first = std::max(a.edges[x].first, b.edges[y].first);
-      auto [found, is_new] = names.emplace(both, static_cast<int>(order.size()));
+      auto [found, is_new] =
+          names.emplace(width * both.first + both.second, static_cast<int>(order.size()));
       if (is_new) order.push_back(both);
-      AddEdge(first, found->second, &state.edges);
+      AddEdge(first, found->second, &edges);
       char32_t x_end = x + 1 < a.edges.size() ? a.edges[x + 1].first : 0x110000;
       char32_t y_end = y + 1 < b.edges.size() ? b.edges[y + 1].first : 0x110000;
       x += x_end <= y_end;
       y += y_end <= x_end;
     }
-    states.push_back(std::move(state));
+    states.push_back({a.accepts && b.accepts, edges});
     if (order.size() > 6 * kMaxAutomatonStates) return Unsupported("it is too large together");
     if (!WorkBudget::Spend(kWorkOfOne * static_cast<int64_t>(a.edges.size() + b.edges.size()))) {
       return WorkBudget::Error();
@@ -225,6 +232,16 @@ int64_t Automaton::LongestLength() const {
     }
   }
   return done.size() == states().size() ? lengths[0] : -1;
+}
+
+std::string Automaton::Key() const {
+  std::string key;
+  for (const State& state : states()) {
+    key.append(state.accepts ? "+" : "-").append(std::to_string(state.edges.size())).append(":");
+    const char* edges = reinterpret_cast<const char*>(state.edges.data());
+    key.append(edges, state.edges.size() * sizeof(Edge));
+  }
+  return key;
 }
 
 bool Automaton::Accepts(std::string_view text) const {

@@ -56,6 +56,8 @@ class Automaton {
   int64_t ShortestLength() const;
   // Code points of the longest text; -1 if there is no limit, or no text.
   int64_t LongestLength() const;
+  // Equal ones have equal states.
+  std::string Key() const;
   // Texts begin in state 0.
   const std::vector<State>& states() const { return *states_; }
 

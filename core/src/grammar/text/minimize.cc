@@ -155,13 +155,13 @@ class Splitter {
 
 }  // namespace
 
-std::vector<Edge> Renamed(const std::vector<Edge>& edges, const std::vector<int>& names) {
-  std::vector<Edge> out;
-  for (const Edge& edge : edges) {
+void Rename(const std::vector<int>& names, std::vector<Edge>* edges) {
+  size_t kept = 0;
+  for (const Edge& edge : *edges) {
     int target = names[static_cast<size_t>(edge.target)];
-    if (out.empty() || out.back().target != target) out.push_back({edge.first, target});
+    if (kept == 0 || (*edges)[kept - 1].target != target) (*edges)[kept++] = {edge.first, target};
   }
-  return out;
+  edges->erase(edges->begin() + static_cast<std::ptrdiff_t>(kept), edges->end());
 }
 
 std::vector<int> EqualStates(const std::vector<State>& states) {

@@ -8,8 +8,7 @@
 namespace mlc {
 
 // Renames the targets of edges, and joins adjacent edges with the same target.
-std::vector<Automaton::Edge> Renamed(const std::vector<Automaton::Edge>& edges,
-                                     const std::vector<int>& names);
+void Rename(const std::vector<int>& names, std::vector<Automaton::Edge>* edges);
 
 // The class of each state. Classes are numbered in the order of their first states. If the budget
 // of work is spent, each state has its own class.
