@@ -33,9 +33,9 @@ bool AreAlike(const Json& a, const Json& b) {
 
 using Terms = std::vector<Term>;
 
-const Json* NamedIn(const Term& object, std::string_view name) {
-  const Json* named = object.schema->Find("properties");
-  return named != nullptr && named->is_object() ? named->Find(name) : nullptr;
+std::string NameOf(const Term& choice) {
+  std::string name = choice.negated ? "not " : "";
+  return name.append(choice.part).append(" ").append(choice.name);
 }
 
 bool Contains(const std::vector<std::string_view>& names, size_t first, std::string_view name) {
@@ -52,7 +52,15 @@ struct SchemaReader::Outline {
   std::vector<std::string_view> required, absent;
   std::vector<const Json*> lists, denied;  // lists of values, and single ones
   std::vector<const Json*> constants;
-  std::vector<const Term*> objects, members;
+  // What says something about members by their names.
+  struct Object {
+    const Term* term;
+    const Json* named;  // null: none
+    bool is_closed;
+    const Json* Find(std::string_view name) const { return named ? named->Find(name) : nullptr; }
+  };
+  std::vector<Object> objects;
+  std::vector<const Term*> members;
 
   void Add(const Term& term) {
     ++num_terms;
@@ -82,7 +90,10 @@ struct SchemaReader::Outline {
     for (size_t i = 0; names != nullptr && names->is_array() && i < names->as_array().size(); ++i) {
       if (names->as_array()[i].is_string()) required.push_back(names->as_array()[i].as_string());
     }
-    objects.push_back(&term);
+    const Json* named = schema.Find("properties");
+    if (named != nullptr && !named->is_object()) named = nullptr;
+    bool is_closed = IsClosed(term);
+    if (named != nullptr || is_closed) objects.push_back({&term, named, is_closed});
   }
 
   void AddContrary(const Term& term) {
@@ -96,11 +107,15 @@ struct SchemaReader::Outline {
     }
   }
 
+  void Clear() { ReturnTo(Outline()); }
+
   // Takes back what was added to a copy of `known`.
   void ReturnTo(const Outline& known) {
     num_terms = known.num_terms;
     types = known.types;
-    auto cut = [](auto* all, const auto& first) { all->resize(first.size()); };
+    auto cut = [](auto* all, const auto& first) {
+      all->erase(all->begin() + static_cast<std::ptrdiff_t>(first.size()), all->end());
+    };
     cut(&required, known.required);
     cut(&absent, known.absent);
     cut(&lists, known.lists);
@@ -143,7 +158,7 @@ struct SchemaReader::Outline {
       auto member = members.begin() + static_cast<std::ptrdiff_t>(known.members.size());
       return !Contains(absent, known.absent.size(), name) &&
              std::none_of(object, objects.end(),
-                          [&](const Term* one) { return IsClosed(*one) || NamedIn(*one, name); }) &&
+                          [&](const Object& one) { return one.is_closed || one.Find(name); }) &&
              std::none_of(member, members.end(),
                           [&](const Term* one) { return one->name == name; });
     };
@@ -166,10 +181,10 @@ bool SchemaReader::Contradict(const Outline& outline, const Outline& known, int 
   for (std::string_view name : outline.NamesBehind(known)) {
     if (Contains(outline.absent, 0, name)) return true;
     Terms conditions;
-    for (const Term* object : outline.objects) {
-      const Json* value = NamedIn(*object, name);
-      if (value == nullptr && IsClosed(*object)) return true;
-      if (value != nullptr) conditions.push_back(WholeTerm(*value, object->path));
+    for (const Outline::Object& object : outline.objects) {
+      const Json* value = object.Find(name);
+      if (value == nullptr && object.is_closed) return true;
+      if (value != nullptr) conditions.push_back(WholeTerm(*value, object.term->path));
     }
     for (const Term* member : outline.members) {
       if (member->name != name) continue;
@@ -232,68 +247,70 @@ const std::vector<std::optional<SchemaReader::Flat>>& SchemaReader::FlatsOf(
   return is_kept ? flats_.emplace(key, std::move(*own)).first->second : *own;
 }
 
+// What holds beside the choices of a node: looked at once for all of them.
+struct SchemaReader::Beside {
+  Outline known, both;  // `both`: with an alternative
+  bool is_known = false, contradicts = false;
+};
+
 // Which alternatives of a choice may hold beside everything else. All of them where that is hard to
-// tell.
+// tell. `key`: KeyOf() the choice. `possible` has those that may hold beside a part of it, or
+// nothing; those that may not are not looked at again.
+void SchemaReader::Narrow(const Term& choice, std::string key,
+                          const std::vector<Terms>& alternatives, const Flat& flat, Beside* beside,
+                          std::vector<bool>* possible) {
+  const size_t choice_size = key.size();
+  key += flat.own_key;
+  auto known = possible_.find(key);
+  if (known != possible_.end()) *possible = known->second.branches;
+  if (known != possible_.end()) return;
+  const int64_t num_reports = num_reports_;
+  if (!beside->is_known) {
+    beside->known.Clear();
+    for (const Term& term : flat.own) beside->known.Add(term);
+    beside->is_known = true;
+    auto anyway = contradict_.find(flat.own_key);
+    bool is_judged = anyway != contradict_.end();
+    beside->contradicts = is_judged ? anyway->second : Contradict(beside->known, Outline(), 0);
+    if (!is_judged && !WorkBudget::is_spent()) {
+      contradict_.emplace(flat.own_key, beside->contradicts);
+    }
+    beside->both = beside->known;
+  }
+  possible->resize(alternatives.size(), true);
+  std::vector<std::optional<Flat>> own_flats;
+  const auto& flats = FlatsOf(choice, key.substr(0, choice_size), alternatives, &own_flats);
+  for (size_t i = 0; i < flats.size(); ++i) {
+    if (!(*possible)[i] || !flats[i]) continue;
+    const Flat& more = *flats[i];
+    if (more.is_never || beside->contradicts) {
+      (*possible)[i] = more.is_never && more.given_up.has_value();
+      continue;
+    }
+    beside->both.ReturnTo(beside->known);
+    for (const Term& term : more.own) beside->both.Add(term);
+    (*possible)[i] = !Contradict(beside->both, beside->known, 0);
+  }
+  bool is_of_round = num_reports_ != num_reports;
+  if (!WorkBudget::is_spent()) possible_.emplace(std::move(key), Possible{*possible, is_of_round});
+}
+
 std::vector<bool> SchemaReader::PossibleOf(const Term& choice,
                                            const std::vector<Terms>& alternatives,
                                            const Flat& flat) {
-  const std::string& own_key = flat.own_key;
-  std::string key;
-  AddKey(choice, &key);
-  std::string choice_key = key;
-  key += own_key;
-  auto known = possible_.find(key);
-  if (known != possible_.end()) return known->second.branches;
-  const int64_t num_reports = num_reports_;
-  Outline without;
-  for (const Term& term : flat.own) without.Add(term);
-  auto anyway = contradict_.find(own_key);
-  bool is_judged = anyway != contradict_.end();
-  bool contradicts_anyway = is_judged ? anyway->second : Contradict(without, Outline(), 0);
-  if (!is_judged && !WorkBudget::is_spent()) contradict_.emplace(own_key, contradicts_anyway);
+  Beside beside;
   std::vector<bool> possible;
-  std::vector<std::optional<Flat>> own_flats;
-  Outline both = without;
-  for (const std::optional<Flat>& more : FlatsOf(choice, choice_key, alternatives, &own_flats)) {
-    both.ReturnTo(without);
-    for (size_t i = 0; more && i < more->own.size(); ++i) both.Add(more->own[i]);
-    possible.push_back(!more ||
-                       (more->is_never ? more->given_up.has_value()
-                                       : !contradicts_anyway && !Contradict(both, without, 0)));
-  }
-  bool is_of_round = num_reports_ != num_reports;
-  if (!WorkBudget::is_spent()) possible_.emplace(std::move(key), Possible{possible, is_of_round});
+  Narrow(choice, KeyOf(choice), alternatives, flat, &beside, &possible);
   return possible;
-}
-
-// Forgets what the last round found out that may differ in the next one: of choices with other
-// alternatives, and where it was reported that something is left out.
-void SchemaReader::ForgetChanged() {
-  auto is_changed = [this](const std::string& key) {
-    return changed_.count(key.substr(0, sizeof(const Json*))) != 0;
-  };
-  for (auto one = alternatives_.begin(); one != alternatives_.end();) {
-    one = is_changed(one->first) ? alternatives_.erase(one) : std::next(one);
-  }
-  for (auto one = flats_.begin(); one != flats_.end();) {
-    one = is_changed(one->first) ? flats_.erase(one) : std::next(one);
-  }
-  for (auto one = possible_.begin(); one != possible_.end();) {
-    bool is_kept = !one->second.is_of_round && !is_changed(one->first);
-    one = is_kept ? std::next(one) : possible_.erase(one);
-  }
-  changed_.clear();
 }
 
 // What Alternatives() says, remembered until branches are found to overlap.
 Result<const std::vector<SchemaReader::Terms>*> SchemaReader::KnownAlternatives(
-    const Term& choice) {
-  std::string key;
-  AddKey(choice, &key);
+    const Term& choice, const std::string& key) {
   auto known = alternatives_.find(key);
   if (known == alternatives_.end()) {
     MLC_ASSIGN_OR_RETURN(std::vector<Terms> alternatives, Alternatives(choice));
-    known = alternatives_.emplace(std::move(key), std::move(alternatives)).first;
+    known = alternatives_.emplace(key, std::move(alternatives)).first;
   }
   return &known->second;
 }
@@ -338,15 +355,20 @@ Result<bool> SchemaReader::Do(const std::function<Status()>& read) {
 // are any.
 Status SchemaReader::Settle(Flat* flat) {
   std::vector<std::pair<const Json*, std::string>> settled;
+  std::vector<std::vector<bool>> all(flat->choices.size());  // what is known of each choice
+  Beside beside;
   flat->own_key = OwnKeyOf(flat->own);
-  for (size_t i = 0; i < flat->choices.size() && settled.size() < kMostChoicesSeen;) {
-    const Term choice = flat->choices[i++];
-    std::pair<const Json*, std::string> key{choice.schema, choice.negated ? "not " : ""};
-    key.second.append(choice.part).append(" ").append(choice.name);
-    bool is_known = std::find(settled.begin(), settled.end(), key) != settled.end();
+  for (size_t i = 0; i < flat->choices.size() && settled.size() < kMostChoicesSeen; ++i) {
+    const Term& choice = flat->choices[i];
+    auto is_choice = [&choice](const auto& one) {
+      return one.first == choice.schema && one.second == NameOf(choice);
+    };
+    bool is_known = std::any_of(settled.begin(), settled.end(), is_choice);
     if (is_known || choice.part == "additionalProperties") continue;
-    MLC_ASSIGN_OR_RETURN(const std::vector<Terms>* alternatives, KnownAlternatives(choice));
-    std::vector<bool> possible = PossibleOf(choice, *alternatives, *flat);
+    std::string key = KeyOf(choice);
+    MLC_ASSIGN_OR_RETURN(const std::vector<Terms>* alternatives, KnownAlternatives(choice, key));
+    std::vector<bool>& possible = all[i];
+    Narrow(choice, std::move(key), *alternatives, *flat, &beside, &possible);
     int64_t count = std::count(possible.begin(), possible.end(), true);
     if (count == 0) flat->is_never = true;
     if (count == 0) return Status();
@@ -356,14 +378,17 @@ Status SchemaReader::Settle(Flat* flat) {
     Flat more;
     for (const Term& term : (*alternatives)[only]) MLC_RETURN_IF_ERROR(Flatten(term, &more));
     if (more.given_up) continue;  // the node of the choice tells of it
-    flat->choices.erase(flat->choices.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+    settled.emplace_back(choice.schema, NameOf(choice));
+    flat->choices.erase(flat->choices.begin() + static_cast<std::ptrdiff_t>(i));
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
     flat->own.insert(flat->own.end(), more.own.begin(), more.own.end());
     flat->choices.insert(flat->choices.end(), more.choices.begin(), more.choices.end());
+    all.resize(flat->choices.size());
     flat->is_never = flat->is_never || more.is_never;
     flat->own_key = OwnKeyOf(flat->own);
     if (flat->is_never) return Status();
-    settled.push_back(std::move(key));
-    i = 0;  // what holds now may settle other choices
+    beside.is_known = false;
+    i = SIZE_MAX;  // from the first: what holds now may settle other choices
   }
   return Status();
 }

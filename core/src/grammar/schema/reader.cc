@@ -222,7 +222,7 @@ Status SchemaReader::FillChoice(int node, Flat flat) {
   if (is_of_others) {
     others = OtherMembers(choice, flat.own);
   } else {
-    MLC_ASSIGN_OR_RETURN(known, KnownAlternatives(choice));
+    MLC_ASSIGN_OR_RETURN(known, KnownAlternatives(choice, KeyOf(choice)));
   }
   const std::vector<Terms>& alternatives = *known;
   if (is_of_others && others.empty()) {

@@ -66,6 +66,7 @@ class SchemaReader {
 
   // ---- remembered.cc
   std::string SameKeyOf(const Terms& terms);
+  void ForgetChanged();
   Result<SchemaNode> ReadRemembered(std::string key,
                                     const std::function<Result<SchemaNode>()>& read);
   std::string OwnKeyOf(const Terms& own);
@@ -90,11 +91,13 @@ class SchemaReader {
   const std::vector<std::optional<Flat>>& FlatsOf(const Term& choice, const std::string& key,
                                                   const std::vector<Terms>& alternatives,
                                                   std::vector<std::optional<Flat>>* own);
-  Result<const std::vector<Terms>*> KnownAlternatives(const Term& choice);
-  void ForgetChanged();
+  Result<const std::vector<Terms>*> KnownAlternatives(const Term& choice, const std::string& key);
   Result<bool> Try(const std::function<Status()>& read);
   static Result<bool> Do(const std::function<Status()>& read);
   struct Outline;
+  struct Beside;
+  void Narrow(const Term& choice, std::string key, const std::vector<Terms>& alternatives,
+              const Flat& flat, Beside* beside, std::vector<bool>* possible);
   bool Contradict(const Outline& outline, const Outline& known, int level);
   bool ContradictWhole(const Terms& terms, int level);
   bool FindWholeContradiction(const Terms& terms, int level);
@@ -172,7 +175,7 @@ class SchemaReader {
   mutable std::unordered_map<const Json*, std::vector<std::string>> asserting_;
   std::unordered_map<const Json*, std::pair<const Json*, Path>> targets_;
   std::unordered_map<std::string, bool> contradict_;
-  // By AddKey of the choice, and what holds beside it.
+  // By KeyOf the choice, and what holds beside it.
   std::unordered_map<std::string, std::vector<Terms>> alternatives_;
   std::unordered_map<std::string, std::vector<std::optional<Flat>>> flats_;
   struct Possible {

@@ -85,4 +85,23 @@ Result<SchemaNode> SchemaReader::ReadRemembered(std::string key,
   return node;
 }
 
+// Forgets what the last round found out that may differ in the next one: of choices with other
+// alternatives, and where it was reported that something is left out.
+void SchemaReader::ForgetChanged() {
+  auto is_changed = [this](const std::string& key) {
+    return changed_.count(key.substr(0, sizeof(const Json*))) != 0;
+  };
+  for (auto one = alternatives_.begin(); one != alternatives_.end();) {
+    one = is_changed(one->first) ? alternatives_.erase(one) : std::next(one);
+  }
+  for (auto one = flats_.begin(); one != flats_.end();) {
+    one = is_changed(one->first) ? flats_.erase(one) : std::next(one);
+  }
+  for (auto one = possible_.begin(); one != possible_.end();) {
+    bool is_kept = !one->second.is_of_round && !is_changed(one->first);
+    one = is_kept ? std::next(one) : possible_.erase(one);
+  }
+  changed_.clear();
+}
+
 }  // namespace mlc

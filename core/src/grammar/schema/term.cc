@@ -105,6 +105,13 @@ void AddKey(const Term& term, std::string* key, const Json* schema) {
   if (!term.name.empty()) *key += term.name;
 }
 
+std::string KeyOf(const Term& term) {
+  std::string key;
+  key.reserve(2 * kUsualKey);  // callers put more behind it
+  AddKey(term, &key);
+  return key;
+}
+
 std::string KeyOf(const std::vector<Term>& terms) {
   std::string key;
   key.reserve(terms.size() * kUsualKey);

@@ -60,6 +60,7 @@ Term NamedTerm(const Term& term, std::string_view part, std::string_view name, P
 
 // Appends what two terms share only if they mean the same. It begins with the bytes of `schema`.
 void AddKey(const Term& term, std::string* key, const Json* schema = nullptr);
+std::string KeyOf(const Term& term);
 // The same of a list, in this order.
 std::string KeyOf(const std::vector<Term>& terms);
 // The same of a list, in any order. `schemas`: in place of those of the terms.
