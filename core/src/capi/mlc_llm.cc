@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "base/utf8.h"
 #include "chat/chat_engine.h"
@@ -56,6 +57,9 @@ MLCStatus* Guard(Act&& act) {
     return ToC(act());
   } catch (const std::bad_alloc&) {
     return ToC(mlc::ResourceExhausted("out of memory"));
+  } catch (const std::system_error& error) {  // of threads
+    return ToC(mlc::ResourceExhausted(std::string("the system gives no thread: ") + error.what() +
+                                      "; end other programs, or raise their limit"));
   } catch (const std::exception& error) {
     return ToC(mlc::Internal(error.what()));
   }

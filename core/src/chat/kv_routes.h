@@ -1,5 +1,5 @@
-// The routes kv.save and kv.load, which write the state of a conversation to a file and read it, and
-// kv.held, which says what of a request's prompts the prefix cache holds.
+// The routes kv.save and kv.load, which write the state of a conversation to a file and read it,
+// and kv.held, which says what of a request's prompts the prefix cache holds.
 #pragma once
 
 #include "chat/answer/answerer.h"

@@ -2,6 +2,7 @@
 #if !defined(__EMSCRIPTEN__)
 #include <future>
 
+#include "base/try_thread.h"
 #include "engine/engine_loop.h"
 #include "engine/guarded.h"
 
@@ -14,12 +15,21 @@ thread_local bool is_callback_thread = false;
 // fill the memory.
 constexpr size_t kMaxBacklog = 256, kSmallBacklog = 64;
 
+// What a thread for such work does until the queue is closed.
+void Work(BlockingQueue<std::function<void()>>* queue) {
+  while (std::optional<std::function<void()>> next = queue->Pop()) Guarded(*next);
+}
+
 }  // namespace
 
 EngineLoop::EngineLoop(std::unique_ptr<Engine> engine, std::function<void()> on_start)
     : engine_(std::move(engine)), metrics_(engine_->metrics()) {
-  compute_thread_ = std::thread([this, on_start = std::move(on_start)] { ComputeLoop(on_start); });
   callback_thread_ = std::thread([this] { CallbackLoop(); });
+  auto compute = [this, on_start = std::move(on_start)] { ComputeLoop(on_start); };
+  if (TryThread(&compute_thread_, std::move(compute))) return;
+  callbacks_.Close();
+  callback_thread_.join();
+  throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
 }
 
 EngineLoop::~EngineLoop() {
@@ -50,20 +60,17 @@ bool EngineLoop::Do(Command command) {
 // Two threads compile, so that one slow grammar does not delay all others.
 void EngineLoop::Compile(RequestId id, Grammar grammar) {
   constexpr size_t kThreads = 2;
-  if (compile_threads_.size() < kThreads) {
-    compile_threads_.emplace_back([this] {
-      while (std::optional<std::function<void()>> next = compile_work_.Pop()) Guarded(*next);
-    });
+  std::thread thread;
+  if (compile_threads_.size() < kThreads && TryThread(&thread, [this] { Work(&compile_work_); })) {
+    compile_threads_.push_back(std::move(thread));
   }
-  compile_work_.Push(CompileTask(id, std::move(grammar)));
+  std::function<void()> task = CompileTask(id, std::move(grammar));
+  compile_threads_.empty() ? task() : compile_work_.Push(std::move(task));
 }
 
 void EngineLoop::DoFileWork(std::function<void()> work) {
-  if (!file_thread_.joinable()) {
-    file_thread_ = std::thread([this] {
-      while (std::optional<std::function<void()>> next = file_work_.Pop()) Guarded(*next);
-    });
-  }
+  bool is_there = file_thread_.joinable();
+  if (!is_there && !TryThread(&file_thread_, [this] { Work(&file_work_); })) return work();
   file_work_.Push(std::move(work));
 }
 

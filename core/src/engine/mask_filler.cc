@@ -1,5 +1,6 @@
 #include "engine/mask_filler.h"
 
+#include "base/try_thread.h"
 #include "platform/host.h"
 
 namespace mlc {
@@ -25,7 +26,7 @@ void MaskFiller::Begin(const std::vector<StepItem>& items) {
     seconds += sequence.mask_seconds() * static_cast<double>(1 + item.drafts.FirstChain());
   }
   if (guided.empty() || seconds < worthwhile_s_) return;
-  if (!thread_.joinable()) thread_ = std::thread([this] { Loop(); });
+  if (!thread_.joinable() && !TryThread(&thread_, [this] { Loop(); })) return;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     waiting_ = {guided.rbegin(), guided.rend()};

@@ -1,7 +1,9 @@
 #include "runtime/worker_pool.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "base/try_thread.h"
 #include "platform/host.h"
 #include "runtime/spin.h"
 
@@ -39,11 +41,19 @@ WorkerPool::WorkerPool(int num_threads) {
   active_ = std::max(1, num_threads);
   if (!kJoins && num_threads > 1) KeepThisLibraryOpen();
   for (int worker = 1; worker < num_threads; ++worker) {
-    threads_.emplace_back([this, worker] {
+    std::thread thread;
+    bool started = TryThread(&thread, [this, worker] {
       ++num_serving_;
       Serve(worker);
       --num_serving_;  // the last use of the pool
     });
+    if (!started) break;
+    threads_.push_back(std::move(thread));
+  }
+  if (this->num_threads() < num_threads) {
+    active_ = this->num_threads();
+    std::fprintf(stderr, "mlc_llm: the system gives %d of %d threads; it computes with these\n",
+                 this->num_threads(), num_threads);
   }
   while (!kJoins && num_serving_ < static_cast<int>(threads_.size())) std::this_thread::yield();
 }

@@ -28,7 +28,8 @@ class WorkerPool {
   // is the owner's thread. Returns 0, or a number that describes the failure. Must not throw.
   using Task = int (*)(void* data, int index, int worker);
 
-  // `num_threads` includes the owner; at least 1.
+  // `num_threads` includes the owner; at least 1. If the system gives fewer threads, the pool has
+  // fewer, and says so on standard error.
   explicit WorkerPool(int num_threads);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

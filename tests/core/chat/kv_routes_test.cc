@@ -107,8 +107,7 @@ TEST_F(KVRoutesTest, HeldTakesSeveralPromptsAndLeavesOutWhatNoStateIsFor) {
     return Ask("kv.held", Json::MakeObject().Set("completion", *Json::Parse(completion)));
   };
   Result<Json> two = ask(R"({"prompt": [[1, 2, 3], [4, 5]]})");
-  EXPECT_EQ(two->Dump(),
-            R"({"prompts":[{"tokens":[1,2,3],"held":0},{"tokens":[4,5],"held":0}]})");
+  EXPECT_EQ(two->Dump(), R"({"prompts":[{"tokens":[1,2,3],"held":0},{"tokens":[4,5],"held":0}]})");
   Result<Json> scored = ask(R"({"prompt": [1, 2, 3], "echo": true, "logprobs": 1})");
   EXPECT_EQ(scored->Dump(), R"({"prompts":[]})");
   EXPECT_EQ(Ask("kv.held", Json::MakeObject()).status().param(), "chat");

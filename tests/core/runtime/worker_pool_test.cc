@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <sys/resource.h>
+#define MLC_TEST_LIMITS
+#endif
+
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -102,6 +108,26 @@ TEST(WorkerPool, DoesWithoutAThreadThatIsHeldUpForAWhile) {
   RunLoop(&pool, 100, [&](int, int worker) { return worker; });  // mostly the owner alone
   EXPECT_TRUE(DoesWithoutAThreadAfterStalls(&pool));
 }
+
+#ifdef MLC_TEST_LIMITS
+// In a process of its own, which gets no more memory for the stacks of threads.
+[[noreturn]] void ComputeWithoutThreads() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlim_t most = pages * 4096 + (rlim_t{64} << 20);
+  rlimit limit{most, most};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) std::exit(2);
+  WorkerPool pool(512);
+  std::atomic<int> calls{0};
+  RunLoop(&pool, 2000, [&](int, int worker) { return calls += worker < pool.num_threads(), 0; });
+  std::exit(pool.num_threads() < 512 && calls == 2000 ? 0 : 1);
+}
+
+TEST(WorkerPoolDeathTest, DoesWithFewerThreadsThanItWasAskedFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ComputeWithoutThreads(), ::testing::ExitedWithCode(0), "of 512 threads");
+}
+#endif
 
 }  // namespace
 }  // namespace mlc

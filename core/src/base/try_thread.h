@@ -1,0 +1,27 @@
+// Starts a thread where the program can do without it.
+//
+//   std::thread helper;
+//   if (!TryThread(&helper, [this] { Help(); })) DoItAlone();
+#ifndef MLC_BASE_TRY_THREAD_H_
+#define MLC_BASE_TRY_THREAD_H_
+
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace mlc {
+
+// False, and `act` is never called: the system gives no thread (a limit of threads or of memory).
+template <typename Act>
+bool TryThread(std::thread* thread, Act act) {
+  try {
+    *thread = std::thread(std::move(act));
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+}  // namespace mlc
+
+#endif  // MLC_BASE_TRY_THREAD_H_
