@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from cpu_parts import measure, peer, shapes
-from cpu_parts.environment import ROOT, Environment
+from cpu_parts.environment import Environment
 
 from mlc_llm.prepare.model_source import resolve_model
 
@@ -57,7 +57,7 @@ UNABLE = {
 
 def main() -> None:
     args = _arguments()
-    path = _file(args.file)
+    path = shapes.file_of(args.file)
     contenders = [measure.ours_with(resolve_model(path), "ours")]
     unable = dict(UNABLE)
     for known in args.peers:
@@ -78,13 +78,6 @@ def main() -> None:
     for threads in args.threads:
         print(f"\n{path.name}, {threads} threads", flush=True)
         _print(measure.speeds(contenders, CASES, threads, args.rounds))
-
-
-def _file(name: str) -> Path:
-    shape, _, kind = name.rpartition("-")
-    if shape in shapes.SHAPES and kind in shapes.KINDS:
-        return shapes.write(ROOT / "build" / "shapes" / f"{name}.gguf", shapes.SHAPES[shape], kind)
-    return Path(name).resolve()
 
 
 def _refusal(contender: measure.Contender) -> str | None:

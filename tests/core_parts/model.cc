@@ -54,6 +54,14 @@ class ModelRunner {
     return (info.page_bytes + info.windowed_page_bytes) / info.page_size;
   }
 
+  // What a step of one sequence of that length reads of pages.
+  int64_t PageBytes(int64_t length) const {
+    const ModelInfo& info = model_->info();
+    int64_t windowed =
+        info.layer_window > 0 ? std::min<int64_t>(length, info.layer_window) : length;
+    return (info.page_bytes * length + info.windowed_page_bytes * windowed) / info.page_size;
+  }
+
   // Begins sequence 0 anew; there are no others.
   void Reset() {
     for (SequenceId id : sequences_) cache_->Remove(id);
@@ -203,6 +211,8 @@ void BindModel(py::module_& m) {
            py::arg("model_lib"), py::arg("num_pages"), py::arg("num_threads") = 0)
       .def_property_readonly("vocab_size", &ModelRunner::vocab_size)
       .def_property_readonly("kv_bytes_per_token", &ModelRunner::kv_bytes_per_token)
+      .def("page_bytes", &ModelRunner::PageBytes, py::arg("length"),
+           "What a step of one sequence of that length reads of pages.")
       .def("reset", &ModelRunner::Reset, "Sequence 0 begins anew; others are gone.")
       .def("fork", &ModelRunner::Fork, py::arg("parent"), py::arg("child"), py::arg("length"),
            "A sequence that shares the first tokens of another.")

@@ -12,6 +12,8 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
+from cpu_parts.environment import ROOT
+
 # Where a block's float16 scale is, and where that of its minimums is, with what they have to be so
 # that random codes are 0 on average.
 _HALVES: dict[str, dict[int, float]] = {
@@ -66,6 +68,14 @@ SHAPES = {
     "tiny-MoE": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
                       experts=8, chosen=2),
 }  # fmt: skip
+
+
+def file_of(name: str) -> Path:
+    """A file by its path; or `SHAPE-TYPE`, a random model, which is kept under build/."""
+    shape, _, kind = name.rpartition("-")
+    if shape in SHAPES and kind in KINDS:
+        return write(ROOT / "build" / "shapes" / f"{name}.gguf", SHAPES[shape], kind)
+    return Path(name).resolve()
 
 
 def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-CONTEXT = 20480  # tokens, over all sequences; forks share their history
-SEQUENCES = 16
+CONTEXT = 20480  # tokens, over all sequences, unless it is told; forks share their history
+SEQUENCES = 16  # the same
 TOKEN = 7
 
 
@@ -51,7 +51,7 @@ class Ours:
     def __init__(self, options: dict[str, Any]) -> None:
         import mlc_core_parts
 
-        pages = CONTEXT // 16
+        pages = options.get("context", CONTEXT) // 16
         self._runner = mlc_core_parts.ModelRunner(
             options["folder"], options["model_lib"], pages, options["threads"]
         )
@@ -74,6 +74,10 @@ class Ours:
     def decode(self, count: int) -> None:
         self._runner.decode([TOKEN] * count, copy_logits=False)
 
+    def page_bytes(self, length: int) -> int:
+        answer: int = self._runner.page_bytes(length)
+        return answer
+
 
 class Peer:
     """llama.cpp through its C interface, as llama-cpp-python exposes it."""
@@ -89,15 +93,20 @@ class Peer:
             options["gguf"].encode(), lib.llama_model_default_params()
         )
         params = lib.llama_context_default_params()
-        params.n_ctx, params.n_batch, params.n_ubatch = CONTEXT, 512, 512
-        params.n_seq_max = SEQUENCES
+        params.n_ctx, params.n_batch, params.n_ubatch = options.get("context", CONTEXT), 512, 512
+        self._sequences = params.n_seq_max = options.get("sequences", SEQUENCES)
         params.n_threads = params.n_threads_batch = options["threads"]
         if hasattr(params, "kv_unified"):
             params.kv_unified = True
+        if "sequences" in options:  # layers with a window keep their window, as in its server
+            params.swa_full = False
+        if options.get("kv_cache_dtype") == "q8":
+            params.type_k = params.type_v = lib.GGML_TYPE_Q8_0
+            params.flash_attn_type = 1  # with other pages it turns this on by itself
         self._context = lib.llama_init_from_model(model, params)
         self._memory = lib.llama_get_memory(self._context)
         self._batch = lib.llama_batch_init(512, 0, 1)
-        self._lengths = [0] * SEQUENCES
+        self._lengths = [0] * self._sequences
         self.vocab_size = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
         head_dim = lib.llama_model_n_embd(model) // lib.llama_model_n_head(model)
         heads = lib.llama_model_n_layer(model) * lib.llama_model_n_head_kv(model)
@@ -117,7 +126,7 @@ class Peer:
         return np.ctypeslib.as_array(raw, (len(tokens), self.vocab_size)).copy()
 
     def truncate(self, length: int) -> None:
-        for sequence in range(1, SEQUENCES):
+        for sequence in range(1, self._sequences):
             self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
             self._lengths[sequence] = 0
         self._lib.llama_memory_seq_rm(self._memory, 0, length, -1)
@@ -172,7 +181,7 @@ class Worker:
         self.kv_bytes_per_token = backend.kv_bytes_per_token
         self._history = -1
         rng = np.random.default_rng(0)
-        self._text = [int(t) for t in rng.integers(20, backend.vocab_size - 1000, 4096)]
+        self._text = [int(t) for t in rng.integers(20, backend.vocab_size - 1000, 1 << 16)]
 
     def prefill(self, tokens: int, history: int) -> float:
         """Seconds for `tokens` more tokens behind that many."""
@@ -191,6 +200,10 @@ class Worker:
         for _ in range(steps):
             self._backend.decode(batch)
         return (self._clock() - begin) / steps
+
+    def page_bytes(self, length: int) -> int:
+        """What a step of one sequence of that length reads of pages."""
+        return self._backend.page_bytes(length)
 
     def greedy(self, ids: list[int], count: int) -> list[tuple[int, float]]:
         """The likeliest tokens behind `ids`, each with its lead over the second likeliest."""
@@ -233,12 +246,11 @@ class Worker:
 
     def _begin(self, history: int) -> None:
         """Sequence 0 has that many tokens, computed once."""
-        if self._history != history:
-            self._backend.truncate(0)
-            if history:
-                self._backend.extend(self._text[:history])
-            self._history = history
-        self._backend.truncate(history)
+        known = self._history if 0 < self._history <= history else 0
+        self._backend.truncate(known)
+        if known < history:
+            self._backend.extend(self._text[known:history])
+        self._history = history
 
 
 def _worker(name: str, options: dict[str, Any], clock: Callable[[], float]) -> Any:

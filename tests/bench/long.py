@@ -1,0 +1,129 @@
+"""Decode and prompts behind a long history, beside llama.cpp on the same file.
+
+usage: ./dev bench long FILE.gguf|SHAPE-TYPE [--depths 2048,8192,16384,32768] [--threads 2]
+                        [--rounds 5] [--prompts 512] [--prompt-rounds 2] [--kv-cache-dtype f16|q8]
+                        [--no-peer] [--ask]
+
+Both programs get the same tokens and pages of the same precision; llama.cpp has flash attention.
+At each depth they take turns. `pages`: the bytes of pages that a step reads, divided by what it
+takes longer than behind 16 tokens; and the share of the bandwidth that the same threads reach in
+the same run. A history is computed once and grows from depth to depth, which takes minutes; `--ask`
+waits for a line on standard input before each depth is timed, so that a busy machine can be made
+quiet for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from cpu_parts import bandwidth, measure, peer, shapes
+from cpu_parts.process import Process
+
+from mlc_llm.prepare.model_source import resolve_model
+
+STEPS = 8  # of decode, in one timing
+
+
+def main() -> None:
+    args = _arguments()
+    path = shapes.file_of(args.file)
+    dtype = None if args.kv_cache_dtype == "f16" else args.kv_cache_dtype
+    model = resolve_model(path, kv_cache_dtype=dtype)
+    contenders = [measure.ours_with(model, "ours")]
+    if not args.no_peer:
+        if peer.install() is None:
+            raise SystemExit("llama.cpp cannot be built here; --no-peer runs without it")
+        contenders.append(measure.peer_of(path, "llama.cpp"))
+    more = {
+        "context": max(args.depths) + 1024,
+        "sequences": 1,
+        "kv_cache_dtype": args.kv_cache_dtype,
+    }
+    contenders = [replace(c, options={**c.options, **more}) for c in contenders]
+    print(f"{path.name}, {args.kv_cache_dtype} pages, {args.threads} threads", flush=True)
+    with measure.running(contenders, args.threads) as processes:
+        _measure(args, processes)
+
+
+def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> None:
+    short = None
+    for depth in (measure.SHORT, *args.depths):
+        for process in processes.values():
+            process.ask("decode", batch=1, history=depth, steps=1)  # computes the history
+        if args.ask:
+            print(f"ready behind {depth}", flush=True)
+            sys.stdin.readline()
+        found = _at(args, processes, depth)
+        if short is None:
+            short, read = found, processes["ours"]
+            _print_head(args, list(processes))
+        else:
+            _print(found, short, read.ask("page_bytes", length=depth))
+
+
+def _at(args: argparse.Namespace, processes: dict[str, Process], depth: int) -> dict[str, Any]:
+    """The medians of a depth: the bandwidth, and seconds of a step and of a prompt by program."""
+    steps: dict[str, list[float]] = {name: [] for name in processes}
+    prompts: dict[str, list[float]] = {name: [] for name in processes}
+    read = []
+    for number in range(args.rounds):
+        read.append(bandwidth.read_bandwidth(args.threads))
+        for name in list(processes)[:: -1 if number % 2 else 1]:
+            time.sleep(measure.SETTLE_S)
+            ask = processes[name].ask
+            steps[name].append(ask("decode", batch=1, history=depth, steps=STEPS))
+            if number < args.prompt_rounds:
+                prompts[name].append(ask("prefill", tokens=args.prompts, history=depth))
+    middle = {name: statistics.median(times) for name, times in steps.items()}
+    rates = {name: args.prompts / statistics.median(times) for name, times in prompts.items()}
+    return {"depth": depth, "bandwidth": statistics.median(read), "step": middle, "prompt": rates}
+
+
+def _print_head(args: argparse.Namespace, names: list[str]) -> None:
+    ratio = ["ratio"] * (len(names) == 2)
+    prompt = [f"prompt of {args.prompts}: {names[0]}", *names[1:], *ratio]
+    decode = [f"decode: {names[0]}", *names[1:], *ratio]
+    heads = ["tok/s behind", *decode, "pages GB/s", "share", *prompt]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
+
+
+def _print(found: dict[str, Any], short: dict[str, Any], page_bytes: int) -> None:
+    decode = {name: 1 / seconds for name, seconds in found["step"].items()}
+    speed = page_bytes / (found["step"]["ours"] - short["step"]["ours"])
+    cells = [f"{found['depth']}", *_compared(decode), f"{speed / 1e9:.1f}",
+             f"{speed / found['bandwidth']:.0%} of {found['bandwidth'] / 1e9:.1f}",
+             *_compared(found["prompt"])]  # fmt: skip
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _compared(rates: dict[str, float]) -> list[str]:
+    cells = [f"{rate:.1f}" for rate in rates.values()]
+    ratio = [f"{rates['ours'] / rates['llama.cpp']:.2f}"] if "llama.cpp" in rates else []
+    return cells + ratio
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", help="a GGUF file, or SHAPE-TYPE such as 1B-Q4_0")
+    depths = [2048, 8192, 16384, 32768]
+    parser.add_argument("--depths", type=lambda t: [int(n) for n in t.split(",")], default=depths)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--prompts", type=int, default=512, help="tokens of the timed prompts")
+    parser.add_argument("--prompt-rounds", type=int, default=2)
+    parser.add_argument("--kv-cache-dtype", choices=["f16", "q8"], default="f16")
+    parser.add_argument("--no-peer", action="store_true", help="without llama.cpp")
+    parser.add_argument("--ask", action="store_true", help="waits for a line before timing")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
