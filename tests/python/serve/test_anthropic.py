@@ -317,6 +317,16 @@ def test_options(asked: dict[str, Any], chat: dict[str, Any]) -> None:
     assert made == chat
 
 
+@pytest.mark.parametrize("given", ["text", "block"])
+def test_a_label_of_accounts_takes_no_instructions_with_it(given: str) -> None:
+    """The label may stand before the system prompt in the same text."""
+    text = "x-anthropic-billing-header: cc_version=2.1; cch=7f3a;\n\nYou are an agent."
+    system = text if given == "text" else [{"type": "text", "text": text}]
+    said = [{"role": "user", "content": "Hi"}]
+    made = to_chat({"system": system, "messages": said, "max_tokens": 1})
+    assert made["messages"][0] == {"role": "system", "content": "You are an agent."}
+
+
 def test_a_system_message_in_the_middle() -> None:
     said = [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}]
     assert to_chat({"messages": said, "max_tokens": 1})["messages"] == said

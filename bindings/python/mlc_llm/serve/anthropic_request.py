@@ -54,9 +54,13 @@ def to_chat(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _system(given: str | list[dict[str, Any]] | None) -> list[dict[str, Any]]:
     blocks = [{"text": given}] if isinstance(given, str) else given or []
-    texts = [block["text"] for block in blocks if not block["text"].startswith(_LABEL)]
+    texts = [_unlabelled(block["text"]) for block in blocks]
     text = "\n\n".join(text for text in texts if text)
     return [{"role": "system", "content": text}] if text else []
+
+
+def _unlabelled(text: str) -> str:
+    return text.partition("\n")[2].lstrip("\n") if text.startswith(_LABEL) else text
 
 
 def _messages(given: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
