@@ -3,6 +3,7 @@ NumPy's, and the same bits as with one table for all layers, in every way throug
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,19 @@ def test_pages_of_windows_are_few(model: Model, one_table: Model) -> None:
             engine.save_kv(messages, one[0] / "chat.kv")
         sizes.append((one[0] / "chat.kv").stat().st_size)
     assert sizes[0] < sizes[1]
+
+
+def test_a_turn_of_an_agent_computes_what_is_new(model: Model) -> None:
+    """Templates drop the thoughts of old turns, so all behind the last prompt is new. Of the rest
+    at most a page, of 16 tokens, is computed again: where a window or a state is kept."""
+    rng = random.Random(1)
+    prompt, known = prompt_ids(PROMPT)[:64], 0
+    with engine_of(model) as engine:
+        for turn in range(10):
+            made: Any = engine.completions.create(
+                prompt=prompt, max_tokens=8, temperature=0, debug_config={"ignore_eos": True}
+            )
+            cached = made.usage.prompt_tokens_details.cached_tokens or 0
+            assert cached >= known - 16 and (turn == 0) == (cached == 0)
+            known = len(prompt)
+            prompt = prompt + [rng.choice(prompt) for _ in range(rng.randint(3, 18))]
