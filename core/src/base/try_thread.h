@@ -2,8 +2,7 @@
 //
 //   std::thread helper;
 //   if (!TryThread(&helper, [this] { Help(); })) DoItAlone();
-#ifndef MLC_BASE_TRY_THREAD_H_
-#define MLC_BASE_TRY_THREAD_H_
+#pragma once
 
 #include <system_error>
 #include <thread>
@@ -23,5 +22,3 @@ bool TryThread(std::thread* thread, Act act) {
 }
 
 }  // namespace mlc
-
-#endif  // MLC_BASE_TRY_THREAD_H_
