@@ -14,6 +14,10 @@ constexpr double kFirstGuess = 0.6;   // the probability when nothing is known
 constexpr double kGuessWeight = 2;    // weight of kFirstGuess, in drafts
 constexpr double kRecentDrafts = 20;  // how many drafts a record remembers
 constexpr double kIdle = 0.99;        // factor of a record for each step without drafts
+// How many rows are tried before fewer were measured, and what their cost is taken for beyond that:
+// a share of the step for each row of it.
+constexpr int kFirstRows = 4;
+constexpr double kRowShare = 0.1;
 constexpr double kLeastGain = 0.02;   // a draft must promise at least so many tokens
 
 using Count = DraftRecord::Count;
@@ -49,6 +53,8 @@ void StepTimes::Add(int rows, double seconds) {
   Entry& entry = found->second;
   if (!is_new && now_ - entry.time > kOldAfter) entry = Entry{seconds, 0, 0};
   ++entry.count;
+  // The first step of a size also waits for memory and code.
+  if (entry.count == 2 && seconds < entry.seconds) entry.seconds = seconds;
   entry.seconds += (seconds - entry.seconds) * std::max(1.0 / entry.count, kNewest);
   entry.time = ++now_;
 }
@@ -62,11 +68,16 @@ std::optional<double> StepTimes::Measured(int rows) const {
 double StepTimes::Estimate(int rows, int base) const {
   if (std::optional<double> seconds = Measured(rows)) return *seconds;
   double least = entries_.at(base).seconds;
-  auto above = entries_.upper_bound(rows);
-  while (above != entries_.end() && !Measured(above->first)) ++above;
-  if (above == entries_.end()) return least;
-  double share = static_cast<double>(rows - base) / (above->first - base);
-  return std::max(least, least + share * (above->second.seconds - least));
+  auto near = entries_.upper_bound(rows);
+  while (near != entries_.end() && !Measured(near->first)) ++near;
+  if (near == entries_.end()) {  // more rows than were measured
+    do --near;
+    while (near->first > base && !Measured(near->first));
+    if (rows <= std::max(2 * near->first, kFirstRows)) return least;
+    if (near->first <= base) return least * (1 + kRowShare * (rows - base) / base);
+  }
+  double share = static_cast<double>(rows - base) / (near->first - base);
+  return std::max(least, least + share * (near->second.seconds - least));
 }
 
 bool DraftPolicy::MayDraft() const { return lost_s_ <= kMayLose + kMayLoseShare * total_s_; }

@@ -28,11 +28,13 @@ TEST(StepTimes, AreRunningMeansThatGrowOld) {
 TEST(StepTimes, EstimatesInFavourOfWhatIsNotKnown) {
   StepTimes times;
   times.Add(2, 10.0);
-  EXPECT_DOUBLE_EQ(times.Estimate(5, 2), 10.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(4, 2), 10.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(8, 2), 13.0) << "so many are not tried first";
   times.Add(6, 18.0);
   EXPECT_DOUBLE_EQ(times.Estimate(4, 2), 14.0);
   EXPECT_DOUBLE_EQ(times.Estimate(6, 2), 18.0);
-  EXPECT_DOUBLE_EQ(times.Estimate(7, 2), 10.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(12, 2), 10.0);
+  EXPECT_DOUBLE_EQ(times.Estimate(13, 2), 32.0);
 }
 
 // A machine on which a step of r rows takes row_seconds(r), and a text whose drafts are accepted
