@@ -20,7 +20,7 @@ from mlc_llm.serve.body import model_name, parse_object, require_json
 from mlc_llm.serve.catalogue import ModelSpec
 from mlc_llm.serve.inference import done_or_left
 from mlc_llm.serve.long_work import LOADS, run_long
-from mlc_llm.serve.openapi import gives, gives_text, takes
+from mlc_llm.serve.openapi import exchange, gives_text, takes
 from mlc_llm.serve.prefill import ask_engine, state_file
 from mlc_llm.serve.slot import ServedModel
 from mlc_llm.serve.state import lease_model, models_of
@@ -39,7 +39,7 @@ async def _read(request: Request, schema: str) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-@admin.post("/load", openapi_extra=takes("ServerLoadRequest"), responses=gives("ModelObject"))
+@admin.post("/load", **exchange("ServerLoadRequest", "ModelObject"))
 async def load(request: Request) -> Response:
     """Loads a model. The answer comes when the model can be used."""
     spec = ModelSpec(**await _read(request, "ServerLoadRequest"))
@@ -47,9 +47,7 @@ async def load(request: Request) -> Response:
     return JSONResponse(models_of(request).look_up(served.name).describe())
 
 
-@admin.post(
-    "/unload", openapi_extra=takes("ServerUnloadRequest"), responses=gives("ServerUnloaded")
-)
+@admin.post("/unload", **exchange("ServerUnloadRequest", "ServerUnloaded"))
 async def unload(request: Request) -> Response:
     """Ends a model's requests and frees its memory."""
     name = (await _read(request, "ServerUnloadRequest"))["model"]
@@ -87,11 +85,7 @@ class _StateResponse(FileResponse):
             await super().__call__(scope, receive, send)
 
 
-@adapter_routes.post(
-    "/load_lora_adapter",
-    openapi_extra=takes("ServerAdapterLoadRequest"),
-    responses=gives("AdapterList"),
-)
+@adapter_routes.post("/load_lora_adapter", **exchange("ServerAdapterLoadRequest", "AdapterList"))
 async def load_adapter(request: Request) -> Response:
     """Lets requests choose a LoRA adapter, by its name as the model or in `lora`."""
     asked = await _read(request, "ServerAdapterLoadRequest")
@@ -101,9 +95,7 @@ async def load_adapter(request: Request) -> Response:
 
 
 @adapter_routes.post(
-    "/unload_lora_adapter",
-    openapi_extra=takes("ServerAdapterUnloadRequest"),
-    responses=gives("AdapterList"),
+    "/unload_lora_adapter", **exchange("ServerAdapterUnloadRequest", "AdapterList")
 )
 async def unload_adapter(request: Request) -> Response:
     """Takes an adapter from new requests; its running requests go on with it."""

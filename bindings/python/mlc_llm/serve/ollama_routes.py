@@ -32,7 +32,7 @@ from mlc_llm.serve.ollama_request import (
     plain_name,
     streams,
 )
-from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.openapi import exchange, gives
 from mlc_llm.serve.slot import Lease
 from mlc_llm.serve.state import lease_model, models_of
 from mlc_llm.serve.translated import Asked, Translation
@@ -118,9 +118,7 @@ _EMBED, _EMBEDDINGS = (
 
 
 @router.post(
-    "/chat",
-    openapi_extra=takes("OllamaChatRequest"),
-    responses=gives("OllamaChatResponse", lines="OllamaChatResponse"),
+    "/chat", **exchange("OllamaChatRequest", "OllamaChatResponse", lines="OllamaChatResponse")
 )
 async def chat(request: Request) -> Response:
     """Ollama's chat: lines of JSON, unless `stream` is false."""
@@ -129,27 +127,20 @@ async def chat(request: Request) -> Response:
 
 @router.post(
     "/generate",
-    openapi_extra=takes("OllamaGenerateRequest"),
-    responses=gives("OllamaGenerateResponse", lines="OllamaGenerateResponse"),
+    **exchange("OllamaGenerateRequest", "OllamaGenerateResponse", lines="OllamaGenerateResponse"),
 )
 async def generate(request: Request) -> Response:
     """Ollama's answer to a prompt: through the chat template, or `raw`."""
     return await _GENERATE.run(request)
 
 
-@router.post(
-    "/embed", openapi_extra=takes("OllamaEmbedRequest"), responses=gives("OllamaEmbedResponse")
-)
+@router.post("/embed", **exchange("OllamaEmbedRequest", "OllamaEmbedResponse"))
 async def embed(request: Request) -> Response:
     """A vector for each text."""
     return await _EMBED.run(request)
 
 
-@router.post(
-    "/embeddings",
-    openapi_extra=takes("OllamaEmbeddingsRequest"),
-    responses=gives("OllamaEmbeddingsResponse"),
-)
+@router.post("/embeddings", **exchange("OllamaEmbeddingsRequest", "OllamaEmbeddingsResponse"))
 async def embeddings(request: Request) -> Response:
     """The older form of `/api/embed`."""
     return await _EMBEDDINGS.run(request)
@@ -183,9 +174,7 @@ async def version() -> Response:
     return JSONResponse({"version": mlc_llm.__version__})
 
 
-@router.post(
-    "/show", openapi_extra=takes("OllamaShowRequest"), responses=gives("OllamaShowResponse")
-)
+@router.post("/show", **exchange("OllamaShowRequest", "OllamaShowResponse"))
 async def show(request: Request) -> Response:
     """Everything about a model."""
     asked = await _read(request, "OllamaShowRequest")
@@ -193,11 +182,7 @@ async def show(request: Request) -> Response:
     return JSONResponse(await asyncio.to_thread(ollama_models.show, model))
 
 
-@admin.post(
-    "/pull",
-    openapi_extra=takes("OllamaPullRequest"),
-    responses=gives("OllamaStatus", lines="OllamaStatus"),
-)
+@admin.post("/pull", **exchange("OllamaPullRequest", "OllamaStatus", lines="OllamaStatus"))
 async def pull(request: Request) -> Response:
     """Downloads and prepares a model."""
     asked = await _read(request, "OllamaPullRequest")
@@ -207,9 +192,7 @@ async def pull(request: Request) -> Response:
     return Response([text async for text in lines][-1], media_type="application/json")
 
 
-@admin.delete(
-    "/delete", openapi_extra=takes("OllamaDeleteRequest"), responses=gives("OllamaStatus")
-)
+@admin.delete("/delete", **exchange("OllamaDeleteRequest", "OllamaStatus"))
 async def delete(request: Request) -> Response:
     """Removes a kept model, and unloads it."""
     asked = await _read(request, "OllamaDeleteRequest")

@@ -34,9 +34,14 @@ _BODY_ERRORS = {
 }
 
 
-def takes(name: str) -> dict[str, Any]:
-    """`openapi_extra` for a route whose body has the schema of that name."""
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": reference(name)}}}}
+def exchange(request: str, response: str, **streams: str) -> dict[str, Any]:
+    """The arguments of a route with a body: the schemas of what it takes and, as `gives`, gives."""
+    return {"openapi_extra": takes(request), "responses": gives(response, **streams)}
+
+
+def takes(request: str) -> dict[str, Any]:
+    content = {JSON: {"schema": reference(request)}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def gives(

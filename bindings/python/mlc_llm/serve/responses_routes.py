@@ -17,7 +17,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk.tools_gen import MAX_TOOL_CALLS
 from mlc_llm.serve.body import body_of, parse_object
 from mlc_llm.serve.core_request import CoreRequest
-from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.openapi import exchange, gives
 from mlc_llm.serve.responses import InputTokens, ResponsesAnswerFormat, forget
 from mlc_llm.serve.responses_mcp import mcp_tools, with_tool_choice
 from mlc_llm.serve.responses_request import file_in, to_chat
@@ -118,21 +118,13 @@ def _refused(param: str, why: str) -> Exception:
     return error_of(reasons.UNSUPPORTED_PARAMETER, f"'{param}' {why}.", param=param)
 
 
-@router.post(
-    "",
-    openapi_extra=takes("ResponseCreateRequest"),
-    responses=gives("Response", events="ResponseStreamEvent"),
-)
+@router.post("", **exchange("ResponseCreateRequest", "Response", events="ResponseStreamEvent"))
 async def create_response(request: Request) -> Response:
     """OpenAI's responses: text, streamed events, function tools; one may follow another."""
     return await _CREATE.run(request)
 
 
-@router.post(
-    "/input_tokens",
-    openapi_extra=takes("ResponseCreateRequest"),
-    responses=gives("InputTokenCount"),
-)
+@router.post("/input_tokens", **exchange("ResponseCreateRequest", "InputTokenCount"))
 async def count_response_tokens(request: Request) -> Response:
     """The tokens of a response's prompt."""
     return await _COUNT.run(request)

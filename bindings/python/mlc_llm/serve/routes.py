@@ -21,7 +21,7 @@ from mlc_llm.serve.body import body_of, model_name, peek, require_json, require_
 from mlc_llm.serve.errors import error_response
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
 from mlc_llm.serve.infill import INFILL
-from mlc_llm.serve.openapi import gives, gives_text, takes
+from mlc_llm.serve.openapi import exchange, gives, gives_text
 from mlc_llm.serve.plain_route import PlainRoute
 from mlc_llm.serve.responses import InputTokens
 from mlc_llm.serve.slot import ServedModel
@@ -52,8 +52,7 @@ async def _answer(request: Request, route: str, form: AnswerFormat | None = None
 
 @inference.post(
     "/v1/chat/completions",
-    openapi_extra=takes("ChatCompletionRequest"),
-    responses=gives("ChatCompletion", events="ChatCompletionChunk"),
+    **exchange("ChatCompletionRequest", "ChatCompletion", events="ChatCompletionChunk"),
 )
 async def chat_completions(request: Request) -> Response:
     """OpenAI's chat completions."""
@@ -61,51 +60,35 @@ async def chat_completions(request: Request) -> Response:
 
 
 @inference.post(
-    "/v1/completions",
-    openapi_extra=takes("CompletionRequest"),
-    responses=gives("Completion", events="Completion"),
+    "/v1/completions", **exchange("CompletionRequest", "Completion", events="Completion")
 )
 async def completions(request: Request) -> Response:
     """OpenAI's text completions: prompts as text or token ids, one or several."""
     return await _answer(request, "completions")
 
 
-@inference.post(
-    "/v1/embeddings",
-    openapi_extra=takes("EmbeddingRequest"),
-    responses=gives("EmbeddingResponse"),
-)
+@inference.post("/v1/embeddings", **exchange("EmbeddingRequest", "EmbeddingResponse"))
 async def embeddings(request: Request) -> Response:
     """OpenAI's embeddings."""
     return await _answer(request, "embeddings")
 
 
-@inference.post(
-    "/v1/rerank", openapi_extra=takes("RerankRequest"), responses=gives("RerankResponse")
-)
-@inference.post(
-    "/v2/rerank", openapi_extra=takes("RerankRequest"), responses=gives("RerankResponse")
-)
+@inference.post("/v1/rerank", **exchange("RerankRequest", "RerankResponse"))
+@inference.post("/v2/rerank", **exchange("RerankRequest", "RerankResponse"))
 async def rerank(request: Request) -> Response:
     """The documents that answer a query best, as Cohere's two versions and Jina's API."""
     return await _answer(request, "rerank")
 
 
 @inference.post(
-    "/v1/chat/completions/input_tokens",
-    openapi_extra=takes("ChatCompletionRequest"),
-    responses=gives("InputTokenCount"),
+    "/v1/chat/completions/input_tokens", **exchange("ChatCompletionRequest", "InputTokenCount")
 )
 async def count_chat_tokens(request: Request) -> Response:
     """The tokens of a chat's prompt."""
     return await _answer(request, "input_tokens", InputTokens())
 
 
-@inference.post(
-    "/infill",
-    openapi_extra=takes("InfillRequest"),
-    responses=gives("InfillResponse", events="InfillResponse"),
-)
+@inference.post("/infill", **exchange("InfillRequest", "InfillResponse", events="InfillResponse"))
 async def infill(request: Request) -> Response:
     """What belongs into a gap in a text, in llama.cpp's form."""
     return await INFILL.run(request)
@@ -113,8 +96,7 @@ async def infill(request: Request) -> Response:
 
 @inference.post(
     "/v1/messages",
-    openapi_extra=takes("AnthropicRequest"),
-    responses=gives("AnthropicMessage", events="AnthropicStreamEvent"),
+    **exchange("AnthropicRequest", "AnthropicMessage", events="AnthropicStreamEvent"),
 )
 async def create_message(request: Request) -> Response:
     """Anthropic's messages: text, thoughts, images, tools, streamed events."""
@@ -122,9 +104,7 @@ async def create_message(request: Request) -> Response:
 
 
 @inference.post(
-    "/v1/messages/count_tokens",
-    openapi_extra=takes("AnthropicCountTokensRequest"),
-    responses=gives("AnthropicTokenCount"),
+    "/v1/messages/count_tokens", **exchange("AnthropicCountTokensRequest", "AnthropicTokenCount")
 )
 async def count_message_tokens(request: Request) -> Response:
     """The tokens of a message's prompt."""

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from mlc_llm.serve.body import body_of, model_name, parse_object, peek, require_json
 from mlc_llm.serve.inference import AnswerFormat, RequestHandler
-from mlc_llm.serve.openapi import gives, takes
+from mlc_llm.serve.openapi import exchange
 from mlc_llm.serve.slot import ServedModel
 from mlc_llm.serve.state import lease_model, options_of
 
@@ -41,9 +41,7 @@ async def _answer(request: Request, route: str, form: AnswerFormat) -> Response:
     return await handler.run(request, route, body, stream=False)
 
 
-@router.post(
-    "/tokenize", openapi_extra=takes("TokenizeRequest"), responses=gives("TokenizeResponse")
-)
+@router.post("/tokenize", **exchange("TokenizeRequest", "TokenizeResponse"))
 async def tokenize(request: Request) -> Response:
     """The tokens of a text."""
     require_json(request)
@@ -55,9 +53,7 @@ async def tokenize(request: Request) -> Response:
     return await _answer(request, "tokenize", AnswerFormat())
 
 
-@router.post(
-    "/detokenize", openapi_extra=takes("DetokenizeRequest"), responses=gives("DetokenizeResponse")
-)
+@router.post("/detokenize", **exchange("DetokenizeRequest", "DetokenizeResponse"))
 async def detokenize(request: Request) -> Response:
     """The text of tokens."""
     require_json(request)
