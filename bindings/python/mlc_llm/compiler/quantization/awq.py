@@ -20,7 +20,7 @@ import numpy as np
 from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.scheme import (
     Matrix,
-    SchemeOfMatrices,
+    Scheme,
     WeightRows,
     no_experts,
 )
@@ -123,7 +123,7 @@ def _not_of(param: StoredParam, parts: Sequence[Array]) -> CorruptFileError:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AWQScheme(SchemeOfMatrices):
+class AWQScheme(Scheme):
     """For the linear layers of a repository that AWQ has quantized; other weights are plain."""
 
     name: str

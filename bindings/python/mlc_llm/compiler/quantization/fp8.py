@@ -23,7 +23,7 @@ from mlc_llm.compiler.quantization.pack import out_of_range
 from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.scheme import (
     Matrix,
-    SchemeOfMatrices,
+    Scheme,
     WeightRows,
     no_experts,
 )
@@ -128,7 +128,7 @@ def as_words(codes: StoredParam, inputs: int) -> StoredParam:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Float8Scheme(SchemeOfMatrices):
+class Float8Scheme(Scheme):
     name: str
     kind: Float8
     calibrated: bool = False

@@ -27,7 +27,7 @@ from mlc_llm.compiler.quantization.fp8 import E4M3, as_words
 from mlc_llm.compiler.quantization.pack import for_blocks, out_of_range
 from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.rounding import numpy_dtype
-from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows
+from mlc_llm.compiler.quantization.scheme import Matrix, Scheme, WeightRows
 from mlc_llm.compiler.quantization.stored import Float8Part, StoredParam, WeightUse
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -151,7 +151,7 @@ def _activation_scale(param: StoredParam, parts: Sequence[Float8Part] | None) ->
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockFloat8Scheme(SchemeOfMatrices):
+class BlockFloat8Scheme(Scheme):
     name: str
     static: bool = False
     model_dtype: str = "bfloat16"

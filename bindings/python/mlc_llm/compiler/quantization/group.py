@@ -25,7 +25,7 @@ from mlc_llm.compiler.quantization.pack import (
 )
 from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.rounding import is_finite
-from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices, WeightRows, no_experts
+from mlc_llm.compiler.quantization.scheme import Matrix, Scheme, WeightRows, no_experts
 from mlc_llm.compiler.quantization.search import search_rows
 from mlc_llm.compiler.quantization.stored import STRIP, StoredParam, WeightUse
 
@@ -156,7 +156,7 @@ class GroupMatrix:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupScheme(SchemeOfMatrices):
+class GroupScheme(Scheme):
     """`layout` is for linear weights; embedding tables are always (vocabulary, hidden)."""
 
     name: str

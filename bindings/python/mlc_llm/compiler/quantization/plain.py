@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows
-from mlc_llm.compiler.quantization.scheme import SchemeOfMatrices, WeightRows
+from mlc_llm.compiler.quantization.scheme import Scheme, WeightRows
 from mlc_llm.compiler.quantization.stored import StoredParam, WeightUse
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class TowerMatrix(PlainMatrix):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlainScheme(SchemeOfMatrices):
+class PlainScheme(Scheme):
     name: str
     model_dtype: str
 

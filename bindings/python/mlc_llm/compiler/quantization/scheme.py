@@ -94,68 +94,24 @@ class Matrix(Protocol):
     def on_gpu(self) -> Packs: ...
 
 
-class Scheme(Protocol):
-    """How all weights of a model are stored."""
+class Scheme:
+    """How all weights of a model are stored. A scheme has `matrices`; the rest follows."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def model_dtype(self) -> str:
-        """The dtype of tensors that no scheme quantizes. With float16 some devices also compute in
-        it."""
+    name: str
+    model_dtype: str  # of tensors that no scheme quantizes; with float16 some devices compute in it
 
     @property
     def exact(self) -> bool:
         """Whether weights are plain floats. Then nothing else should be less exact."""
+        return False
 
     @property
     def keeps_float8(self) -> bool:
         """Whether weights that are `WeightRows.float8_parts` stay as they are."""
-
-    def with_plain(self, uses: frozenset[Any]) -> Scheme:
-        """The scheme that leaves those weights plain. Error: UnsupportedError if it cannot."""
-
-    def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
-        """The matrices of the weight `name` ("....weight"), whose plain shape is `shape`."""
-
-    def stacked(self, name: str, shape: tuple[int, ...], use: WeightUse) -> Sequence[Matrix]:
-        """The same for a stack (experts, out, in): one matrix with the rows of all experts. Its
-        stored tensors have an axis for experts before the others."""
-
-    def with_rows(self, name: str, rows: int) -> Scheme:
-        """The scheme of a model whose stack `name` has so many rows."""
-
-    def stored_params(
-        self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
-    ) -> tuple[StoredParam, ...]:
-        """All stored tensors for the tensor `name`."""
-
-    def convert(self, rows: WeightRows, *, use: WeightUse | None) -> Iterator[Converted]:
-        """The same with the content, one tensor after another."""
-
-    def source_suffixes(self, use: WeightUse | None) -> tuple[str, ...]:
-        """The tensors of a module that a model in safetensors must have: usually its weight."""
-
-    def config_fields(self) -> dict[str, Any]:
-        """The fields of the scheme in mlc-chat-config.json, besides its name."""
-
-
-class SchemeOfMatrices:
-    """The members of a scheme that follow from `matrices` and `model_dtype`."""
-
-    name: str
-    model_dtype: str
-
-    @property
-    def exact(self) -> bool:
-        return False
-
-    @property
-    def keeps_float8(self) -> bool:
         return False
 
     def with_plain(self, uses: frozenset[Any]) -> Any:
+        """The scheme that leaves those weights plain. Error: UnsupportedError if it cannot."""
         if not uses or self.exact:
             return self
         raise UnsupportedError(
@@ -166,9 +122,12 @@ class SchemeOfMatrices:
         )
 
     def matrices(self, name: str, shape: tuple[int, int], use: WeightUse) -> Sequence[Matrix]:
+        """The matrices of the weight `name` ("....weight"), whose plain shape is `shape`."""
         raise NotImplementedError
 
     def stacked(self, name: str, shape: tuple[int, ...], use: WeightUse) -> Sequence[Matrix]:
+        """The same for a stack (experts, out, in): one matrix with the rows of all experts. Its
+        stored tensors have an axis for experts before the others."""
         if use == "tower":
             from mlc_llm.compiler.quantization.plain import TowerMatrix
 
@@ -189,16 +148,19 @@ class SchemeOfMatrices:
         return [_with_experts(made[0], experts)]
 
     def with_rows(self, name: str, rows: int) -> Any:
+        """The scheme of a model whose stack `name` has so many rows."""
         return self
 
     def stored_params(
         self, name: str, shape: tuple[int, ...], *, use: WeightUse | None
     ) -> tuple[StoredParam, ...]:
+        """All stored tensors for the tensor `name`."""
         if use is None:
             return (StoredParam(name, shape, self.model_dtype),)
         return tuple(p for matrix in self.stacked(name, shape, use) for p in matrix.stored)
 
     def convert(self, rows: WeightRows, *, use: WeightUse | None) -> Iterator[Converted]:
+        """The same with the content, one tensor after another."""
         if use is None:
             (param,) = self.stored_params(rows.name, rows.shape, use=None)
             yield param, cast_rows(rows.name, rows.floats(range(rows.num_rows)), param.dtype)
@@ -210,9 +172,11 @@ class SchemeOfMatrices:
             first = outputs.stop
 
     def source_suffixes(self, use: WeightUse | None) -> tuple[str, ...]:
+        """The tensors of a module that a model in safetensors must have: usually its weight."""
         return ("weight",)
 
     def config_fields(self) -> dict[str, Any]:
+        """The fields of the scheme in mlc-chat-config.json, besides its name."""
         return {}
 
 

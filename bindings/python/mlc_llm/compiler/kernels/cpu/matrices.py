@@ -8,7 +8,7 @@ otherwise they call `linear` with floats.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from tvm import tirx
 
@@ -31,36 +31,37 @@ from mlc_llm.compiler.targets import VectorUnit
 FLOATS = 32  # bits of an activation
 
 
-class CPUMatrix(Protocol):
-    @property
-    def stored(self) -> tuple[StoredParam, ...]: ...
+class CPUMatrix:
+    """`kind` distinguishes its kernels from those of other matrices of the model with the same
+    shape."""
 
-    @property
-    def shape(self) -> tuple[int, int]: ...
-
-    @property
-    def kind(self) -> str:
-        """Distinguishes its kernels from those of other matrices of the model with the same
-        shape."""
+    stored: tuple[StoredParam, ...]
+    shape: tuple[int, int]
+    kind: str
 
     def codes(self, bits: int) -> Codes | None:
         """The form of activations with that many bits."""
+        return None
 
-    def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc: ...
+    def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        raise NotImplementedError
 
-    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc: ...
+    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
+        raise AssertionError("it has no codes")
 
-    def embedding(self, scale: float = 1.0) -> tirx.PrimFunc: ...
+    def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
+        raise AssertionError("tables are stored by rows")
 
     def experts(
         self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
     ) -> tirx.PrimFunc:
         """The product of places with the matrices of their experts (`experts.py`). Its rows are
         those of all experts."""
+        raise AssertionError("experts are stored by rows")
 
 
 @dataclass(frozen=True)
-class FloatMatrix:
+class FloatMatrix(CPUMatrix):
     """A matrix for float products. `rows` reads it."""
 
     rows: Rows
@@ -74,14 +75,8 @@ class FloatMatrix:
     def kind(self) -> str:
         return self.stored[0].dtype
 
-    def codes(self, bits: int) -> Codes | None:
-        return None
-
     def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
         return linear.linear(self.rows, self.shape, tile=linear.Tile(*unit.dot_tile), **options)
-
-    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
-        raise AssertionError("it has no codes")
 
     def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
         return elementwise.embedding(self.rows, self.shape, scale)
@@ -136,7 +131,7 @@ class StripMatrix(FloatMatrix):
 
 
 @dataclass(frozen=True)
-class ColumnMatrix:
+class ColumnMatrix(CPUMatrix):
     """A matrix that is stored (in, out), so it has no rows to read."""
 
     columns: Columns
@@ -147,20 +142,6 @@ class ColumnMatrix:
     def stored(self) -> tuple[StoredParam, ...]:
         return self.columns.stored
 
-    def codes(self, bits: int) -> Codes | None:
-        return None
-
     def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
         tile = linear.Tile(*unit.column_tile)
         return linear_columns.linear_columns(self.columns, self.shape, tile=tile, **options)
-
-    def linear_of_codes(self, codes: Codes, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
-        raise AssertionError("it has no codes")
-
-    def embedding(self, scale: float = 1.0) -> tirx.PrimFunc:
-        raise AssertionError("tables are stored by rows")
-
-    def experts(
-        self, stack: Stack, codes: Codes | None, unit: VectorUnit, bias: str | None
-    ) -> tirx.PrimFunc:
-        raise AssertionError("experts are stored by rows")

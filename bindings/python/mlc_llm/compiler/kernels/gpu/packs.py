@@ -8,7 +8,7 @@ because some devices have no 8-bit and 16-bit types.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from tvm.tirx.script import builder as T
 
@@ -37,88 +37,58 @@ from mlc_llm.compiler.quantization.stored import StoredParam
 Order = Literal["rows", "columns", "strips"]
 
 
-class Packs(Protocol):
-    @property
-    def stored(self) -> tuple[StoredParam, ...]: ...
+@dataclass(frozen=True)
+class Packs:
+    """`ins`: the inputs of the matrix."""
+
+    stored: tuple[StoredParam, ...]
+    ins: int
+
+    order = "rows"  # an Order
+    is_plain = False  # whether it is a matrix of floats, which a library can use unchanged
+    size = 4  # the number of weights in a pack
+    chunk = None  # 16 bytes of weights that are read at once; None: it has no such reads
 
     @property
     def kind(self) -> str:
         """Distinguishes its kernels from those of other matrices of the model with the same
         shape."""
-
-    @property
-    def size(self) -> int:
-        """The number of weights in a pack."""
-
-    @property
-    def count(self) -> int:
-        """The number of packs in a row. The last one may be padded."""
-
-    @property
-    def step(self) -> int:
-        """The number of packs that belong together: those of one scale, or about 32 weights."""
-
-    @property
-    def order(self) -> Order: ...
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether it is a matrix of floats, which a library can use unchanged."""
-
-    @property
-    def library_dtype(self) -> str:
-        """The type in which a library multiplies it; "" if no library does."""
-
-    @property
-    def args(self) -> list[Arg]: ...
-
-    @property
-    def chunk(self) -> Chunk | None:
-        """16 bytes of weights that are read at once; None: it has no such reads."""
-
-    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
-        """The weights of a pack, as float32."""
-
-    def emit_chunk(self, buffers: Any, out: Any, chunk: Any) -> tuple[list[Any], Any]:
-        """The words of a chunk, and their scale. Only for packs with chunks, as `element`."""
-
-    def element(self, buffers: Any, out: Any, k: Any) -> Any:
-        """One weight, as float32."""
-
-
-@dataclass(frozen=True)
-class _Packs:
-    stored: tuple[StoredParam, ...]
-    ins: int
-
-    order = "rows"
-    is_plain = False
-    size = 4
-    chunk = None
-
-    @property
-    def kind(self) -> str:
         return f"{self.order} of {self.stored[-1].dtype}"
 
     @property
     def count(self) -> int:
+        """The number of packs in a row. The last one may be padded."""
         return -(-self.ins // self.size)
 
     @property
     def step(self) -> int:
+        """The number of packs that belong together: those of one scale, or about 32 weights."""
         return 32 // self.size
 
     @property
     def library_dtype(self) -> str:
+        """The type in which a library multiplies it; "" if no library does."""
         return "float32"
 
     @property
     def args(self) -> list[Arg]:
         return [Arg(f"weight{i}", p.shape, p.dtype) for i, p in enumerate(self.stored)]
 
+    def emit(self, buffers: Any, out: Any, pack: Any) -> list[Any]:
+        """The weights of a pack, as float32."""
+        raise NotImplementedError
+
+    def emit_chunk(self, buffers: Any, out: Any, chunk: Any) -> tuple[list[Any], Any]:
+        """The words of a chunk, and their scale. Only for packs with chunks, as `element`."""
+        raise NotImplementedError
+
+    def element(self, buffers: Any, out: Any, k: Any) -> Any:
+        """One weight, as float32."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
-class PlainPacks(_Packs):
+class PlainPacks(Packs):
     """Floats of a type that the device has."""
 
     is_plain = True
@@ -137,7 +107,7 @@ class PlainPacks(_Packs):
 
 
 @dataclass(frozen=True)
-class GroupPacks(_Packs):
+class GroupPacks(Packs):
     """For a group scheme, stored (out, in)."""
 
     groups: Groups
@@ -197,7 +167,7 @@ class GroupColumns(GroupPacks):
 
 
 @dataclass(frozen=True)
-class AWQPacks(_Packs):
+class AWQPacks(Packs):
     """For AWQ: a word has eight outputs of one input. A pack has four inputs, as with floats."""
 
     order = "columns"
@@ -224,7 +194,7 @@ class AWQPacks(_Packs):
 
 
 @dataclass(frozen=True)
-class HalfPacks(_Packs):
+class HalfPacks(Packs):
     """16-bit floats, two in a word."""
 
     dtype: str  # float16 or bfloat16
@@ -246,7 +216,7 @@ class HalfPacks(_Packs):
 
 
 @dataclass(frozen=True)
-class Float8Packs(_Packs):
+class Float8Packs(Packs):
     """8-bit floats, four in a word."""
 
     float8: Float8
@@ -294,7 +264,7 @@ class BlockFloat8Packs(Float8Packs):
 
 
 @dataclass(frozen=True)
-class StripPacks(_Packs):
+class StripPacks(Packs):
     """For a GGUF type, in strips of 16 rows (`quantization/gguf/types.py`)."""
 
     block: BlockType

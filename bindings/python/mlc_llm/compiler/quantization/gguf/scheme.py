@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.compiler.quantization.gguf.types import TYPES, StoredType
-from mlc_llm.compiler.quantization.scheme import Matrix, SchemeOfMatrices
+from mlc_llm.compiler.quantization.scheme import Matrix, Scheme
 from mlc_llm.compiler.quantization.stored import WeightUse
 from mlc_llm.errors import CorruptFileError
 
@@ -29,7 +29,7 @@ Runs = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class GGUFScheme(SchemeOfMatrices):
+class GGUFScheme(Scheme):
     """How the weights of one GGUF file are stored."""
 
     name: str
