@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlc_llm.compiler.convert.hf_scaled import scaled_weights
-from mlc_llm.compiler.convert.source import Array, TensorInfo
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.compiler.convert.source import Array, TensorInfo, wrong_tensor
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.convert.hf_quantized import Repository
@@ -75,12 +74,11 @@ def _blockwise(repository: Repository, name: str, state_name: str) -> _Blockwise
         nested = int(state.get("nested_blocksize") or 0)
         offset = float(state.get("nested_offset") or 0)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise CorruptFileError(
-            f"tensor {state_name} does not hold a shape of two axes and a blocksize",
-            param=state_name,
+        raise wrong_tensor(
+            state_name, "does not hold a shape of two axes and a blocksize"
         ) from None
     if min(outs, ins, block) <= 0 or nested < 0:
-        raise CorruptFileError(f"tensor {state_name} holds sizes below 1", param=state_name)
+        raise wrong_tensor(state_name, "holds sizes below 1")
     block = min(block, outs * ins)
     blocks = -(-outs * ins // block)
     nested = min(nested, blocks)

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.compiler.convert.source import Array, TensorInfo, wrong_tensor
 from mlc_llm.compiler.quantization.gguf.nvfp4 import E2M1, NVFP4_GROUP, wide_rows
-from mlc_llm.errors import CorruptFileError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.convert.hf_quantized import Repository
@@ -87,10 +86,10 @@ def _is_nvfp4(repository: Repository, module: str, suffix: str) -> bool:
 def _weight(repository: Repository, module: str, packed: str) -> NVFP4Weight:
     shape = repository.tensors[packed].shape
     if len(shape) != 2 or not math.prod(shape) or shape[1] % (NVFP4_GROUP // 2):
-        raise CorruptFileError(
-            f"tensor {packed} has shape {list(shape)}; codes of NVFP4 are [outputs, inputs / 2], "
-            f"for a multiple of {NVFP4_GROUP} inputs",
-            param=packed,
+        raise wrong_tensor(
+            packed,
+            f"has shape {list(shape)}; codes of NVFP4 are [outputs, inputs / 2], for a multiple of "
+            f"{NVFP4_GROUP} inputs",
         )
     outs, ins = shape[0], shape[1] * 2
     divides = packed.endswith("_packed")

@@ -32,9 +32,9 @@ from mlc_llm.compiler.convert.hf_bitsandbytes import bitsandbytes_weights
 from mlc_llm.compiler.convert.hf_mxfp4 import mxfp4_weights
 from mlc_llm.compiler.convert.hf_nvfp4 import nvfp4_weights
 from mlc_llm.compiler.convert.hf_scaled import scaled_weights
-from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows
+from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows, wrong_tensor
 from mlc_llm.compiler.quantization import awq
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import UnsupportedError
 
 # Reads a tensor in the type of the file: all of it, or rows [start, stop) of its first axis.
 ReadTensor = Callable[..., Array]
@@ -73,18 +73,14 @@ class Repository:
         """Raises an error unless the tensor exists with this shape and one of these types."""
         found = self.tensors.get(name)
         if found is None:
-            raise CorruptFileError(
-                f"tensor {name} is missing; weights quantized by {self.method} have one", param=name
-            )
+            raise wrong_tensor(name, f"is missing; weights quantized by {self.method} have one")
         if found.shape != shape:
-            raise CorruptFileError(
-                f"tensor {name} has shape {list(found.shape)}; its module asks for {list(shape)}",
-                param=name,
+            raise wrong_tensor(
+                name, f"has shape {list(found.shape)}; its module asks for {list(shape)}"
             )
         if found.dtype not in dtypes:
-            raise CorruptFileError(
-                f"tensor {name} has type {found.dtype}; its module asks for {' or '.join(dtypes)}",
-                param=name,
+            raise wrong_tensor(
+                name, f"has type {found.dtype}; its module asks for {' or '.join(dtypes)}"
             )
 
     @property
@@ -192,9 +188,7 @@ def _even_groups(ins: int, count: int) -> Array:
 
 def _checked_groups(name: str, groups: Array, count: int) -> Array:
     if groups.min(initial=0) < 0 or groups.max(initial=0) >= count:
-        raise CorruptFileError(
-            f"tensor {name} names groups outside of 0 ... {count - 1}", param=name
-        )
+        raise wrong_tensor(name, f"names groups outside of 0 ... {count - 1}")
     return groups
 
 
@@ -226,10 +220,8 @@ def _matrix(repository: Repository, name: str) -> tuple[int, int]:
     """The shape of a packed tensor, which must have two axes and hold int32."""
     info = repository.tensors[name]
     if len(info.shape) != 2 or info.dtype != "I32" or 0 in info.shape:
-        raise CorruptFileError(
-            f"tensor {name} is {info.dtype} {list(info.shape)}; quantized weights are I32 with two "
-            "axes",
-            param=name,
+        raise wrong_tensor(
+            name, f"is {info.dtype} {list(info.shape)}; quantized weights are I32 with two axes"
         )
     return info.shape[0], info.shape[1]
 
@@ -241,7 +233,7 @@ def _groups(repository: Repository, module: str, ins: int, outs: int) -> int:
     groups = scales.shape[0] if scales is not None and scales.shape else 1
     repository.need(name, (groups, outs), *_FLOATS)
     if not 0 < groups <= ins:
-        raise CorruptFileError(f"tensor {name} has {groups} groups of {ins} inputs", param=name)
+        raise wrong_tensor(name, f"has {groups} groups of {ins} inputs")
     return groups
 
 
@@ -300,9 +292,8 @@ def _compressed(repository: Repository) -> list[QuantizedWeight]:
         shape = tuple(int(n) for n in repository.read(f"{module}.weight_shape"))
         bits = next((b for b in (4, 8, 2) if -(-shape[1] * b // 32) == words), 0)
         if shape[0] != outs or not bits:
-            raise CorruptFileError(
-                f"tensor {name} has shape [{outs}, {words}], and weight_shape says {list(shape)}",
-                param=name,
+            raise wrong_tensor(
+                name, f"has shape [{outs}, {words}], and weight_shape says {list(shape)}"
             )
         scale = repository.find(f"{module}.weight_scale")
         groups = scale.shape[1] if scale is not None and len(scale.shape) == 2 else 1

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlc_llm.compiler.convert.source import Array, TensorInfo
+from mlc_llm.compiler.convert.source import Array, TensorInfo, wrong_tensor
 from mlc_llm.compiler.quantization.fp8_blocks import BLOCK, blocks_of
 from mlc_llm.compiler.quantization.stored import Float8Part
 from mlc_llm.errors import CorruptFileError
@@ -92,10 +92,8 @@ def scaled_weights(repository: Repository) -> list[Any]:
             f"{module}.weight_scale_inv", f"{module}.weight_scale", f"{module}.SCB"
         )
         if scale is None or len(info.shape) != 2:
-            raise CorruptFileError(
-                f"tensor {name} is {info.dtype} {list(info.shape)} and has no weight_scale beside "
-                "it",
-                param=name,
+            raise wrong_tensor(
+                name, f"is {info.dtype} {list(info.shape)} and has no weight_scale beside it"
             )
         zero = repository.find(f"{module}.weight_zero_point")
         block = _block(repository.config)
@@ -136,10 +134,10 @@ def _check_scale(scale: TensorInfo, shape: tuple[int, ...], block: tuple[int, in
     blocks = (-(-outs // block[0]), -(-ins // block[1]))
     by_rows = found == (outs,) or (len(found) == 2 and found[0] == outs and _divides(found[1], ins))
     if math.prod(found) != 1 and not by_rows and found != blocks:
-        raise CorruptFileError(
-            f"tensor {scale.name} has shape {list(found)}; a weight of shape {list(shape)} has one "
-            f"scale, one a row or a group of inputs, or {list(blocks)}",
-            param=scale.name,
+        raise wrong_tensor(
+            scale.name,
+            f"has shape {list(found)}; a weight of shape {list(shape)} has one scale, one a row or "
+            f"a group of inputs, or {list(blocks)}",
         )
 
 

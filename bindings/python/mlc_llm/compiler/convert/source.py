@@ -29,6 +29,11 @@ class TensorInfo:
     is_turned: bool = False
 
 
+def wrong_tensor(name: str, what: str) -> CorruptFileError:
+    """The error of a file whose tensor cannot be: `wrong_tensor("q.weight", "is missing")`."""
+    return CorruptFileError(f"tensor {name} {what}", param=name)
+
+
 class BlockReader(Protocol):
     """A file whose quantized tensors can be read unchanged."""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
-from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
+from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo, wrong_tensor
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.quantization import Scheme, StoredParam
 from mlc_llm.compiler.quantization.gguf.types import STRIP
@@ -20,7 +20,7 @@ from mlc_llm.compiler.quantization.rounding import is_finite, numpy_dtype
 from mlc_llm.compiler.quantization.stored import Float8Part
 from mlc_llm.compiler.spec import Part, WeightSource
 from mlc_llm.compiler.spec.transforms import Transposed, apply_all
-from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 _CHUNK_ELEMENTS = 4 << 20  # 16 MB of float32
 _ROWS = 128  # large chunks have a multiple of it, so that they are whole blocks of any scheme
@@ -128,12 +128,10 @@ def check_tensors(
 def _check_plain(part: Part, tensors: Mapping[str, TensorInfo]) -> None:
     name, shape = part.tensor, part.source_shape
     if name not in tensors:
-        raise CorruptFileError(f"tensor {name} is missing; the config asks for it", param=name)
+        raise wrong_tensor(name, "is missing; the config asks for it")
     if tensors[name].shape != shape:
-        raise CorruptFileError(
-            f"tensor {name} has shape {list(tensors[name].shape)}; "
-            f"the config asks for {list(shape)}",
-            param=name,
+        raise wrong_tensor(
+            name, f"has shape {list(tensors[name].shape)}; the config asks for {list(shape)}"
         )
 
 
@@ -148,9 +146,7 @@ def _check_quantized(
         )
     for part in (sibling(name, suffix) for suffix in suffixes):
         if part not in tensors:
-            raise CorruptFileError(
-                f"tensor {part} is missing; quantization {scheme.name} asks for it", param=part
-            )
+            raise wrong_tensor(part, f"is missing; quantization {scheme.name} asks for it")
 
 
 def sibling(name: str, suffix: str) -> str:
@@ -214,9 +210,7 @@ class SourceRows:
         first = rows.start
         for chunk in self._chunks(self._source.read, rows, 1):
             if not is_finite(chunk):
-                raise CorruptFileError(
-                    f"tensor {self.name} holds NaN or infinite values", param=self.name
-                )
+                raise wrong_tensor(self.name, "holds NaN or infinite values")
             yield chunk if self._change is None else self._change(chunk, first)
             first += len(chunk)
 
