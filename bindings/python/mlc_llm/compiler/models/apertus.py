@@ -13,7 +13,7 @@ from mlc_llm.compiler.layers import HeadNorms, XIELUSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source
 from mlc_llm.compiler.spec.transforms import Reshaped, Softplus
 
 # What a config without any says. (Facts: transformers' `configuration_apertus.py`.)
@@ -33,22 +33,19 @@ class ApertusConfig(DecoderConfig):
     activations = {"xielu": "xielu"}
     default_eps = 1e-5
     default_theta = 12000000.0
+    only = {"mlp_bias": False, "post_norm": False, "qk_norm": True}
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         says = any(read.config.get(name) for name in ("rope_parameters", "rope_scaling"))
         rope = {} if says else {"rope_parameters": _ROPE}
-        for name, value in (("mlp_bias", False), ("post_norm", False), ("qk_norm", True)):
-            read.always(name, value)
-        return super().fields(ConfigReader({**read.config, **rope}, read.seen))
+        return super().fields(read.having(rope))
 
 
 def decoder(c: ApertusConfig) -> DecoderSpec:
     mlp, bias = XIELUSpec(width=c.intermediate_size), c.attention_bias
     own = {"head_norms": HeadNorms(c.rms), "bias": bias}
-    return c.decoder(
-        LayerSpec((c.attention(i, **own), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i, **own), mlp)))
 
 
 def _curve(prefix: str, shape: tuple[int, ...]) -> tuple[Source, ...]:

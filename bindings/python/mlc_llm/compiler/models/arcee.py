@@ -13,7 +13,7 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +27,7 @@ class ArceeConfig(LlamaConfig):
 def decoder(c: ArceeConfig) -> DecoderSpec:
     width, bias = c.intermediate_size, c.attention_bias
     mlp = MLPSpec(width=width, activation="relu2", bias=c.mlp_bias, gated=False)
-    return c.decoder(
-        LayerSpec((c.attention(i, bias=bias), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i, bias=bias), mlp)))
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from typing import Any
 from mlc_llm.compiler.layers import MLPSpec, Scores
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Normalized
-from mlc_llm.errors import UnsupportedError
 
 _NAMES = {"qkv": "self_attn.W_pack"}
 _LAYERS_13B = 40  # by which llama.cpp knows the models with ALiBi
@@ -52,9 +52,7 @@ class BaichuanConfig(DecoderConfig):
 def decoder(c: BaichuanConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     place = {"rope": None, "scores": Scores(alibi=True)} if c.alibi else {}
-    layers = [
-        LayerSpec((c.attention(i, **place), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, **place), mlp))
     return c.decoder(layers, names=_NAMES)
 
 
@@ -65,10 +63,10 @@ def tensors(c: BaichuanConfig) -> TensorMap:
 
 def _mlc_tensors(c: BaichuanConfig) -> TensorMap:
     if c.normalized_head:
-        raise UnsupportedError(
-            "config: vocab_size is that of Baichuan 2, whose head MLC-LLM's folders have before it "
-            "is normalized: convert the model again from its Hugging Face folder",
-            param="vocab_size",
+        raise unsupported(
+            "vocab_size",
+            "is that of Baichuan 2, whose head MLC-LLM's folders have before it is normalized: "
+            "convert the model again from its Hugging Face folder",
         )
     return TensorMap("", {})
 

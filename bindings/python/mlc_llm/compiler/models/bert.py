@@ -12,8 +12,9 @@ from typing import Any
 from mlc_llm.compiler.layers import Ahead
 from mlc_llm.compiler.models.classifier import classifier_labels
 from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import integer
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily, refuse_causal
 from mlc_llm.compiler.models.gpt import GPTConfig
 from mlc_llm.compiler.spec import (
     GGUF,
@@ -21,10 +22,8 @@ from mlc_llm.compiler.spec import (
     DecoderSpec,
     DenseSpec,
     HeadSpec,
-    LayerSpec,
     TensorMap,
 )
-from mlc_llm.errors import UnsupportedError
 
 # They are both MLC-LLM's names and Hugging Face's, except those of queries, keys and values.
 _PLAIN = {
@@ -49,17 +48,14 @@ class BertConfig(GPTConfig):
     hidden_act: str = "gelu"
     head_names = ("pooler.dense", "classifier")  # the two layers of a classifier
     default_eps = 1e-12
+    only = {"position_embedding_type": "absolute", "is_causal": False}
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.choice("position_embedding_type", of={"absolute": ""}, default="absolute")
-        read.always("is_causal", False)
         for name in ("is_decoder", "add_cross_attention"):
             if read.flag(name, default=False):
-                raise UnsupportedError(
-                    f"config: {name} is not supported in this family, whose rows see the whole "
-                    "text",
-                    param=name,
+                raise unsupported(
+                    name, "is not supported in this family, whose rows see the whole text"
                 )
         positions = cls.positions(read)
         base = ConfigReader({"context_window_size": positions, **read.config}, read.seen)
@@ -87,18 +83,14 @@ def _head(c: BertConfig) -> HeadSpec | None:
 
 def decoder(c: BertConfig) -> DecoderSpec:
     if max(c.sliding_window_size, c.sliding_window) > 0:
-        raise UnsupportedError(
-            "config: sliding_window is not supported in this family, whose rows see the whole text",
-            param="sliding_window",
+        raise unsupported(
+            "sliding_window", "is not supported in this family, whose rows see the whole text"
         )
-    layers = [
-        LayerSpec(
-            (c.attention(i, rope=None, ahead=Ahead(), bias=True), c.mlp(bias=True)),
-            norm=c.norm(),
-            places="after_add",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, rope=None, ahead=Ahead(), bias=True), c.mlp(bias=True)),
+        norm=c.norm(),
+        places="after_add",
+    )
     return c.decoder(
         layers,
         norm=None,
@@ -127,11 +119,7 @@ def tensors(c: BertConfig) -> TensorMap:
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    if fields.flag("attention.causal", True):
-        raise UnsupportedError(
-            "attention.causal must be false in a file of this architecture",
-            param="attention.causal",
-        )
+    refuse_causal(fields)
     return {
         "classifier_labels": int(fields.has_tensor("cls.output.weight")),
         "hidden_act": "gelu",

@@ -7,13 +7,11 @@ transformers' `models/bloom/modeling_bloom.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from mlc_llm.compiler.layers import Scores
-from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Grouped
 
 
@@ -26,18 +24,12 @@ class BloomConfig(GPT2FieldsConfig):
         "max_position_embeddings": ("seq_length",),
     }
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("apply_residual_connection_post_layernorm", False)
-        return super().fields(read)
+    only = {"apply_residual_connection_post_layernorm": False}
 
 
 def decoder(c: BloomConfig) -> DecoderSpec:
     own = {"rope": None, "scores": Scores(alibi=True), "bias": True}
-    layers = [
-        LayerSpec((c.attention(i, **own), c.mlp(bias=True)), norm=c.norm())
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, **own), c.mlp(bias=True)), norm=c.norm())
     return c.decoder(layers, norm=c.norm(), embedding_norm=c.norm())
 
 

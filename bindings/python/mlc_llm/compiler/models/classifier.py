@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.compiler.models.config_reader import unsupported
 
 
 def classifier_labels(read: ConfigReader) -> int:
@@ -19,10 +19,10 @@ def classifier_labels(read: ConfigReader) -> int:
     usual = len(names) if isinstance(names, Mapping) and names else 2
     labels = read.integer("num_labels", default=usual)
     if labels != 1:
-        raise UnsupportedError(
-            f"config: num_labels {labels} is not supported: a classifier needs one label, which "
-            "is the score of a query and a document",
-            param="num_labels",
+        raise unsupported(
+            "num_labels",
+            f"{labels} is not supported: a classifier needs one label, which is the score of a "
+            "query and a document",
         )
     return labels
 

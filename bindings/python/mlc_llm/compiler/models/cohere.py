@@ -18,7 +18,6 @@ from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
     DecoderSpec,
-    LayerSpec,
     NormSpec,
     Source,
     TensorMap,
@@ -43,10 +42,9 @@ def norm(c: CohereConfig) -> NormSpec:
 
 def decoder(c: CohereConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec((c.attention(i, bias=c.attention_bias), mlp), norm=norm(c), places="parallel")
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=c.attention_bias), mlp), norm=norm(c), places="parallel"
+    )
     return c.decoder(layers, norm=norm(c), logit_scale=c.logit_scale, names=NAMES)
 
 

@@ -15,7 +15,7 @@ from mlc_llm.compiler.models import cohere
 from mlc_llm.compiler.models.cohere import CohereConfig
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 # Fields of its configs that only say what the family always does.
 _ALWAYS = ("use_embedding_sharing", "use_gated_activation", "use_parallel_embedding")
@@ -25,13 +25,14 @@ _ALWAYS = ("use_embedding_sharing", "use_gated_activation", "use_parallel_embedd
 class Cohere2Config(CohereConfig):
     kinds_matter = True
     default_window = 4096
+    only = {
+        "position_embedding_type": "rope_gptj",
+        "order_of_interleaved_layers": "local_attn_first",
+    }
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.seen.update(name for name in _ALWAYS if read.config.get(name) is True)
-        read.choice("position_embedding_type", of={"rope_gptj": ""}, default="rope_gptj")
-        order = {"local_attn_first": ""}
-        read.choice("order_of_interleaved_layers", of=order, default="local_attn_first")
         return super().fields(read)
 
     @classmethod
@@ -42,14 +43,14 @@ class Cohere2Config(CohereConfig):
 
 def decoder(c: Cohere2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec(
-            (c.attention(i, rope=c.rope if c.is_sliding(i) else None, bias=c.attention_bias), mlp),
-            norm=cohere.norm(c),
-            places="parallel",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (
+            c.attention(i, rope=c.rope if c.is_sliding(i) else None, bias=c.attention_bias),
+            mlp,
+        ),
+        norm=cohere.norm(c),
+        places="parallel",
+    )
     return c.decoder(layers, norm=cohere.norm(c), logit_scale=c.logit_scale, names=cohere.NAMES)
 
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mlc_llm.compiler.drafts import MTPSpec
 from mlc_llm.compiler.layers import AttentionSpec, Window
 from mlc_llm.compiler.layers.attention import VECTOR
-from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.config_reader import ConfigReader, corrupt, unsupported
 from mlc_llm.compiler.models.declared import read_declared
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec, RopeScaling, RopeSpec
+from mlc_llm.compiler.spec import DecoderSpec, LayerPart, LayerSpec, NormSpec, RopeScaling, RopeSpec
 from mlc_llm.compiler.spec.rope import refuse_unknown
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
@@ -72,6 +72,8 @@ class DecoderConfig:
     default_window = _NO_WINDOW  # if `sliding_window` is absent
     window_by_default = True  # if `use_sliding_window` is absent
     kinds_matter = False  # whether `layer_types` means more than a window
+    only: ClassVar[Mapping[str, bool | str]] = {}  # fields with one supported value
+    unused: ClassVar[tuple[str, ...]] = ()  # fields that change nothing
     mtp_field = ""  # the name of `num_mtp_layers` in its configs; "": it has none
     mtp_unsaid = False  # whether its files may have an MTP layer that no field tells of
 
@@ -102,6 +104,9 @@ class DecoderConfig:
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         """The arguments of `cls`. A family adds those that it doesn't declare (`declared.py`)."""
+        for name, value in cls.only.items():
+            read.always(name, value)
+        read.seen.update(cls.unused)
         read.choice("hidden_activation", "hidden_act", of=cls.activations, default=cls.hidden_act)
         heads, hidden = read.integer("num_attention_heads"), read.integer("hidden_size")
         layers = read.integer("num_hidden_layers", maximum=1024)
@@ -163,8 +168,7 @@ class DecoderConfig:
     def with_window(cls, read: ConfigReader, usual: int) -> ConfigReader:
         """With transformers' window, if the config has no field for one."""
         says = any(name in read.config for name in ("sliding_window", "sliding_window_size"))
-        own = {} if says else {"sliding_window": usual}
-        return ConfigReader({**own, **read.config}, read.seen)
+        return read if says else read.having({"sliding_window": usual})
 
     def check(self) -> None:
         if self.num_attention_heads % self.num_key_value_heads:
@@ -173,7 +177,7 @@ class DecoderConfig:
                 param="num_key_value_heads",
             )
         if self.head_dim % 2:
-            raise CorruptFileError("config: head_dim must be even", param="head_dim")
+            raise corrupt("head_dim", "must be even")
 
     def to_dict(self) -> dict[str, Any]:
         """The `model_config` of an mlc-chat-config.json; `from_dict` reads it back."""
@@ -226,12 +230,22 @@ class DecoderConfig:
         made = AttentionSpec(**{**fields, **changes})
         normed = made.head_norms is not None or made.values.norm is not None
         if normed and made.dim % VECTOR:
-            raise UnsupportedError(
-                f"config: head_dim {made.dim} is not a multiple of {VECTOR}, which the norm of "
-                "queries, keys or values needs",
-                param="head_dim",
+            raise unsupported(
+                "head_dim",
+                f"{made.dim} is not a multiple of {VECTOR}, which the norm of queries, keys or "
+                "values needs",
             )
         return made
+
+    def layers(
+        self,
+        parts: Callable[[int], tuple[LayerPart, ...]],
+        norm: NormSpec | None = None,
+        **more: Any,
+    ) -> list[LayerSpec]:
+        """Every layer, of its `parts`. `norm`: RMS norms by default. `more`: as in LayerSpec."""
+        norm = norm or self.rms
+        return [LayerSpec(parts(i), norm=norm, **more) for i in range(self.num_hidden_layers)]
 
     def decoder(
         self, layers: Iterable[LayerSpec], mtp: LayerSpec | None = None, **changes: Any
@@ -248,9 +262,8 @@ class DecoderConfig:
             else None,
         }
         if self.tie_word_embeddings and changes.get("head_bias"):
-            raise UnsupportedError(
-                "config: tie_word_embeddings is not supported in models whose head has a bias",
-                param="tie_word_embeddings",
+            raise unsupported(
+                "tie_word_embeddings", "is not supported in models whose head has a bias"
             )
         return DecoderSpec(**{**fields, **changes})
 
@@ -328,10 +341,7 @@ def _rope_fields(
     trained = read.integer("max_position_embeddings", default=context)
     rope = read.mapping("rope_parameters") or {}
     if any(isinstance(value, Mapping) for value in rope.values()):
-        raise UnsupportedError(
-            "config: rope_parameters by kind of layer are not supported in this family",
-            param="rope_parameters",
-        )
+        raise unsupported("rope_parameters", "by kind of layer are not supported in this family")
     given = read.mapping("rope_scaling")
     scaling = given or rope
     read.seen.update(("rope_theta", "position_embedding_base", "partial_rotary_factor"))
@@ -341,9 +351,7 @@ def _rope_fields(
     found = _rope_scaling(given, rope, trained, context)
     partial = both.number("partial_rotary_factor", default=default_partial)
     if partial > 1:
-        raise CorruptFileError(
-            "config: partial_rotary_factor must be at most 1", param="partial_rotary_factor"
-        )
+        raise corrupt("partial_rotary_factor", "must be at most 1")
     return {
         "context_window_size": context,
         "rope_theta": both.number("rope_theta", "position_embedding_base", default=default_theta),

@@ -9,10 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.errors import CorruptFileError, UnsupportedError
+
+
+def corrupt(field: str, what: str) -> CorruptFileError:
+    """The error of a field whose value cannot be: `corrupt("head_dim", "must be even")`."""
+    return CorruptFileError(f"config: {field} {what}", param=field)
+
+
+def unsupported(field: str, what: str) -> UnsupportedError:
+    """The error of a field whose value is not supported here."""
+    return UnsupportedError(f"config: {field} {what}", param=field)
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,14 @@ class ConfigReader:
     config: Mapping[str, Any]
     seen: set[str] = field(default_factory=set)
     source: str = "config"  # what errors call it
+
+    def having(self, fields: Mapping[str, Any]) -> ConfigReader:
+        """The reader of this config with some fields changed."""
+        return replace(self, config={**self.config, **fields})
+
+    def without(self, *names: str) -> ConfigReader:
+        """The reader of this config without some fields."""
+        return replace(self, config={k: v for k, v in self.config.items() if k not in names})
 
     def integer(
         self,
@@ -61,8 +79,11 @@ class ConfigReader:
             raise CorruptFileError(f"{self.source}: {name} must be true or false", param=name)
         return value
 
-    def always(self, name: str, value: bool) -> None:
-        """A flag of published configs whose other value is not supported."""
+    def always(self, name: str, value: bool | str) -> None:
+        """A field of published configs whose other values are not supported."""
+        if isinstance(value, str):
+            self.choice(name, of={value: value}, default=value)
+            return
         if self.flag(name, default=value) != value:
             raise UnsupportedError(
                 f"{self.source}: {name} {str(not value).lower()} is not supported in this family",

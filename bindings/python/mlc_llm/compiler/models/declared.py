@@ -27,8 +27,18 @@ def flag(*, default: bool, gguf: str = "") -> Any:
     return _field(lambda read, name, found: read.flag(name, default=default), gguf)
 
 
-def integer(*, default: int | Usual | None = None, minimum: int = 1, maximum: int = 2**24) -> Any:
+def integer(
+    *,
+    default: int | Usual | None = None,
+    minimum: int = 1,
+    maximum: int = 2**24,
+    or_auto: bool = False,
+) -> Any:
+    """`or_auto`: the word "auto" stands for the default."""
+
     def value(read: ConfigReader, name: str, found: Mapping[str, Any]) -> int:
+        if or_auto and read.config.get(name) == "auto":
+            read = read.without(name)
         usual = default(found) if callable(default) else default
         return read.integer(name, default=usual, minimum=minimum, maximum=maximum)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from mlc_llm.compiler.layers import RouterSpec
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import choice, flag, integer, number
 from mlc_llm.compiler.models.experts import (
     SIGMOID,
@@ -41,16 +42,14 @@ class DeepseekConfig(LatentConfig, GroupedExpertsConfig):
     n_shared_experts: int = integer(default=2, minimum=0)
 
     mtp_field = "num_nextn_predict_layers"
+    only = {"mlp_bias": False}
     aliases = {"num_experts": ("n_routed_experts", "num_local_experts")}
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         read.seen.add("num_mtp_layers")  # another name of its own `mtp_field`
         if read.integer("moe_layer_freq", default=1) != 1:
-            raise UnsupportedError(
-                "config: moe_layer_freq other than 1 is not supported", param="moe_layer_freq"
-            )
-        read.always("mlp_bias", False)
+            raise unsupported("moe_layer_freq", "other than 1 is not supported")
         return super().fields(read)
 
     def grouped_router(self) -> RouterSpec:

@@ -34,8 +34,7 @@ class DeepseekV32Config(Glm4MoeLiteConfig):
         read.seen.update(("index_head_dim", "index_n_heads", "indexer_rope_interleave"))
         kinds = read.config.get("layer_types")
         indexed = isinstance(kinds, (list, tuple)) and set(kinds) == {INDEXED}
-        others = {**read.config, "layer_types": None} if indexed else read.config
-        return super().fields(ConfigReader(others, read.seen))
+        return super().fields(read.having({"layer_types": None}) if indexed else read)
 
     def note(self) -> str:
         return (

@@ -20,7 +20,6 @@ from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
     DecoderSpec,
-    LayerSpec,
     Source,
     TensorMap,
 )
@@ -48,14 +47,12 @@ class Ernie45MoEConfig(Ernie45Config, MoEConfig):
     moe_layer_interval: int = integer(default=1)
 
     aliases = {"num_experts": ("moe_num_experts",), "num_experts_per_tok": ("moe_k",)}
+    only = {"use_bias": False, "moe_use_aux_free": True, "moe_gate": "topk"}
+    # the least sum of weights that is divided by, and the room for experts while training
+    unused = ("moe_norm_min", "moe_capacity", "num_nextn_predict_layers")
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("use_bias", False)
-        read.always("moe_use_aux_free", True)
-        read.choice("moe_gate", of={"topk": ""}, default="topk")
-        # the least sum of weights that is divided by, and the room for experts while training
-        read.seen.update(("moe_norm_min", "moe_capacity", "num_nextn_predict_layers"))
         found = super().fields(read)
         last = found["num_hidden_layers"] - 1
         end = read.integer("moe_layer_end_index", default=-1, minimum=-1)
@@ -70,10 +67,7 @@ class Ernie45MoEConfig(Ernie45Config, MoEConfig):
 
 
 def decoder(c: Ernie45Config) -> DecoderSpec:
-    layers = [
-        LayerSpec((c.attention(i, bias=c.use_bias), c.mlp(i)), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, bias=c.use_bias), c.mlp(i)))
     return c.decoder(layers, names=GLM_NAMES)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 _WINDOW = 4096  # of configs that have no field for it
 
@@ -53,12 +53,13 @@ def decoder(c: Exaone4Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     turned = [not c.layer_types or c.is_sliding(i) for i in range(c.num_hidden_layers)]
     return c.decoder(
-        LayerSpec(
-            (c.attention(i, rope=c.rope if turned[i] else None, head_norms=HeadNorms(c.rms)), mlp),
-            norm=c.rms,
+        c.layers(
+            lambda i: (
+                c.attention(i, rope=c.rope if turned[i] else None, head_norms=HeadNorms(c.rms)),
+                mlp,
+            ),
             places="post",
         )
-        for i in range(c.num_hidden_layers)
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec
 from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,10 +25,9 @@ class MoEConfig(DecoderConfig):
     def check(self) -> None:
         super().check()
         if self.num_experts_per_tok > self.num_experts:
-            raise CorruptFileError(
-                f"config: num_experts_per_tok is {self.num_experts_per_tok}, and there are "
-                f"{self.num_experts} experts",
-                param="num_experts_per_tok",
+            raise corrupt(
+                "num_experts_per_tok",
+                f"is {self.num_experts_per_tok}, and there are {self.num_experts} experts",
             )
 
     def router(self, **changes: Any) -> RouterSpec:
@@ -57,10 +57,10 @@ class GroupedExpertsConfig(MoEConfig):
     def check(self) -> None:
         super().check()
         if self.num_experts % self.n_group or self.topk_group > self.n_group:
-            raise CorruptFileError(
-                f"config: n_group is {self.n_group} and topk_group {self.topk_group}; groups must "
-                f"divide {self.num_experts} experts, and topk_group is at most n_group",
-                param="n_group",
+            raise corrupt(
+                "n_group",
+                f"is {self.n_group} and topk_group {self.topk_group}; groups must divide "
+                f"{self.num_experts} experts, and topk_group is at most n_group",
             )
 
     def mlp(self, layer: int) -> MLPSpec | MoESpec:

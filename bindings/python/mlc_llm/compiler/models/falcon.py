@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Grouped
-from mlc_llm.errors import UnsupportedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +24,7 @@ class FalconConfig(GPTConfig):
     bias: bool = flag(default=False, gguf="blk.0.attn_qkv.bias")
     two_norms: bool  # the norms of attention and of the MLP are two
     tied_by_default = True
+    only = {"alibi": False, "parallel_attn": True}
     aliases = {
         **GPTConfig.aliases,
         "hidden_size": ("n_embed",),
@@ -36,8 +37,6 @@ class FalconConfig(GPTConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        for name in ("alibi", "parallel_attn"):
-            read.always(name, name == "parallel_attn")
         config, new = dict(read.config), read.flag("new_decoder_architecture", default=False)
         if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
             config["intermediate_size"] = 4 * config["hidden_size"]
@@ -45,10 +44,8 @@ class FalconConfig(GPTConfig):
             config["num_key_value_heads"] = 1
         norms = read.integer("num_ln_in_parallel_attn", default=1 + new, maximum=2)
         if norms == 2 and not new:
-            raise UnsupportedError(
-                "config: num_ln_in_parallel_attn 2 is not supported without "
-                "new_decoder_architecture",
-                param="num_ln_in_parallel_attn",
+            raise unsupported(
+                "num_ln_in_parallel_attn", "2 is not supported without new_decoder_architecture"
             )
         two = read.flag("two_norms", default=norms == 2)
         found = super().fields(ConfigReader(config, read.seen))
@@ -59,14 +56,11 @@ class FalconConfig(GPTConfig):
 
 
 def decoder(c: FalconConfig) -> DecoderSpec:
-    layers = [
-        LayerSpec(
-            (c.attention(i, bias=c.bias), c.mlp(bias=c.bias)),
-            norm=c.norm(),
-            places="parallel_two" if c.two_norms else "parallel",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=c.bias), c.mlp(bias=c.bias)),
+        norm=c.norm(),
+        places="parallel_two" if c.two_norms else "parallel",
+    )
     return c.decoder(layers, norm=c.norm())
 
 

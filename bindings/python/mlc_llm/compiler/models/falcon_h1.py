@@ -11,19 +11,21 @@ from typing import Any
 
 from mlc_llm.compiler.layers import BesideSpec, MLPSpec, StateSpaceSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mamba2 import (
+    HYBRID,
     check_heads,
     gguf_mixer_config,
     gguf_mixer_sources,
     in_sources,
+    mixer_of,
     mixer_sources,
     refuse_limits,
 )
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Times, TimesParts
-from mlc_llm.errors import CorruptFileError
 
 _BIASES = ("attention_bias", "mlp_bias", "projectors_bias", "mamba_proj_bias")
 
@@ -49,20 +51,18 @@ class FalconH1Config(DecoderConfig):
     mamba_rms_norm: bool
     default_eps = 1e-5
     default_theta = 100000.0
+    only = dict.fromkeys(_BIASES, False)
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         refuse_limits(read)
-        for name in _BIASES:
-            read.always(name, False)
         has_norm = read.flag("mamba_rms_norm", default=False)
         if has_norm and read.flag("mamba_norm_before_gate", default=True):
             read.always("mamba_norm_before_gate", False)
         # what is said by the others; every layer is of the one kind
         read.seen.update(("mamba_norm_before_gate", "mamba_use_mlp", "mlp_expansion_factor"))
         read.seen.update(("num_logits_to_keep", "layers_block_type", "layer_types"))
-        others = {k: v for k, v in read.config.items() if k != "layer_types"}
-        read = ConfigReader(others, read.seen)
+        read = read.without("layer_types")
         found = super().fields(read)
         expand = read.integer("mamba_expand", default=2)
         inner = 1024 if "mamba_d_ssm" not in read.config else expand * found["hidden_size"]
@@ -88,15 +88,8 @@ class FalconH1Config(DecoderConfig):
         return {**super().to_dict(), **lists, "mamba_norm_before_gate": False}
 
     def mixer(self) -> StateSpaceSpec:
-        return StateSpaceSpec(
-            heads=self.mamba_n_heads,
-            head_dim=self.mamba_d_head,
-            state_dim=self.mamba_d_state,
-            groups=self.mamba_n_groups,
-            taps=self.mamba_d_conv,
-            norm=self.rms if self.mamba_rms_norm else None,
-            conv_bias=self.mamba_conv_bias,
-        )
+        norm = self.rms if self.mamba_rms_norm else None
+        return mixer_of(self, HYBRID, norm=norm, conv_bias=self.mamba_conv_bias)
 
 
 def _numbers(read: ConfigReader, name: str, count: int) -> tuple[float, ...]:
@@ -105,16 +98,13 @@ def _numbers(read: ConfigReader, name: str, count: int) -> tuple[float, ...]:
     if found is None:
         return (1.0,) * count
     if not isinstance(found, (list, tuple)) or len(found) != count:
-        raise CorruptFileError(f"config: {name} must be a list of {count} numbers", param=name)
+        raise corrupt(name, f"must be a list of {count} numbers")
     return tuple(ConfigReader({name: one}).number(name) for one in found)
 
 
 def decoder(c: FalconH1Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec((BesideSpec((c.mixer(), c.attention(i))), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (BesideSpec((c.mixer(), c.attention(i))), mlp))
     return c.decoder(
         layers, embedding_scale=c.embedding_multiplier, logit_scale=c.lm_head_multiplier
     )
@@ -150,14 +140,9 @@ def _times(name: str, factor: float) -> Source:
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    sizes = gguf_mixer_config(fields)
     return {
+        **gguf_mixer_config(fields, HYBRID),
         "mamba_d_ssm": fields.size("ssm.inner_size"),
-        "mamba_n_heads": sizes["heads"],
-        "mamba_d_head": sizes["head_dim"],
-        "mamba_d_state": sizes["state_dim"],
-        "mamba_n_groups": sizes["groups"],
-        "mamba_d_conv": sizes["taps"],
         "mamba_rms_norm": fields.has_tensor("blk.0.ssm_norm.weight"),
         "mamba_norm_before_gate": False,
     }

@@ -20,6 +20,7 @@ from mlc_llm.compiler.spec import (
     WeightSource,
     weight_map,
 )
+from mlc_llm.errors import UnsupportedError
 
 FileFormat = Literal["huggingface", "gguf", "mlc"]  # mlc: MLC-LLM's folder, as floats
 PoolingStrategy = Literal["cls", "mean", "last"]
@@ -82,6 +83,13 @@ class GGUFFields(Protocol):
 
     def values(self, tensor: str) -> list[float]:
         """The values of a small tensor in the file."""
+
+
+def refuse_causal(fields: GGUFFields, *, usual: bool = True) -> None:
+    """Of an encoder's file. `usual`: what a file means that does not say it."""
+    key = "attention.causal"
+    if fields.flag(key, usual):
+        raise UnsupportedError(f"{key} must be false in a file of this architecture", param=key)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.declared import integer
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 
@@ -34,7 +34,7 @@ class GemmaConfig(DecoderConfig):
 
 def decoder(c: GemmaConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
-    layers = [LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)]
+    layers = c.layers(lambda i: (c.attention(i), mlp))
     return c.decoder(layers, embedding_scale=c.hidden_size**0.5)
 
 

@@ -15,7 +15,7 @@ from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.declared import number, switch
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gemma import GemmaConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 SANDWICH_NAMES = {"mlp_norm": "pre_feedforward_layernorm"}
@@ -38,10 +38,7 @@ def decoder(c: Gemma2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
     scores = Scores(softcap=c.attn_logit_softcapping)
     options = {"scale": c.query_pre_attn_scalar**-0.5, "scores": scores}
-    layers = [
-        LayerSpec((c.attention(i, **options), mlp), norm=c.rms, places="sandwich")
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, **options), mlp), places="sandwich")
     return c.decoder(
         layers,
         embedding_scale=c.hidden_size**0.5,

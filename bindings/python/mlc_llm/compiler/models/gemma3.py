@@ -15,8 +15,15 @@ from typing import Any
 from mlc_llm.compiler.layers import Ahead, AttentionSpec, HeadNorms, MLPSpec
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, local_theta
+from mlc_llm.compiler.models.config_reader import corrupt, unsupported
 from mlc_llm.compiler.models.declared import flag, number
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
+from mlc_llm.compiler.models.family import (
+    GGUFFields,
+    GGUFFormat,
+    MLCFormat,
+    ModelFamily,
+    refuse_causal,
+)
 from mlc_llm.compiler.models.gemma import GemmaConfig
 from mlc_llm.compiler.spec import (
     GGUF,
@@ -24,11 +31,9 @@ from mlc_llm.compiler.spec import (
     DecoderSpec,
     DenseSpec,
     HeadSpec,
-    LayerSpec,
     RopeSpec,
     TensorMap,
 )
-from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _LARGE = 62  # layers of the 27B model, whose scale does not come from the head's size
 
@@ -62,18 +67,16 @@ class Gemma3Config(GemmaConfig):
         if not read.flag("use_bidirectional_attention", default=False):
             return super().window_fields(read, layers)
         if read.integer("sliding_window_size", default=-1, minimum=-1) > 0:
-            raise UnsupportedError(
-                "config: sliding_window_size is not supported for encoders; sliding_window is the "
-                "width of their windows",
-                param="sliding_window_size",
+            raise unsupported(
+                "sliding_window_size",
+                "is not supported for encoders; sliding_window is the width of their windows",
             )
         found = super().window_fields(read, layers)
         if found["sliding_window_size"] > 0:
             found |= {"sliding_window": found["sliding_window_size"], "sliding_window_size": -1}
         if found["sliding_window"] == 1:
-            raise UnsupportedError(
-                "config: sliding_window 1 is not supported for encoders; it must be 2 at least",
-                param="sliding_window",
+            raise unsupported(
+                "sliding_window", "1 is not supported for encoders; it must be 2 at least"
             )
         return found
 
@@ -101,11 +104,10 @@ def _dense_layers(read: ConfigReader) -> tuple[int, ...]:
     read.seen.add("dense_layers")
     widths = read.config.get("dense_layers") or ()
     if not isinstance(widths, (list, tuple)) or not all(type(w) is int and w > 0 for w in widths):
-        raise CorruptFileError("config: dense_layers must be a list of sizes", param="dense_layers")
+        raise corrupt("dense_layers", "must be a list of sizes")
     if widths and not read.flag("use_bidirectional_attention", default=False):
-        raise UnsupportedError(
-            "config: dense_layers is supported for encoders alone (use_bidirectional_attention)",
-            param="dense_layers",
+        raise unsupported(
+            "dense_layers", "is supported for encoders alone (use_bidirectional_attention)"
         )
     return tuple(widths)
 
@@ -124,10 +126,7 @@ def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def decoder(c: Gemma3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, activation="gelu_tanh")
-    layers = [
-        LayerSpec((c.layer_attention(i), mlp), norm=c.rms, places="sandwich")
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.layer_attention(i), mlp), places="sandwich")
     scale = c.hidden_size**0.5
     dense = {f"dense_{i}": f"dense_{i}.linear" for i in range(len(c.dense_layers))}
     names = {**gemma2.SANDWICH_NAMES, **dense}
@@ -164,11 +163,7 @@ FAMILY = ModelFamily(
 
 
 def _gguf_embedding_config(fields: GGUFFields) -> dict[str, Any]:
-    if fields.flag("attention.causal", False):
-        raise UnsupportedError(
-            "attention.causal must be false in a file of this architecture",
-            param="attention.causal",
-        )
+    refuse_causal(fields, usual=False)
     dense = [name for name in ("dense_2.weight", "dense_3.weight") if fields.has_tensor(name)]
     for name in ("dense_2", "dense_3"):  # their sizes, which the tensors have too
         for end in ("feat_in", "feat_out"):

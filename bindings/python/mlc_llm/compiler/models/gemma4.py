@@ -25,6 +25,7 @@ from mlc_llm.compiler.layers import (
 )
 from mlc_llm.compiler.models import gemma2
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
+from mlc_llm.compiler.models.config_reader import corrupt, unsupported
 from mlc_llm.compiler.models.declared import flag, integer, number, switch
 from mlc_llm.compiler.models.experts import size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
@@ -33,7 +34,6 @@ from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
     DecoderSpec,
-    LayerSpec,
     NormSpec,
     RopeSpec,
     Source,
@@ -112,27 +112,23 @@ class Gemma4Config(GemmaConfig):
             )
         own = self.layer_types[: self.own_layers]
         if not set(self.layer_types) <= set(own):
-            raise CorruptFileError(
-                f"config: num_kv_shared_layers is {self.num_kv_shared_layers}: the layers before "
-                "must have every kind of attention that the shared ones have",
-                param="num_kv_shared_layers",
+            raise corrupt(
+                "num_kv_shared_layers",
+                f"is {self.num_kv_shared_layers}: the layers before must have every kind of "
+                "attention that the shared ones have",
             )
         wide, entries = self.hidden_size_per_layer_input, self.vocab_size_per_layer_input
         if wide and entries < self.vocab_size:
-            raise CorruptFileError(
-                f"config: vocab_size_per_layer_input is {entries}: the table must have an entry "
-                f"for each of {self.vocab_size} tokens",
-                param="vocab_size_per_layer_input",
+            raise corrupt(
+                "vocab_size_per_layer_input",
+                f"is {entries}: the table must have an entry for each of {self.vocab_size} tokens",
             )
         if self.enable_moe_block and not self.moe_intermediate_size:
-            raise CorruptFileError(
-                "config: moe_intermediate_size is missing", param="moe_intermediate_size"
-            )
+            raise corrupt("moe_intermediate_size", "is missing")
         if self.enable_moe_block and not 0 < self.top_k_experts <= self.num_experts:
-            raise CorruptFileError(
-                f"config: top_k_experts is {self.top_k_experts}, and there are "
-                f"{self.num_experts} experts",
-                param="top_k_experts",
+            raise corrupt(
+                "top_k_experts",
+                f"is {self.top_k_experts}, and there are {self.num_experts} experts",
             )
 
     @property
@@ -193,16 +189,15 @@ def _with_global_heads(
     fits = not given or sorted(layer.lstrip("0") or "0" for layer in given) == full
     fits = fits and isinstance(own, Mapping) and own.keys() <= set(names)
     if not fits or any(one != own for one in given.values()):
-        raise UnsupportedError(
-            f"config: per_layer_config may only hold {' and '.join(names)}, the same for each "
-            "layer without a window",
-            param="per_layer_config",
+        raise unsupported(
+            "per_layer_config",
+            f"may only hold {' and '.join(names)}, the same for each layer without a window",
         )
     heads = {name: own.get(name, found[name]) for name in names}
     fields = {"global_head_dim": heads["head_dim"]}
     if same_values:
         fields["num_global_key_value_heads"] = heads["num_key_value_heads"]
-    return ConfigReader({**read.config, **fields}, read.seen)
+    return read.having(fields)
 
 
 def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,10 +212,7 @@ def _with_one_rope(config: Mapping[str, Any]) -> dict[str, Any]:
     by_kind = isinstance(every, Mapping) and (not every or not kinds.keys().isdisjoint(every))
     found = [every.get(kind) or usual for kind, usual in kinds.items()] if by_kind else []
     if not by_kind or not all(isinstance(one, Mapping) for one in found):
-        raise CorruptFileError(
-            "config: rope_parameters must hold an object for each kind of layer",
-            param="rope_parameters",
-        )
+        raise corrupt("rope_parameters", "must hold an object for each kind of layer")
     local, rope = found
     if (kind := local.get("rope_type", "default")) != "default":
         raise UnsupportedError(
@@ -241,10 +233,7 @@ def decoder(c: Gemma4Config) -> DecoderSpec:
     wide = c.hidden_size_per_layer_input
     inputs = LayerInputSpec(width=wide, entries=c.vocab_size_per_layer_input, norm=c.rms)
     behind = (*((LayerInput(width=wide),) if wide else ()), LayerScale())
-    layers = [
-        LayerSpec((c.layer_attention(i), c.mlp(i), *behind), norm=c.rms, places="sandwich")
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.layer_attention(i), c.mlp(i), *behind), places="sandwich")
     return c.decoder(
         layers,
         embedding_scale=c.hidden_size**0.5,

@@ -14,7 +14,7 @@ from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Unpaired
 
 _SANDWICH_NAMES = {
@@ -43,10 +43,7 @@ class GlmConfig(Glm4Config):
 
 def _decoder(c: Glm4Config, places: Any, names: Any) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec((c.attention(i, qkv_bias=c.attention_bias), mlp), norm=c.rms, places=places)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, qkv_bias=c.attention_bias), mlp), places=places)
     return c.decoder(layers, names=names)
 
 

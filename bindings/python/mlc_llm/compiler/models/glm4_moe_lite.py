@@ -10,10 +10,10 @@ from typing import Any
 
 from mlc_llm.compiler.models import deepseek
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import integer, number
 from mlc_llm.compiler.models.deepseek import DeepseekV3Config
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.errors import UnsupportedError
 
 DENSE, SPARSE = "dense", "sparse"  # Hugging Face's `mlp_layer_types`
 
@@ -35,9 +35,8 @@ class Glm4MoeLiteConfig(DeepseekV3Config):
             return found
         dense = kinds.count(DENSE)
         if DENSE in kinds[dense:]:
-            raise UnsupportedError(
-                "config: mlp_layer_types with dense layers behind sparse ones is not supported",
-                param="mlp_layer_types",
+            raise unsupported(
+                "mlp_layer_types", "with dense layers behind sparse ones is not supported"
             )
         return {**found, "first_k_dense_replace": dense}
 

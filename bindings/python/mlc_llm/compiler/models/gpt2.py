@@ -11,7 +11,7 @@ from typing import Any
 from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source
 from mlc_llm.compiler.spec.transforms import Transposed
 
 _NAMES = {
@@ -32,10 +32,10 @@ _NAMES = {
 class GPT2Config(GPT2FieldsConfig):
     n_positions: int  # number of learned position embeddings
     tied_by_default = True
+    only = {"scale_attn_weights": True}
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("scale_attn_weights", True)
         fields = super().fields(read)
         positions = read.integer("n_positions", "max_position_embeddings", default=1024)
         check_learned_positions(fields["context_window_size"], positions)
@@ -43,10 +43,9 @@ class GPT2Config(GPT2FieldsConfig):
 
 
 def decoder(c: GPT2Config) -> DecoderSpec:
-    layers = [
-        LayerSpec((c.attention(i, rope=None, bias=True), c.mlp(bias=True)), norm=c.norm())
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, rope=None, bias=True), c.mlp(bias=True)), norm=c.norm()
+    )
     return c.decoder(layers, norm=c.norm(), positions=c.n_positions, names=_NAMES)
 
 

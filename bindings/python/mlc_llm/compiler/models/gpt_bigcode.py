@@ -14,16 +14,15 @@ from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt2 import GPT2Config
 from mlc_llm.compiler.spec import GGUF, Source, TensorMap
 
-# Fields for transformers' own kernels, and in which precision it computes.
-_PRECISION = ("attention_softmax_in_fp32", "scale_attention_softmax_in_fp32")
-
 
 @dataclass(frozen=True, kw_only=True)
 class GPTBigCodeConfig(GPT2Config):
+    only = {**GPT2Config.only, "multi_query": True}
+    # for transformers' own kernels, and in which precision it computes
+    unused = ("attention_softmax_in_fp32", "scale_attention_softmax_in_fp32")
+
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.seen.update(_PRECISION)
-        read.always("multi_query", True)
         return {**super().fields(read), "num_key_value_heads": 1}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Grouped
 
 _NAMES = {
@@ -41,14 +41,11 @@ class GPTNeoXConfig(GPTConfig):
 
 
 def decoder(c: GPTNeoXConfig) -> DecoderSpec:
-    layers = [
-        LayerSpec(
-            (c.attention(i, bias=c.attention_bias), c.mlp(bias=True)),
-            norm=c.norm(),
-            places="parallel_two" if c.use_parallel_residual else "pre",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=c.attention_bias), c.mlp(bias=True)),
+        norm=c.norm(),
+        places="parallel_two" if c.use_parallel_residual else "pre",
+    )
     return c.decoder(layers, norm=c.norm(), names=_NAMES)
 
 

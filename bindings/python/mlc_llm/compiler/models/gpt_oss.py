@@ -12,12 +12,12 @@ from typing import Any
 
 from mlc_llm.compiler.layers import Scores
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import SOFTMAX_OF_CHOSEN, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Grouped, Transposed
-from mlc_llm.errors import UnsupportedError
 
 SWISH_LIMIT = 7.0  # of the kernels: kernels/common/values.py
 GPT_OSS_NAMES = {"router": "mlp.router"}
@@ -53,22 +53,17 @@ class GptOssConfig(MoEConfig):
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         for name, only in (("swiglu_limit", SWISH_LIMIT), ("swiglu_alpha", _SLOPE)):
             if (given := read.number(name, default=only)) != only:
-                raise UnsupportedError(
-                    f"config: {name} {given} is not supported; {only} is", param=name
-                )
+                raise unsupported(name, f"{given} is not supported; {only} is")
         says = any(name in read.config for name in ("rope_scaling", "rope_parameters"))
         scaling = {} if says else {"rope_scaling": _SCALING}
-        return super().fields(ConfigReader({**read.config, **scaling}, read.seen))
+        return super().fields(read.having(scaling))
 
 
 def decoder(c: GptOssConfig) -> DecoderSpec:
     router = c.router(scores="chosen", bias=True, normalize=False)
     mlp = c.experts(router, bias=True, activation="clipped_swish")
     sinks = Scores(sinks=True)
-    layers = [
-        LayerSpec((c.attention(i, scores=sinks, bias=c.attention_bias), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, scores=sinks, bias=c.attention_bias), mlp))
     return c.decoder(layers, names=GPT_OSS_NAMES)
 
 

@@ -13,7 +13,7 @@ from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.family import MLCFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, RopeSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, RopeSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Unpaired
 
 _NAMES = {
@@ -31,11 +31,10 @@ _NAMES = {
 @dataclass(frozen=True, kw_only=True)
 class GPTJConfig(GPT2FieldsConfig):
     rotary_dim: int  # the rotated part of a head
+    only = {"rotary": True, "scale_attn_weights": True}
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        for name in ("rotary", "scale_attn_weights"):
-            read.always(name, True)
         fields = super().fields(read)
         rotated = read.integer("rotary_dim", default=64, maximum=fields["head_dim"])
         return {**fields, "rotary_dim": rotated}
@@ -43,10 +42,9 @@ class GPTJConfig(GPT2FieldsConfig):
 
 def decoder(c: GPTJConfig) -> DecoderSpec:
     rope = RopeSpec(dim=c.rotary_dim, theta=c.rope_theta)
-    layers = [
-        LayerSpec((c.attention(i, rope=rope), c.mlp(bias=True)), norm=c.norm(), places="parallel")
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, rope=rope), c.mlp(bias=True)), norm=c.norm(), places="parallel"
+    )
     return c.decoder(layers, norm=c.norm(), head_bias=True, names=_NAMES)
 
 

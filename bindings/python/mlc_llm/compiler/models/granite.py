@@ -30,10 +30,7 @@ def decoder(c: GraniteConfig) -> DecoderSpec:
 
 def decoder_with(c: GraniteConfig, mlp: MLPSpec | MoESpec) -> DecoderSpec:
     """The same `mlp` in all layers."""
-    layers = [
-        LayerSpec((attention(c, i), mlp), norm=c.rms, residual_scale=c.residual_multiplier)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (attention(c, i), mlp), residual_scale=c.residual_multiplier)
     return decoder_of(c, layers)
 
 

@@ -7,6 +7,7 @@ transformers' `models/granitemoehybrid/modeling_granitemoehybrid.py`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +19,11 @@ from mlc_llm.compiler.models.experts import gguf_experts, size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.granitemoe import GraniteMoEConfig
 from mlc_llm.compiler.models.mamba2 import (
+    HYBRID,
     check_heads,
     gguf_mixer_config,
     gguf_mixer_sources,
+    mixer_of,
     mixer_sources,
     refuse_limits,
 )
@@ -32,6 +35,10 @@ _KINDS = {"mamba": LINEAR, LINEAR: LINEAR, "attention": FULL, FULL: FULL}
 _DENSE = {"num_experts": 0, "num_experts_per_tok": 0}
 
 
+def _head_width(found: Mapping[str, Any]) -> int:
+    return max(found["mamba_expand"] * found["hidden_size"] // found["mamba_n_heads"], 1)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraniteHybridConfig(GraniteMoEConfig):
     """Without experts `num_experts` is 0, and `shared_intermediate_size` is the MLP's width."""
@@ -40,7 +47,7 @@ class GraniteHybridConfig(GraniteMoEConfig):
     position_embedding_type: str = choice(of={"rope": "rope", "nope": "nope"}, default="nope")
     mamba_expand: int = integer(default=2)
     mamba_n_heads: int = integer(default=128)
-    mamba_d_head: int
+    mamba_d_head: int = integer(default=_head_width, or_auto=True)
     mamba_d_state: int = integer(default=256)
     mamba_n_groups: int = integer(default=1)
     mamba_d_conv: int = integer(default=4, minimum=2, maximum=16)
@@ -53,24 +60,14 @@ class GraniteHybridConfig(GraniteMoEConfig):
         refuse_limits(read)
         is_dense = read.config.get("num_experts") == 0
         once = {"num_experts": 1, "num_experts_per_tok": 1} if is_dense else {}
-        found = super().fields(ConfigReader({**read.config, **once}, read.seen))
-        # "auto" stands for the width that follows from the others
-        given = {k: v for k, v in read.config.items() if (k, v) != ("mamba_d_head", "auto")}
-        inner = found["mamba_expand"] * found["hidden_size"]
-        usual = max(inner // found["mamba_n_heads"], 1)
-        return {
-            **found,
-            **(_DENSE if is_dense else {}),
-            "mamba_d_head": ConfigReader(given, read.seen).integer("mamba_d_head", default=usual),
-        }
+        return {**super().fields(read.having(once)), **(_DENSE if is_dense else {})}
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
         name = "layer_types" if read.config.get("layer_types") else "layers_block_type"
         read.seen.update(("layer_types", "layers_block_type"))
         kinds = read.words(name, layers, tuple(_KINDS)) or (LINEAR,) * layers
-        others = {k: v for k, v in read.config.items() if k != "layer_types"}
-        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        windows = super().window_fields(read.without("layer_types"), layers)
         return {**windows, "layer_types": tuple(_KINDS[kind] for kind in kinds)}
 
     def check(self) -> None:
@@ -80,16 +77,8 @@ class GraniteHybridConfig(GraniteMoEConfig):
             check_heads(self.mixer(), inner, "mamba_d_head", "mamba_n_groups")
 
     def mixer(self) -> StateSpaceSpec:
-        return StateSpaceSpec(
-            heads=self.mamba_n_heads,
-            head_dim=self.mamba_d_head,
-            state_dim=self.mamba_d_state,
-            groups=self.mamba_n_groups,
-            taps=self.mamba_d_conv,
-            norm=self.rms,
-            bias=self.mamba_proj_bias,
-            conv_bias=self.mamba_conv_bias,
-        )
+        bias = {"bias": self.mamba_proj_bias, "conv_bias": self.mamba_conv_bias}
+        return mixer_of(self, HYBRID, norm=self.rms, **bias)
 
     def mlp(self) -> MLPSpec | MoESpec:
         if not self.num_experts:
@@ -116,7 +105,8 @@ def tensors(c: GraniteHybridConfig) -> TensorMap:
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    sizes = gguf_mixer_config(fields)
+    sizes = gguf_mixer_config(fields, HYBRID)
+    inner = sizes["mamba_n_heads"] * sizes["mamba_d_head"]
     kinds = [FULL if count else LINEAR for count in fields.sizes("attention.head_count_kv")]
     wide = fields.size("feed_forward_length")
     experts = _DENSE
@@ -131,12 +121,8 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "shared_intermediate_size": wide,
         "layer_types": kinds,
         "position_embedding_type": "rope" if rotates else "nope",
-        "mamba_expand": sizes["heads"] * sizes["head_dim"] // fields.size("embedding_length"),
-        "mamba_n_heads": sizes["heads"],
-        "mamba_d_head": sizes["head_dim"],
-        "mamba_d_state": sizes["state_dim"],
-        "mamba_n_groups": sizes["groups"],
-        "mamba_d_conv": sizes["taps"],
+        **sizes,
+        "mamba_expand": inner // fields.size("embedding_length"),
         "mamba_conv_bias": fields.has_tensor(f"blk.{first}.ssm_conv1d.bias"),
     }
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec
 
 _NAMES = {"q_norm": "self_attn.query_layernorm", "k_norm": "self_attn.key_layernorm"}
 
@@ -25,13 +25,8 @@ class HunyuanConfig(DecoderConfig):
     aliases = {"head_dim": ("attention_head_dim",)}
     default_eps = 1e-5
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.choice("norm_type", of={"rms": ""}, default="rms")
-        read.always("use_rotary_pos_emb", True)
-        read.always("use_cla", False)
-        read.seen.add("cla_share_factor")  # counts with use_cla
-        return super().fields(read)
+    only = {"norm_type": "rms", "use_rotary_pos_emb": True, "use_cla": False}
+    unused = ("cla_share_factor",)  # counts with use_cla
 
 
 def decoder(c: HunyuanConfig) -> DecoderSpec:
@@ -39,9 +34,7 @@ def decoder(c: HunyuanConfig) -> DecoderSpec:
     options: dict[str, Any] = {"bias": c.attention_bias}
     if c.use_qk_norm:
         options["head_norms"] = HeadNorms(c.rms, rotated=True)
-    layers = [
-        LayerSpec((c.attention(i, **options), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, **options), mlp))
     return c.decoder(layers, names=_NAMES)
 
 

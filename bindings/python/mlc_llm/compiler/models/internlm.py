@@ -13,7 +13,7 @@ from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 from mlc_llm.errors import UnsupportedError
 
 _ROTATIONS = {"origin": "default", "dynamic": "dynamic"}  # the types of `rotary`
@@ -57,10 +57,7 @@ def _base(rotary: Mapping[str, Any]) -> float:
 
 def decoder(c: InternLMConfig, names: Mapping[str, str] = _NAMES) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec((c.attention(i, bias=c.bias), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, bias=c.bias), mlp))
     return c.decoder(layers, names=names)
 
 

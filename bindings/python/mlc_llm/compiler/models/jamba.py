@@ -11,13 +11,13 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec, SelectiveSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import size_or
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import MinusExp, Rows, Transposed
-from mlc_llm.errors import CorruptFileError
 
 LINEAR = "linear_attention"
 _KINDS = {"mamba": LINEAR, LINEAR: LINEAR, "attention": FULL, FULL: FULL}
@@ -33,7 +33,7 @@ class JambaConfig(DecoderConfig):
     mamba_d_state: int = integer(default=16)
     mamba_d_conv: int = integer(default=4, minimum=2, maximum=16)
     mamba_expand: int = integer(default=2)
-    mamba_dt_rank: int
+    mamba_dt_rank: int = integer(default=lambda found: -(-found["hidden_size"] // 16), or_auto=True)
     mamba_conv_bias: bool = flag(default=True)
     mamba_proj_bias: bool = flag(default=False)
     kinds_matter = True
@@ -41,24 +41,18 @@ class JambaConfig(DecoderConfig):
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         found = super().fields(read)
-        layers, hidden = found["num_hidden_layers"], found["hidden_size"]
+        layers = found["num_hidden_layers"]
         experts = read.integer("num_experts", "num_local_experts", default=16)
         every = _every(read, "expert_layer", layers, period=2, offset=1)
-        # "auto" stands for the rank that follows from the hidden size
-        given = {k: v for k, v in read.config.items() if (k, v) != ("mamba_dt_rank", "auto")}
         return {
             **found,
             "num_experts": experts,
             "expert_layers": read.layers("expert_layers", layers, every if experts > 1 else ()),
-            "mamba_dt_rank": ConfigReader(given, read.seen).integer(
-                "mamba_dt_rank", default=-(-hidden // 16)
-            ),
         }
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
-        others = {k: v for k, v in read.config.items() if k != "layer_types"}
-        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        windows = super().window_fields(read.without("layer_types"), layers)
         attention = _every(read, "attn_layer", layers, period=8, offset=4)
         usual = [FULL if i in attention else LINEAR for i in range(layers)]
         name = "layer_types" if read.config.get("layer_types") else "layers_block_type"
@@ -72,10 +66,9 @@ class JambaConfig(DecoderConfig):
     def check(self) -> None:
         super().check()
         if self.num_experts_per_tok > self.num_experts and self.expert_layers:
-            raise CorruptFileError(
-                f"config: num_experts_per_tok {self.num_experts_per_tok} is more than the "
-                f"{self.num_experts} experts",
-                param="num_experts_per_tok",
+            raise corrupt(
+                "num_experts_per_tok",
+                f"{self.num_experts_per_tok} is more than the {self.num_experts} experts",
             )
 
     def mixer(self) -> SelectiveSpec:

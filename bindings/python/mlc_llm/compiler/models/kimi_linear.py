@@ -43,6 +43,7 @@ class KimiLinearConfig(Glm4MoeLiteConfig):
     routed_scaling_factor: float = number(default=2.446)
     default_eps = 1e-5
     kinds_matter = True
+    only = {**Glm4MoeLiteConfig.only, "mla_use_nope": True, "use_grouped_topk": True}
     aliases = {
         "num_experts": ("n_routed_experts", "num_local_experts"),
         "num_experts_per_tok": ("num_experts_per_token",),
@@ -55,15 +56,12 @@ class KimiLinearConfig(Glm4MoeLiteConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("mla_use_nope", True)
-        read.always("use_grouped_topk", True)
         linear = ConfigReader(read.mapping("linear_attn_config") or {})
         layers = read.integer("num_hidden_layers", maximum=1024)
-        read.seen.update(("rope_theta", "rope_scaling", "rope_parameters"))
-        kinds = _kinds(read, linear.config, layers)
         dropped = ("rope_theta", "rope_scaling", "rope_parameters")
-        others = {k: v for k, v in read.config.items() if k not in dropped}
-        found = super().fields(ConfigReader({**others, "layer_types": kinds}, read.seen))
+        read.seen.update(dropped)
+        kinds = _kinds(read, linear.config, layers)
+        found = super().fields(read.without(*dropped).having({"layer_types": kinds}))
 
         def size(name: str, own: str, default: int, maximum: int = 2**16) -> int:
             given = linear.config.get(own)
@@ -82,8 +80,7 @@ class KimiLinearConfig(Glm4MoeLiteConfig):
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
-        others = {k: v for k, v in read.config.items() if k != "layer_types"}
-        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        windows = super().window_fields(read.without("layer_types"), layers)
         kinds = read.words("layer_types", layers, (FULL, LINEAR))
         return {**windows, "layer_types": kinds}
 

@@ -9,11 +9,11 @@ from typing import Any
 from mlc_llm.compiler.layers import LatentSpec
 from mlc_llm.compiler.layers.attention import VECTOR
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config_reader import corrupt, unsupported
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.spec import NormSpec, RopeSpec, Source
 from mlc_llm.compiler.spec.transforms import HeadRows
-from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 Sources = Mapping[str, tuple[Source, ...]]
 
@@ -35,10 +35,8 @@ class LatentConfig(DecoderConfig):
         values = max(found["hidden_size"] // found["num_attention_heads"], 1)
         rotated, plain = found["qk_rope_head_dim"], found["qk_nope_head_dim"]
         if read.integer("qk_head_dim", default=plain + rotated) != plain + rotated:
-            raise CorruptFileError(
-                "config: qk_head_dim must be qk_nope_head_dim + qk_rope_head_dim, "
-                f"{plain + rotated}",
-                param="qk_head_dim",
+            raise corrupt(
+                "qk_head_dim", f"must be qk_nope_head_dim + qk_rope_head_dim, {plain + rotated}"
             )
         return {
             **found,
@@ -52,9 +50,7 @@ class LatentConfig(DecoderConfig):
         for name in ("kv_lora_rank", "qk_rope_head_dim"):
             size = getattr(self, name)
             if size % VECTOR:
-                raise UnsupportedError(
-                    f"config: {name} {size} is not a multiple of {VECTOR}", param=name
-                )
+                raise unsupported(name, f"{size} is not a multiple of {VECTOR}")
 
     def latent(self, *, eps: float, **changes: Any) -> LatentSpec:
         rope = RopeSpec(dim=self.qk_rope_head_dim, theta=self.rope_theta, scaling=self.rope_scaling)

@@ -10,12 +10,12 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms, MLPSpec, ShortConvSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig, with_one_rope
+from mlc_llm.compiler.models.config_reader import corrupt, unsupported
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import Transposed
-from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 CONV_LAYER = "conv"  # Hugging Face's word in `layer_types`
 _NAMES = {
@@ -55,14 +55,11 @@ class Lfm2Config(DecoderConfig):
         base = ConfigReader(with_one_rope(read.config), read.seen)
         width = read.config.get("block_ff_dim")  # wins, where both widths are given
         if width is not None:
-            base = ConfigReader({**base.config, "intermediate_size": width}, read.seen)
+            base = base.having({"intermediate_size": width})
         fields = super().fields(base)
         width = base.integer("conv_dim", "block_dim", default=fields["hidden_size"])
         if width != fields["hidden_size"]:
-            raise UnsupportedError(
-                f"config: conv_dim {width} is not hidden_size, which is not supported",
-                param="conv_dim",
-            )
+            raise unsupported("conv_dim", f"{width} is not hidden_size, which is not supported")
         return {**fields, "intermediate_size": _mlp_width(base, fields["intermediate_size"])}
 
     @classmethod
@@ -72,11 +69,8 @@ class Lfm2Config(DecoderConfig):
         if kinds is None:  # where both are given, this one counts
             kinds = tuple(FULL if i in attends else CONV_LAYER for i in range(layers))
         if FULL not in kinds:
-            raise CorruptFileError("config: layer_types has no full_attention", param="layer_types")
-        others = {
-            k: v for k, v in read.config.items() if k not in ("layer_types", "full_attn_idxs")
-        }
-        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+            raise corrupt("layer_types", "has no full_attention")
+        windows = super().window_fields(read.without("layer_types", "full_attn_idxs"), layers)
         return {**windows, "layer_types": kinds}
 
     def to_dict(self) -> dict[str, Any]:

@@ -27,8 +27,7 @@ class Lfm2MoEConfig(Lfm2Config, MoEConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        whole = ConfigReader({**read.config, "block_auto_adjust_ff_dim": False}, read.seen)
-        return super().fields(whole)
+        return super().fields(read.having({"block_auto_adjust_ff_dim": False}))
 
 
 def decoder(c: Lfm2MoEConfig) -> DecoderSpec:

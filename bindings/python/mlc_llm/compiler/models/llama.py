@@ -13,7 +13,7 @@ from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Unpaired
 from mlc_llm.errors import UnsupportedError
 
@@ -26,9 +26,7 @@ class LlamaConfig(DecoderConfig):
 
 def decoder(c: LlamaConfig) -> DecoderSpec:
     mlp, bias = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias), c.attention_bias
-    return c.decoder(
-        LayerSpec((c.attention(i, bias=bias), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i, bias=bias), mlp)))
 
 
 def gguf_config(fields: GGUFFields) -> dict[str, Any]:

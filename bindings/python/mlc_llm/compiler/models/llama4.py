@@ -19,7 +19,6 @@ from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
     DecoderSpec,
-    LayerSpec,
     NormSpec,
     Source,
     TensorMap,
@@ -121,9 +120,7 @@ class Llama4Config(MoEConfig):
 
 
 def decoder(c: Llama4Config) -> DecoderSpec:
-    layers = [
-        LayerSpec((c.layer_attention(i), c.mlp(i)), norm=c.rms) for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.layer_attention(i), c.mlp(i)))
     return c.decoder(layers, names=_NAMES)
 
 

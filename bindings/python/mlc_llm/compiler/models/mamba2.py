@@ -6,11 +6,13 @@ transformers' `models/mamba2/modeling_mamba2.py`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import StateSpaceSpec
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import corrupt, unsupported
 from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
@@ -25,7 +27,12 @@ from mlc_llm.compiler.spec import (
 )
 from mlc_llm.compiler.spec.tensors import CONV
 from mlc_llm.compiler.spec.transforms import MinusExp, Reshaped, Rows, Transform, Transposed
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import CorruptFileError
+
+# The sizes of a mixer, and their names in the configs of this family and of hybrids.
+_SIZES = ("heads", "head_dim", "state_dim", "groups", "taps")
+_NAMES = ("num_heads", "head_dim", "state_size", "n_groups", "conv_kernel")
+HYBRID = ("mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +63,14 @@ class Mamba2Config(StatesConfig):
         check_heads(self.mixer(), self.expand * self.hidden_size, "head_dim", "n_groups")
 
     def mixer(self) -> StateSpaceSpec:
-        return StateSpaceSpec(
-            heads=self.num_heads,
-            head_dim=self.head_dim,
-            state_dim=self.state_size,
-            groups=self.n_groups,
-            taps=self.conv_kernel,
-            norm=NormSpec(eps=self.layer_norm_epsilon),
-            bias=self.use_bias,
-            conv_bias=self.use_conv_bias,
-        )
+        norm = NormSpec(eps=self.layer_norm_epsilon)
+        return mixer_of(self, _NAMES, norm=norm, bias=self.use_bias, conv_bias=self.use_conv_bias)
+
+
+def mixer_of(config: Any, names: Sequence[str], **more: Any) -> StateSpaceSpec:
+    """`names`: the config's fields for each of `_SIZES`."""
+    sizes = {size: getattr(config, name) for size, name in zip(_SIZES, names, strict=True)}
+    return StateSpaceSpec(**sizes, **more)
 
 
 def check_heads(mixer: StateSpaceSpec, inner: int, dim: str, groups: str) -> None:
@@ -78,9 +83,7 @@ def check_heads(mixer: StateSpaceSpec, inner: int, dim: str, groups: str) -> Non
             param=dim,
         )
     if mixer.heads % mixer.groups:
-        raise CorruptFileError(
-            f"config: {groups} {mixer.groups} does not divide {mixer.heads} heads", param=groups
-        )
+        raise corrupt(groups, f"{mixer.groups} does not divide {mixer.heads} heads")
 
 
 def refuse_limits(read: ConfigReader) -> None:
@@ -89,10 +92,9 @@ def refuse_limits(read: ConfigReader) -> None:
     limit = read.config.get("time_step_limit")
     ends = [0.0, math.inf], [0.0, {"__float__": "Infinity"}]  # the second: since transformers 5
     if limit is not None and (not isinstance(limit, (list, tuple)) or list(limit) not in ends):
-        raise UnsupportedError(
-            f"config: time_step_limit {str(limit):.60} is not supported in this family; "
-            "[0.0, Infinity] is",
-            param="time_step_limit",
+        raise unsupported(
+            "time_step_limit",
+            f"{str(limit):.60} is not supported in this family; [0.0, Infinity] is",
         )
 
 
@@ -152,27 +154,17 @@ def tensors(c: Mamba2Config) -> TensorMap:
     ).changed(layer="backbone.layers.{}.", **mixer_sources(c.mixer(), "mixer"))
 
 
-def gguf_mixer_config(fields: GGUFFields) -> dict[str, int]:
-    """The sizes of a mixer, by the names of `StateSpaceSpec`."""
-    heads = fields.size("ssm.time_step_rank")
-    return {
-        "heads": heads,
-        "head_dim": fields.size("ssm.inner_size") // heads,
-        "state_dim": fields.size("ssm.state_size"),
-        "groups": fields.size("ssm.group_count"),
-        "taps": fields.size("ssm.conv_kernel"),
-    }
+def gguf_mixer_config(fields: GGUFFields, names: Sequence[str]) -> dict[str, int]:
+    """The sizes of a mixer, by the names of the config's fields."""
+    heads, inner = fields.size("ssm.time_step_rank"), fields.size("ssm.inner_size")
+    others = (fields.size(f"ssm.{key}") for key in ("state_size", "group_count", "conv_kernel"))
+    return dict(zip(names, (heads, inner // heads, *others), strict=True))
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    sizes = gguf_mixer_config(fields)
     return {
+        **gguf_mixer_config(fields, _NAMES),
         "layer_norm_epsilon": fields.number("attention.layer_norm_rms_epsilon"),
-        "num_heads": sizes["heads"],
-        "head_dim": sizes["head_dim"],
-        "state_size": sizes["state_dim"],
-        "n_groups": sizes["groups"],
-        "conv_kernel": sizes["taps"],
         "expand": fields.size("ssm.inner_size") // fields.size("embedding_length"),
     }
 

@@ -13,7 +13,7 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.declared import number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 _NAMES = {"qkv": "self_attn.wqkv_pack"}
 
@@ -29,10 +29,7 @@ class MiniCPMConfig(DecoderConfig):
 def decoder(c: MiniCPMConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     scale = c.scale_depth / c.num_hidden_layers**0.5
-    layers = [
-        LayerSpec((c.attention(i), mlp), norm=c.rms, residual_scale=scale)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i), mlp), residual_scale=scale)
     logits = c.dim_model_base / c.hidden_size
     return c.decoder(layers, embedding_scale=c.scale_emb, logit_scale=logits, names=_NAMES)
 

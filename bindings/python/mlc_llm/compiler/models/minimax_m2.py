@@ -11,15 +11,13 @@ from typing import Any
 
 from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.experts import SIGMOID, MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, Source
 
 _ATTENTION = 1  # in `attn_type_list`; 0 was the linear attention of MiniMax 1
-# Parts that predict more tokens, and a shared expert that no published model has.
-_UNUSED = ("use_mtp", "num_mtp_modules", "mtp_transformer_layers", "shared_moe_mode")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,18 +25,20 @@ class MiniMaxM2Config(MoEConfig):
     norm_topk_prob: bool = flag(default=True)
     aliases = {"num_experts": ("num_local_experts",)}
     default_theta = 5e6
+    only = {
+        "use_qk_norm": True,
+        "use_routing_bias": True,
+        "scoring_func": "sigmoid",
+        "qk_norm_type": "per_layer",
+    }
+    # parts that predict more tokens, and a shared expert that no published model has
+    unused = ("use_mtp", "num_mtp_modules", "mtp_transformer_layers", "shared_moe_mode")
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        for name in ("use_qk_norm", "use_routing_bias"):
-            read.always(name, True)
-        read.choice("scoring_func", of={"sigmoid": ""}, default="sigmoid")
-        read.choice("qk_norm_type", of={"per_layer": ""}, default="per_layer")
-        read.seen.update(_UNUSED)
         if read.integer("shared_intermediate_size", default=0, minimum=0):
-            raise UnsupportedError(
-                "config: shared_intermediate_size other than 0 is not supported in this family",
-                param="shared_intermediate_size",
+            raise unsupported(
+                "shared_intermediate_size", "other than 0 is not supported in this family"
             )
         found = super().fields(read)
         read.words("attn_type_list", found["num_hidden_layers"], (_ATTENTION,))
@@ -51,10 +51,7 @@ class MiniMaxM2Config(MoEConfig):
 def decoder(c: MiniMaxM2Config) -> DecoderSpec:
     mlp = c.experts(c.router(scores="sigmoid", correction=True))
     norms = HeadNorms(c.rms, all_heads=True)
-    return c.decoder(
-        LayerSpec((c.attention(i, head_norms=norms), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i, head_norms=norms), mlp)))
 
 
 _EXPERTS = "block_sparse_moe.experts.{}"

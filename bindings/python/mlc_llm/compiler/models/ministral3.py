@@ -13,7 +13,7 @@ from mlc_llm.compiler.layers import Growth, MLPSpec
 from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 from mlc_llm.errors import CorruptFileError
 
 _BETA, _LENGTH = "llama_4_scaling_beta", "llama_4_scaling_length"
@@ -59,10 +59,7 @@ def decoder(c: Ministral3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     beta, length = c.llama_4_scaling_beta, c.llama_4_scaling_length
     growth = Growth(beta, length) if length else None
-    return c.decoder(
-        LayerSpec((c.attention(i, growth=growth), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i, growth=growth), mlp)))
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 _WINDOW = 4096  # of configs that have no field for it
 
@@ -25,9 +25,7 @@ class MistralConfig(DecoderConfig):
 
 def decoder(c: MistralConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    return c.decoder(
-        LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i), mlp)))
 
 
 FAMILY = ModelFamily(

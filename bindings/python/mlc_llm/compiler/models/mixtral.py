@@ -13,7 +13,7 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec
 
 MIXTRAL_NAMES = {
     "router": "moe.gate",
@@ -31,7 +31,7 @@ class MixtralConfig(MoEConfig):
 
 def decoder(c: MixtralConfig) -> DecoderSpec:
     mlp = c.experts()
-    layers = [LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)]
+    layers = c.layers(lambda i: (c.attention(i), mlp))
     return c.decoder(layers, names=MIXTRAL_NAMES)
 
 

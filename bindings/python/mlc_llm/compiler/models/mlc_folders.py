@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlc_llm.compiler.models.config import DecoderConfig
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.text_part import TEXTS, text_part
 from mlc_llm.compiler.spec import Source
 from mlc_llm.compiler.spec.transforms import Rows, Unpaired
-from mlc_llm.errors import CorruptFileError
 
 LAYOUT = "weight_layout"
 OURS = {LAYOUT: "joined"}  # in the `model_config` of our converter's folders
@@ -54,7 +54,7 @@ def _text_config(model_type: str, config: Mapping[str, Any]) -> Mapping[str, Any
     if text is None:
         return config
     if not isinstance(text, Mapping):
-        raise CorruptFileError("config: text_config must be an object", param="text_config")
+        raise corrupt("text_config", "must be an object")
     others = text.get("kwargs")
     fields = {**text, **(others if isinstance(others, Mapping) else {})}
     fields.pop("kwargs", None)

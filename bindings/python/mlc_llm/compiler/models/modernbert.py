@@ -20,7 +20,7 @@ from mlc_llm.compiler.models.config import (
     with_one_rope,
 )
 from mlc_llm.compiler.models.declared import choice, flag, integer
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily, refuse_causal
 from mlc_llm.compiler.spec import (
     GGUF,
     HUGGING_FACE,
@@ -158,11 +158,7 @@ _GGUF = GGUF.renamed(qkv="attn_qkv", gate_up="ffn_up")
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    if fields.flag("attention.causal", True):
-        raise UnsupportedError(
-            "attention.causal must be false in a file of this architecture",
-            param="attention.causal",
-        )
+    refuse_causal(fields)
     if fields.has_tensor("cls.output.weight"):
         raise UnsupportedError(
             "the tensor cls.output.weight is not supported in a file of this architecture; convert "

@@ -11,9 +11,10 @@ from typing import Any
 
 from mlc_llm.compiler.layers import Scores
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.errors import MLCError, UnsupportedError
 
 _STEEPEST = 8  # the usual `alibi_bias_max`; the kernels have no other
@@ -25,6 +26,9 @@ _HARMLESS = ("attn_pdrop", "attn_impl", "attn_uses_sequence_id")
 class MPTConfig(GPTConfig):
     hidden_act: str = "gelu"
     tied_by_default = True
+    only = {"no_bias": True}
+    # the positions count only without ALiBi; all norms are alike; gradients of the embeddings
+    unused = ("learned_pos_emb", "norm_type", "embedding_fraction")
     aliases = {
         **GPTConfig.aliases,
         "hidden_size": ("d_model",),
@@ -35,9 +39,6 @@ class MPTConfig(GPTConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("no_bias", True)
-        # the positions count only without ALiBi; all norms are alike; gradients of the embeddings
-        read.seen.update(("learned_pos_emb", "norm_type", "embedding_fraction"))
         _check_attention(read)
         config, ratio = dict(read.config), read.integer("expansion_ratio", default=4)
         if config.get("intermediate_size") is None and isinstance(config.get("hidden_size"), int):
@@ -54,10 +55,7 @@ def _check_attention(read: ConfigReader) -> None:
             own.always(name, value)
         own.choice("attn_type", of={"multihead_attention": ""}, default="multihead_attention")
         if own.integer("alibi_bias_max", default=_STEEPEST) != _STEEPEST:
-            raise UnsupportedError(
-                f"config: alibi_bias_max other than {_STEEPEST} is not supported",
-                param="alibi_bias_max",
-            )
+            raise unsupported("alibi_bias_max", f"other than {_STEEPEST} is not supported")
         own.refuse_unread()
     except MLCError as error:
         raise type(error)(error.message, param=f"attn_config.{error.param}") from None
@@ -65,12 +63,10 @@ def _check_attention(read: ConfigReader) -> None:
 
 def decoder(c: MPTConfig) -> DecoderSpec:
     norm = c.norm(bias=False)
-    layers = [
-        LayerSpec(
-            (c.attention(i, rope=None, scores=Scores(alibi=True)), c.mlp(bias=False)), norm=norm
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, rope=None, scores=Scores(alibi=True)), c.mlp(bias=False)),
+        norm=norm,
+    )
     return c.decoder(layers, norm=norm)
 
 

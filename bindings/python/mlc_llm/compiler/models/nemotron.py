@@ -13,7 +13,7 @@ from typing import Any
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, TensorMap
 from mlc_llm.compiler.spec.transforms import PlusOne
 
 
@@ -28,10 +28,9 @@ class NemotronConfig(GPTConfig):
 
 
 def decoder(c: NemotronConfig) -> DecoderSpec:
-    layers = [
-        LayerSpec((c.attention(i, bias=c.attention_bias), c.mlp(bias=c.mlp_bias)), norm=c.norm())
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=c.attention_bias), c.mlp(bias=c.mlp_bias)), norm=c.norm()
+    )
     return c.decoder(layers, norm=c.norm())
 
 

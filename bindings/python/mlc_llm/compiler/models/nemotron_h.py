@@ -12,17 +12,19 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec, RouterSpec, StateSpaceSpec
 from mlc_llm.compiler.models.config import FULL, ConfigReader, DecoderConfig
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.mamba2 import (
     check_heads,
     gguf_mixer_config,
     gguf_mixer_sources,
+    mixer_of,
     mixer_sources,
     refuse_limits,
 )
 from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import UnsupportedError
 
 # Hugging Face's words in `layers_block_type`.
 LINEAR, MLP, EXPERTS = "linear_attention", "mlp", "moe"
@@ -37,6 +39,10 @@ _NAMES = {  # other names of our fields, of the mixer
     "use_conv_bias": "mamba_conv_bias",
     "time_step_limit": "mamba_dt_limit",
 }
+
+
+# Of the mixer, in the order of mamba2.py.
+_SIZES = ("mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,16 +81,9 @@ class NemotronHConfig(DecoderConfig):
         kinds = _kinds(read)
         given = {ours: read.config[name] for ours, name in _NAMES.items() if name in read.config}
         read.seen.update((*_NAMES.values(), "expand", "num_logits_to_keep"))
-        read = ConfigReader(
-            {
-                "head_dim": 128,
-                **read.config,
-                **given,
-                "layer_types": kinds,
-                "num_hidden_layers": len(kinds),
-            },
-            read.seen,
-        )
+        usual = {} if "head_dim" in read.config else {"head_dim": 128}
+        layers = {"layer_types": kinds, "num_hidden_layers": len(kinds)}
+        read = read.having({**usual, **given, **layers})
         refuse_limits(read)
         read.always("use_bias", False)
         read.choice("mamba_hidden_act", of={"silu": "", "swish": ""}, default="silu")
@@ -97,8 +96,7 @@ class NemotronHConfig(DecoderConfig):
 
     @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
-        others = {k: v for k, v in read.config.items() if k != "layer_types"}
-        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        windows = super().window_fields(read.without("layer_types"), layers)
         return {**windows, "layer_types": tuple(read.config["layer_types"])}
 
     def check(self) -> None:
@@ -127,16 +125,8 @@ class NemotronHConfig(DecoderConfig):
         )
 
     def mixer(self) -> StateSpaceSpec:
-        return StateSpaceSpec(
-            heads=self.mamba_num_heads,
-            head_dim=self.mamba_head_dim,
-            state_dim=self.ssm_state_size,
-            groups=self.n_groups,
-            taps=self.conv_kernel,
-            norm=self.rms,
-            bias=self.mamba_proj_bias,
-            conv_bias=self.use_conv_bias,
-        )
+        bias = {"bias": self.mamba_proj_bias, "conv_bias": self.use_conv_bias}
+        return mixer_of(self, _SIZES, norm=self.rms, **bias)
 
 
 # transformers' defaults.
@@ -165,14 +155,9 @@ def _expert_fields(read: ConfigReader, *, has_some: bool) -> dict[str, Any]:
     read.always("mlp_bias", False)
     sizes = {name: read.integer(name, default=usual) for name, usual in _EXPERT_SIZES.items()}
     if sizes["num_experts_per_tok"] > sizes["n_routed_experts"]:
-        raise CorruptFileError(
-            "config: num_experts_per_tok is more than n_routed_experts", param="num_experts_per_tok"
-        )
+        raise corrupt("num_experts_per_tok", "is more than n_routed_experts")
     if sizes["n_routed_experts"] % sizes["n_group"] or sizes["topk_group"] > sizes["n_group"]:
-        raise CorruptFileError(
-            "config: n_group must divide n_routed_experts, and topk_group must not be more",
-            param="n_group",
-        )
+        raise corrupt("n_group", "must divide n_routed_experts, and topk_group must not be more")
     return {
         **sizes,
         "norm_topk_prob": read.flag("norm_topk_prob", default=True),
@@ -189,7 +174,7 @@ def _kinds(read: ConfigReader) -> tuple[str, ...]:
     if name == names[2] and isinstance(found, str):
         found = [_LETTERS.get(letter, letter) for letter in found]
     if not isinstance(found, (list, tuple)) or not all(isinstance(kind, str) for kind in found):
-        raise CorruptFileError(f"config: {name} must be a list of the layers' kinds", param=name)
+        raise corrupt(name, "must be a list of the layers' kinds")
     for kind in found:
         if kind not in _KINDS:
             raise UnsupportedError(
@@ -236,7 +221,6 @@ def tensors(c: NemotronHConfig) -> TensorMap:
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    mixer = gguf_mixer_config(fields)
     heads, widths = fields.sizes("attention.head_count_kv"), fields.sizes("feed_forward_length")
     kinds = [
         FULL if kv else MLP if width else LINEAR for kv, width in zip(heads, widths, strict=True)
@@ -251,11 +235,7 @@ def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
         "num_key_value_heads": max(heads),
         "intermediate_size": max(widths),
         "hidden_act": "relu2",
-        "mamba_num_heads": mixer["heads"],
-        "mamba_head_dim": mixer["head_dim"],
-        "ssm_state_size": mixer["state_dim"],
-        "n_groups": mixer["groups"],
-        "conv_kernel": mixer["taps"],
+        **gguf_mixer_config(fields, _SIZES),
         "use_conv_bias": has(LINEAR, "ssm_conv1d"),
         "mamba_proj_bias": has(LINEAR, "ssm_out"),
         "attention_bias": has(FULL, "attn_output"),

@@ -13,9 +13,8 @@ from typing import Any
 from mlc_llm.compiler.layers import Ahead, MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.declared import integer
-from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily, refuse_causal
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, NormSpec
 
 # They are both Hugging Face's names and ours; MLC-LLM does not have this family.
 _NAMES = {
@@ -30,28 +29,6 @@ _NAMES = {
     "down": "mlp.fc2",
     "post_mlp_norm": "norm2",
 }
-# What every published model has: the flags of the repositories' code for other encoders.
-_ALWAYS = {
-    "causal": False,
-    "is_causal": False,
-    "mlp_fc1_bias": False,
-    "mlp_fc2_bias": False,
-    "parallel_block": False,
-    "prenorm": False,
-    "qkv_proj_bias": False,
-    "rotary_emb_interleaved": False,
-    "scale_attn_by_inverse_layer_idx": False,
-    "scale_attn_weights": True,
-    "use_rms_norm": False,
-}
-# Of training and of implementations; what `parallel_block` would use; what a classifier would.
-_UNUSED = (
-    "embd_pdrop",
-    "fused_bias_fc",
-    "parallel_block_tied_norm",
-    "rotary_scaling_factor",
-    "summary_activation",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +48,31 @@ class NomicBertConfig(DecoderConfig):
     }
     default_eps = 1e-12
     default_theta = 1000.0
+    # What every published model has: the flags of the repositories' code for other encoders.
+    only = {
+        "causal": False,
+        "is_causal": False,
+        "mlp_fc1_bias": False,
+        "mlp_fc2_bias": False,
+        "parallel_block": False,
+        "prenorm": False,
+        "qkv_proj_bias": False,
+        "rotary_emb_interleaved": False,
+        "scale_attn_by_inverse_layer_idx": False,
+        "scale_attn_weights": True,
+        "use_rms_norm": False,
+    }
+    # Of training and of implementations; what `parallel_block` would use; what a classifier would.
+    unused = (
+        "embd_pdrop",
+        "fused_bias_fc",
+        "parallel_block_tied_norm",
+        "rotary_scaling_factor",
+        "summary_activation",
+    )
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.seen.update(_UNUSED)
-        for name, value in _ALWAYS.items():
-            read.always(name, value)
         fields = super().fields(read)
         together = read.integer("pad_vocab_size_multiple", default=1)
         return {**fields, "vocab_size": -(-fields["vocab_size"] // together) * together}
@@ -91,14 +87,11 @@ class NomicBertConfig(DecoderConfig):
 
 def decoder(c: NomicBertConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
-    layers = [
-        LayerSpec(
-            (c.attention(i, ahead=Ahead()), MLPSpec(width=c.intermediate_size)),
-            norm=norm,
-            places="after_add",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, ahead=Ahead()), MLPSpec(width=c.intermediate_size)),
+        norm=norm,
+        places="after_add",
+    )
     return c.decoder(
         layers,
         norm=None,
@@ -116,11 +109,7 @@ _GGUF = GGUF.renamed(
 
 
 def _gguf_config(fields: GGUFFields) -> dict[str, Any]:
-    if fields.flag("attention.causal", True):
-        raise UnsupportedError(
-            "attention.causal must be false in a file of this architecture",
-            param="attention.causal",
-        )
+    refuse_causal(fields)
     return {"type_vocab_size": fields.rows("token_types.weight"), "hidden_act": "silu"}
 
 

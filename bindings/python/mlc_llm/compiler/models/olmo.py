@@ -13,7 +13,7 @@ from mlc_llm.compiler.models import llama
 from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec
+from mlc_llm.compiler.spec import DecoderSpec, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +25,7 @@ class OlmoConfig(DecoderConfig):
 def decoder(c: OlmoConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", weight=False)
-    layers = [
-        LayerSpec((c.attention(i, bias=c.attention_bias), mlp), norm=norm)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, bias=c.attention_bias), mlp), norm=norm)
     return c.decoder(layers, norm=norm)
 
 

@@ -22,7 +22,7 @@ from mlc_llm.compiler.models.config import (
 )
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, RopeSpec
+from mlc_llm.compiler.spec import DecoderSpec, RopeSpec
 from mlc_llm.errors import UnsupportedError
 
 _PERIOD = 4  # layers from one that sees everything to the next
@@ -67,10 +67,7 @@ class Olmo3Config(Olmo2Config):
 
 def decoder(c: Olmo2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    return c.decoder(
-        LayerSpec((c.layer_attention(i), mlp), norm=c.rms, places="post")
-        for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.layer_attention(i), mlp), places="post"))
 
 
 FAMILY = ModelFamily(

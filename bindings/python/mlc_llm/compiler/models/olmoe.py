@@ -12,7 +12,7 @@ from mlc_llm.compiler.layers import HeadNorms
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,8 +25,7 @@ def decoder(c: OlmoeConfig) -> DecoderSpec:
     mlp = c.experts()
     norms = HeadNorms(c.rms, all_heads=True)
     return c.decoder(
-        LayerSpec((c.attention(i, head_norms=norms, bias=c.attention_bias), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
+        c.layers(lambda i: (c.attention(i, head_norms=norms, bias=c.attention_bias), mlp))
     )
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.models.config import ConfigReader, check_learned_positions
+from mlc_llm.compiler.models.config_reader import unsupported
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, Source, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Rows
-from mlc_llm.errors import UnsupportedError
 
 _FIRST = 2  # the table's rows before that of position 0
 
@@ -27,6 +27,11 @@ class OPTConfig(GPTConfig):
     hidden_act: str = "relu"
     activations = {**GPTConfig.activations, "relu": "relu"}
     tied_by_default = True
+    only = {
+        "do_layer_norm_before": True,
+        "_remove_final_layer_norm": False,
+        "layer_norm_elementwise_affine": True,
+    }
     aliases = {
         **GPTConfig.aliases,
         "intermediate_size": ("ffn_dim",),
@@ -35,16 +40,13 @@ class OPTConfig(GPTConfig):
 
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("do_layer_norm_before", True)
-        read.always("_remove_final_layer_norm", False)
-        read.always("layer_norm_elementwise_affine", True)
         fields = super().fields(read)
         width = read.integer("word_embed_proj_dim", default=fields["hidden_size"])
         if width != fields["hidden_size"]:
-            raise UnsupportedError(
-                f"config: word_embed_proj_dim {width} is not supported in this family; it must be "
-                f"the hidden_size, {fields['hidden_size']}",
-                param="word_embed_proj_dim",
+            raise unsupported(
+                "word_embed_proj_dim",
+                f"{width} is not supported in this family; it must be the hidden_size, "
+                f"{fields['hidden_size']}",
             )
         positions = read.integer("positions", "max_position_embeddings", default=2048)
         check_learned_positions(fields["context_window_size"], positions)
@@ -53,10 +55,7 @@ class OPTConfig(GPTConfig):
 
 def decoder(c: OPTConfig) -> DecoderSpec:
     own = {"rope": None, "bias": c.enable_bias}
-    layers = [
-        LayerSpec((c.attention(i, **own), c.mlp(bias=c.enable_bias)), norm=c.norm())
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, **own), c.mlp(bias=c.enable_bias)), norm=c.norm())
     return c.decoder(layers, norm=c.norm(), positions=c.positions)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec
+from mlc_llm.compiler.spec import DecoderSpec, NormSpec
 
 
 class OrionConfig(DecoderConfig):
@@ -18,7 +18,7 @@ class OrionConfig(DecoderConfig):
 def decoder(c: OrionConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
-    layers = [LayerSpec((c.attention(i), mlp), norm=norm) for i in range(c.num_hidden_layers)]
+    layers = c.layers(lambda i: (c.attention(i), mlp), norm=norm)
     return c.decoder(layers, norm=norm)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig, rotated_part
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec
 
 _NAMES = {
     "embedding": "transformer.embd",
@@ -32,14 +32,9 @@ class PhiConfig(GPTConfig):
 
 
 def decoder(c: PhiConfig) -> DecoderSpec:
-    layers = [
-        LayerSpec(
-            (c.attention(i, bias=True), c.mlp(bias=True)),
-            norm=c.norm(),
-            places="parallel",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=True), c.mlp(bias=True)), norm=c.norm(), places="parallel"
+    )
     return c.decoder(layers, norm=c.norm(), head_bias=True, names=_NAMES)
 
 

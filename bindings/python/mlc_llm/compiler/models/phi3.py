@@ -11,7 +11,7 @@ from typing import Any
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, LayerSpec, Source
+from mlc_llm.compiler.spec import GGUF, HUGGING_FACE, DecoderSpec, Source
 
 _NAMES = {
     "embedding": "transformer.embd",
@@ -44,7 +44,7 @@ class Phi3Config(DecoderConfig):
 
 def decoder(c: Phi3Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [LayerSpec((c.attention(i), mlp), norm=c.rms) for i in range(c.num_hidden_layers)]
+    layers = c.layers(lambda i: (c.attention(i), mlp))
     return c.decoder(layers, names=_NAMES)
 
 

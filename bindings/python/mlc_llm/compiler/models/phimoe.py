@@ -14,7 +14,7 @@ from mlc_llm.compiler.models.declared import flag, number
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.phi3 import Phi3Config, gguf_longrope
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec, NormSpec, TensorMap
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, NormSpec, TensorMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,9 @@ class PhimoeConfig(Phi3Config, MoEConfig):
 def decoder(c: PhimoeConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
     router = c.router(scores="sparsemixer", jitter=c.router_jitter_noise, normalize=False)
-    layers = [
-        LayerSpec((c.attention(i, bias=c.attention_bias), c.experts(router)), norm=norm)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=c.attention_bias), c.experts(router)), norm=norm
+    )
     return c.decoder(layers, norm=norm, head_bias=c.lm_head_bias)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader, DecoderConfig
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 QWEN_NAMES = {"qkv": "self_attn.c_attn"}
 
@@ -28,10 +28,7 @@ class Qwen2Config(DecoderConfig):
 
 def decoder(c: Qwen2Config) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size)
-    layers = [
-        LayerSpec((c.attention(i, qkv_bias=True), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, qkv_bias=True), mlp))
     return c.decoder(layers, names=QWEN_NAMES)
 
 

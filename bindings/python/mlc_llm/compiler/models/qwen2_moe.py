@@ -11,12 +11,12 @@ from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec, MoESpec
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.experts import MoEConfig, gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES, Qwen2Config
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
-from mlc_llm.errors import CorruptFileError
+from mlc_llm.compiler.spec import DecoderSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +38,7 @@ class QwenMoEConfig(MoEConfig):
         read.seen.add("mlp_only_layers")
         dense = read.config.get("mlp_only_layers") or []
         if not isinstance(dense, (list, tuple)) or not all(type(i) is int for i in dense):
-            raise CorruptFileError(
-                "config: mlp_only_layers must be a list of layers", param="mlp_only_layers"
-            )
+            raise corrupt("mlp_only_layers", "must be a list of layers")
         return {**super().fields(read), "mlp_only_layers": tuple(dense)}
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,10 +60,7 @@ class Qwen2MoEConfig(QwenMoEConfig):
 
 def decoder(c: Qwen2MoEConfig) -> DecoderSpec:
     shared = {"shared_width": c.shared_expert_intermediate_size, "shared_gate": True}
-    layers = [
-        LayerSpec((c.attention(i, qkv_bias=c.qkv_bias), c.mlp(i, **shared)), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, qkv_bias=c.qkv_bias), c.mlp(i, **shared)))
     return c.decoder(layers, names=QWEN_NAMES)
 
 

@@ -11,7 +11,7 @@ from mlc_llm.compiler.layers import HeadNorms, MLPSpec
 from mlc_llm.compiler.models.declared import flag, integer
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES, Qwen2Config
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +22,7 @@ class Qwen3Config(Qwen2Config):
 
 def decoder(c: Qwen3Config) -> DecoderSpec:
     mlp, bias = MLPSpec(width=c.intermediate_size), c.attention_bias
-    layers = [
-        LayerSpec((c.attention(i, head_norms=HeadNorms(c.rms), bias=bias), mlp), norm=c.rms)
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(lambda i: (c.attention(i, head_norms=HeadNorms(c.rms), bias=bias), mlp))
     return c.decoder(layers, names=QWEN_NAMES)
 
 

@@ -36,6 +36,8 @@ class Qwen35Config(DecoderConfig):
     kinds_matter = True
     default_partial = 0.25
     mtp_field = "mtp_num_hidden_layers"
+    only = {"attn_output_gate": True}
+    unused = ("mamba_ssm_dtype",)  # states are float32 here
 
     @classmethod
     def mtp_fields(cls, read: ConfigReader) -> dict[str, Any]:
@@ -43,18 +45,11 @@ class Qwen35Config(DecoderConfig):
         return {} if read.flag("mtp_use_dedicated_embeddings", default=False) else found
 
     @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.always("attn_output_gate", True)
-        read.seen.add("mamba_ssm_dtype")  # states are float32 here
-        return super().fields(read)
-
-    @classmethod
     def window_fields(cls, read: ConfigReader, layers: int) -> dict[str, Any]:
         kinds = read.words("layer_types", layers, (FULL, LINEAR))
         every = read.integer("full_attention_interval", default=4)
         usual = tuple(LINEAR if (i + 1) % every else FULL for i in range(layers))
-        others = {k: v for k, v in read.config.items() if k != "layer_types"}
-        windows = super().window_fields(ConfigReader(others, read.seen), layers)
+        windows = super().window_fields(read.without("layer_types"), layers)
         return {**windows, "layer_types": kinds or usual}
 
     def recurrent(self) -> DeltaRuleSpec:

@@ -16,7 +16,7 @@ from mlc_llm.compiler.models.experts import gguf_experts
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.qwen2 import QWEN_NAMES
 from mlc_llm.compiler.models.qwen2_moe import QwenMoEConfig
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import DecoderSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +31,9 @@ class Qwen3MoEConfig(QwenMoEConfig):
 
 
 def decoder(c: Qwen3MoEConfig) -> DecoderSpec:
-    layers = [
-        LayerSpec(
-            (c.attention(i, head_norms=HeadNorms(c.rms), bias=c.attention_bias), c.mlp(i)),
-            norm=c.rms,
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, head_norms=HeadNorms(c.rms), bias=c.attention_bias), c.mlp(i))
+    )
     return c.decoder(layers, names=QWEN_NAMES)
 
 

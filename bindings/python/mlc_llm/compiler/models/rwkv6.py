@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from mlc_llm.compiler.layers import DecayMixSpec, GatedMixSpec
 from mlc_llm.compiler.layers.rwkv6 import MIXED
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import corrupt, unsupported
 from mlc_llm.compiler.models.declared import integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, MLCFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
@@ -26,7 +27,6 @@ from mlc_llm.compiler.spec import (
     TensorMap,
 )
 from mlc_llm.compiler.spec.transforms import Reshaped, Rows, Transposed, Turned
-from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 _STEP = 32  # the width of the MLP is a multiple of it
 _EPS = 1e-5  # of the norm of heads, which are divided by `head_size_divisor` before
@@ -71,17 +71,15 @@ class RWKVConfig(StatesConfig):
 
     def check(self, read: ConfigReader) -> None:
         if self.hidden_size % self.head_size:
-            raise CorruptFileError(
-                f"config: head_size {self.head_size} does not divide hidden_size "
-                f"{self.hidden_size}",
-                param="head_size",
+            raise corrupt(
+                "head_size", f"{self.head_size} does not divide hidden_size {self.hidden_size}"
             )
         wide = read.integer("attention_hidden_size", default=self.hidden_size)
         if wide != self.hidden_size:
-            raise UnsupportedError(
-                f"config: attention_hidden_size {wide} is not supported in this family; it must be "
-                f"hidden_size, {self.hidden_size}",
-                param="attention_hidden_size",
+            raise unsupported(
+                "attention_hidden_size",
+                f"{wide} is not supported in this family; it must be hidden_size, "
+                f"{self.hidden_size}",
             )
 
     def time_mix(self, **ranks: int) -> DecayMixSpec:

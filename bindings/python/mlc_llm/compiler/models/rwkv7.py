@@ -12,6 +12,7 @@ from typing import Any
 from mlc_llm.compiler.layers import ChannelMixSpec, TimeMixSpec
 from mlc_llm.compiler.layers.rwkv7 import MIXES
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.declared import flag, integer, number
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.states_config import StatesConfig
@@ -25,7 +26,6 @@ from mlc_llm.compiler.spec import (
     TensorMap,
 )
 from mlc_llm.compiler.spec.transforms import Reshaped
-from mlc_llm.errors import CorruptFileError
 
 _LETTERS = "rwkvag"  # of MIXES
 _RANKS = {"decay": "decay", "rate": "a", "values": "v", "gate": "gate"}
@@ -63,9 +63,8 @@ class RWKV7Config(StatesConfig):
 
     def check(self, read: ConfigReader) -> None:
         if self.hidden_size % self.head_dim:
-            raise CorruptFileError(
-                f"config: head_dim {self.head_dim} does not divide hidden_size {self.hidden_size}",
-                param="head_dim",
+            raise corrupt(
+                "head_dim", f"{self.head_dim} does not divide hidden_size {self.hidden_size}"
             )
         if read.config.get("value_dim") != self.hidden_size:  # one number, or one for each layer
             read.words("value_dim", self.num_hidden_layers, [self.hidden_size])

@@ -6,14 +6,12 @@ transformers' `models/seed_oss/modeling_seed_oss.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
-from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
-from mlc_llm.compiler.spec import GGUF, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import GGUF, DecoderSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +19,13 @@ class SeedOssConfig(LlamaConfig):
     attention_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
     attention_out_bias: bool = flag(default=False, gguf="blk.0.attn_output.bias")
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.seen.add("residual_dropout")  # only for training
-        return super().fields(read)
+    unused = ("residual_dropout",)  # only for training
 
 
 def decoder(c: SeedOssConfig) -> DecoderSpec:
     mlp = MLPSpec(width=c.intermediate_size, bias=c.mlp_bias)
     bias = {"qkv_bias": c.attention_bias, "output_bias": c.attention_out_bias}
-    return c.decoder(
-        LayerSpec((c.attention(i, **bias), mlp), norm=c.rms) for i in range(c.num_hidden_layers)
-    )
+    return c.decoder(c.layers(lambda i: (c.attention(i, **bias), mlp)))
 
 
 FAMILY = ModelFamily(

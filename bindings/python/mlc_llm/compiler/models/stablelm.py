@@ -14,7 +14,7 @@ from mlc_llm.compiler.models.config import DecoderConfig
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFields, GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import rotated_part
-from mlc_llm.compiler.spec import DecoderSpec, LayerSpec, NormSpec
+from mlc_llm.compiler.spec import DecoderSpec, NormSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +31,11 @@ class StableLMConfig(DecoderConfig):
 
 def decoder(c: StableLMConfig) -> DecoderSpec:
     norm = NormSpec(eps=c.rms_norm_eps, kind="layer", bias=True)
-    layers = [
-        LayerSpec(
-            (c.attention(i, qkv_bias=c.use_qkv_bias), MLPSpec(width=c.intermediate_size)),
-            norm=norm,
-            places="parallel" if c.use_parallel_residual else "pre",
-        )
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, qkv_bias=c.use_qkv_bias), MLPSpec(width=c.intermediate_size)),
+        norm=norm,
+        places="parallel" if c.use_parallel_residual else "pre",
+    )
     return c.decoder(layers, norm=norm)
 
 

@@ -6,13 +6,11 @@ transformers' `models/starcoder2/modeling_starcoder2.py`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
 from mlc_llm.compiler.models.declared import flag
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPTConfig
-from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec, LayerSpec
+from mlc_llm.compiler.spec import HUGGING_FACE, DecoderSpec
 
 _NAMES = {"qkv": "self_attn.wqkv_pack", "up": "mlp.c_fc", "down": "mlp.c_proj"}
 
@@ -22,18 +20,13 @@ class StarCoder2Config(GPTConfig):
     use_bias: bool = flag(default=True, gguf="blk.0.attn_q.bias")
     tied_by_default = True
 
-    @classmethod
-    def fields(cls, read: ConfigReader) -> dict[str, Any]:
-        read.choice("norm_type", of={"layer_norm": ""}, default="layer_norm")
-        read.choice("mlp_type", of={"default": ""}, default="default")
-        return super().fields(read)
+    only = {"norm_type": "layer_norm", "mlp_type": "default"}
 
 
 def decoder(c: StarCoder2Config) -> DecoderSpec:
-    layers = [
-        LayerSpec((c.attention(i, bias=c.use_bias), c.mlp(bias=c.use_bias)), norm=c.norm())
-        for i in range(c.num_hidden_layers)
-    ]
+    layers = c.layers(
+        lambda i: (c.attention(i, bias=c.use_bias), c.mlp(bias=c.use_bias)), norm=c.norm()
+    )
     return c.decoder(layers, norm=c.norm(), names=_NAMES)
 
 

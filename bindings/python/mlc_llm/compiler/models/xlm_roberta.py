@@ -10,10 +10,10 @@ from typing import Any
 
 from mlc_llm.compiler.models import bert
 from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import corrupt
 from mlc_llm.compiler.models.family import ModelFamily
 from mlc_llm.compiler.spec import Source, TensorMap
 from mlc_llm.compiler.spec.transforms import Rows
-from mlc_llm.errors import CorruptFileError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,7 @@ class RobertaConfig(bert.BertConfig):
             return read.integer("n_positions")
         rows = read.integer("max_position_embeddings", default=514)
         if rows <= cls._first(read):
-            raise CorruptFileError(
-                "config: max_position_embeddings must be larger than pad_token_id + 1",
-                param="max_position_embeddings",
-            )
+            raise corrupt("max_position_embeddings", "must be larger than pad_token_id + 1")
         return rows - cls._first(read)
 
 
