@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 from starlette.requests import Request
 
@@ -15,28 +16,23 @@ from mlc_llm.serve.slot import Lease
 
 
 def models_of(request: Request) -> ModelRegistry:
-    models: ModelRegistry = request.app.state.models
-    return models
+    return cast("ModelRegistry", request.app.state.models)
 
 
 def options_of(request: Request) -> ServeOptions:
-    options: ServeOptions = request.app.state.options
-    return options
+    return cast("ServeOptions", request.app.state.options)
 
 
 def drain_of(request: Request) -> Drain:
-    drain: Drain = request.app.state.drain
-    return drain
+    return cast("Drain", request.app.state.drain)
 
 
 def responses_of(request: Request) -> ResponseState:
-    state: ResponseState = request.app.state.responses
-    return state
+    return cast("ResponseState", request.app.state.responses)
 
 
 def mcp_of(request: Request) -> MCPHost:
-    host: MCPHost = request.app.state.mcp
-    return host
+    return cast("MCPHost", request.app.state.mcp)
 
 
 async def lease_model(request: Request, name: str | None, *, embeddings: bool = False) -> Lease:

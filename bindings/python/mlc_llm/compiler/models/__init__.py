@@ -124,20 +124,6 @@ def _family(place: str) -> ModelFamily:
 FAMILIES = {name: _family(place) for name, (place, *_) in _TABLE.items()}
 _OF_CLASS = {cls: name for name, (_, *classes) in _TABLE.items() for cls in classes}
 
-__all__ = [
-    "FAMILIES",
-    "ModelConfig",
-    "ModelFamily",
-    "WeightSource",
-    "config_from_hf",
-    "faults_of_others",
-    "get",
-    "gguf_families",
-    "gguf_families_of_experts",
-    "model_type_of",
-    "weight_map",
-]
-
 
 def get(model_type: str) -> ModelFamily:
     """The family with this name. The error for an unknown name lists all families."""
@@ -206,17 +192,9 @@ def weight_map(config: ModelConfig, model_type: str = "llama") -> list[WeightSou
     return get(model_type).weight_map(config)
 
 
-def gguf_families() -> dict[str, str]:
-    """Maps the `general.architecture` of GGUF files to the family's name."""
-    return _by_architecture(has_experts=False)
-
-
-def gguf_families_of_experts() -> dict[str, str]:
-    """The same for files with experts, of architectures that have files without them too."""
-    return _by_architecture(has_experts=True)
-
-
-def _by_architecture(*, has_experts: bool) -> dict[str, str]:
+def gguf_families(*, has_experts: bool = False) -> dict[str, str]:
+    """Maps the `general.architecture` of GGUF files to the family's name. `has_experts`: of files
+    with experts, for architectures that have files without them too."""
     found: dict[str, str] = {}
     for name, family in (FAMILIES | _others()).items():
         if family.gguf is not None and family.gguf.experts == has_experts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mlc_llm.compiler.models.config import ConfigReader
-from mlc_llm.compiler.models.declared import read_declared
+from mlc_llm.compiler.models.declared import flag, integer, read_declared
 
 _CONTEXT = 1 << 20  # tokens; a state has the same size behind any number of them
 
@@ -17,10 +17,10 @@ _CONTEXT = 1 << 20  # tokens; a state has the same size behind any number of the
 class StatesConfig:
     """A family declares its own fields (`declared.py`). Its `check` says what they must not be."""
 
-    hidden_size: int
-    num_hidden_layers: int
-    vocab_size: int
-    tie_word_embeddings: bool
+    hidden_size: int = integer()
+    num_hidden_layers: int = integer(maximum=1024)
+    vocab_size: int = integer()
+    tie_word_embeddings: bool = flag(default=False)
     context_window_size: int
 
     sliding_window_size = -1  # there are no windows
@@ -42,14 +42,8 @@ class StatesConfig:
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         """The arguments of `cls`."""
-        found = {
-            "hidden_size": read.integer("hidden_size"),
-            "num_hidden_layers": read.integer("num_hidden_layers", maximum=1024),
-            "vocab_size": read.integer("vocab_size"),
-            "tie_word_embeddings": read.flag("tie_word_embeddings", default=False),
-            "context_window_size": read.integer(*cls.context_names, default=_CONTEXT),
-        }
-        return read_declared(cls, read, found)
+        context = read.integer(*cls.context_names, default=_CONTEXT)
+        return read_declared(cls, read, {"context_window_size": context})
 
     def check(self, read: ConfigReader) -> None:
         """Refuses fields that do not fit together."""

@@ -185,7 +185,7 @@ def family_of(file: GGUFFile) -> tuple[str, GGUFFormat]:
             param="general.architecture",
         )
     if file.metadata.get(f"{name}.expert_count"):
-        known |= models.gguf_families_of_experts()
+        known |= models.gguf_families(has_experts=True)
     format = models.get(known[name]).gguf
     assert format is not None
     return known[name], format
