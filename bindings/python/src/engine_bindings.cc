@@ -119,6 +119,13 @@ std::vector<mlc_buffer> ViewsOf(const std::vector<std::string>& buffers) {
   return views;
 }
 
+// A text of the core, which is freed.
+std::string Taken(char* json) {
+  std::string text = json;
+  mlc_string_free(json);
+  return text;
+}
+
 class PyEngine {
  public:
   explicit PyEngine(const std::string& config_json) {
@@ -177,77 +184,50 @@ class PyEngine {
                                           const std::vector<std::string>& buffers) {
     EventStream events;
     uint64_t id = 0;
-    Handle engine = Use();
-    MLCStatus* status;
     std::vector<mlc_buffer> views = ViewsOf(buffers);
-    {
-      WithoutLock unlocked;
+    Run([&](MLCEngine* engine) {
       void* user = events.NewUser();
-      status = mlc_engine_submit(engine.get(), route.c_str(), json.data(), json.size(),
-                                 views.data(), views.size(), EventStream::OnEvent, user, &id);
-      if (status != nullptr) EventStream::Drop(user);
-    }
-    Check(status);
+      MLCStatus* refused =
+          mlc_engine_submit(engine, route.c_str(), json.data(), json.size(), views.data(),
+                            views.size(), EventStream::OnEvent, user, &id);
+      if (refused != nullptr) EventStream::Drop(user);
+      return refused;
+    });
     return {id, events};
   }
 
   // None removes it.
   void SetLogitProcessor(const std::string& name, const py::object& call) {
-    Handle engine = Use();
+    Handle open = Use();  // or the processor would have no owner
     PyProcessor* processor = call.is_none() ? nullptr : new PyProcessor{call, ""};
-    MLCStatus* status;
-    {
-      WithoutLock unlocked;
-      status = mlc_engine_set_logit_processor(
-          engine.get(), name.c_str(), processor == nullptr ? nullptr : OnLogits,
+    Run([&](MLCEngine* engine) {
+      return mlc_engine_set_logit_processor(
+          engine, name.c_str(), processor == nullptr ? nullptr : OnLogits,
           processor == nullptr ? nullptr : ReleaseProcessor, processor);
-    }
-    Check(status);
+    });
   }
 
   std::string Metrics() {
     char* json = nullptr;
-    Handle engine = Use();
-    MLCStatus* status;
-    {
-      WithoutLock unlocked;
-      status = mlc_engine_metrics(engine.get(), &json);
-    }
-    Check(status);
-    std::string text = json;
-    mlc_string_free(json);
-    return text;
+    Run([&](MLCEngine* engine) { return mlc_engine_metrics(engine, &json); });
+    return Taken(json);
   }
 
   std::string Plan(const std::string& model_json) {
     char* json = nullptr;
     Check(mlc_engine_plan(Use().get(), model_json.c_str(), &json));
-    std::string text = json;
-    mlc_string_free(json);
-    return text;
+    return Taken(json);
   }
 
   template <MLCStatus* (*function)(MLCEngine*)>
   void Call() {
-    Handle engine = Use();
-    MLCStatus* status;
-    {
-      WithoutLock unlocked;
-      status = function(engine.get());
-    }
-    Check(status);
+    Run(function);
   }
 
   // Of one request.
   template <MLCStatus* (*function)(MLCEngine*, uint64_t)>
   void Call(uint64_t id) {
-    Handle engine = Use();
-    MLCStatus* status;
-    {
-      WithoutLock unlocked;  // the engine's thread may be in a callback, which needs the GIL
-      status = function(engine.get(), id);
-    }
-    Check(status);
+    Run([id](MLCEngine* engine) { return function(engine, id); });
   }
 
   // Other threads may be in a call: the model goes now, the engine with the last of them.
@@ -260,6 +240,18 @@ class PyEngine {
 
  private:
   using Handle = std::shared_ptr<MLCEngine>;
+
+  // Calls the core without the GIL: the engine's thread may be in a callback, which needs it.
+  template <typename Function>
+  void Run(const Function& function) {
+    Handle engine = Use();
+    MLCStatus* status;
+    {
+      WithoutLock unlocked;
+      status = function(engine.get());
+    }
+    Check(status);
+  }
 
   Handle Use() const {
     if (engine_ == nullptr) ThrowIfError(Unavailable("the engine is closed"));
@@ -275,12 +267,6 @@ class PyEngine {
   Handle engine_;                         // null when closed; changed with the GIL held
   std::unique_ptr<Submitter> submitter_;  // once it is needed
 };
-
-std::string Taken(char* json) {
-  std::string text = json;
-  mlc_string_free(json);
-  return text;
-}
 
 std::string ListDevices() {
   char* json = nullptr;

@@ -69,6 +69,13 @@ mlc::Status NullArgument(const char* name) {
   return mlc::InvalidArgument(std::string(name) + " must not be NULL").WithParam(name);
 }
 
+template <typename Call>
+MLCStatus* WithEngine(MLCEngine* engine, const Call& call) {
+  return Guard([&]() -> mlc::Status {
+    return engine == nullptr ? NullArgument("engine") : call(*engine->engine);
+  });
+}
+
 mlc::Status CopyOut(const std::string& text, char** out) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) return mlc::ResourceExhausted("out of memory");
@@ -179,9 +186,7 @@ MLCStatus* mlc_engine_plan(MLCEngine* engine, const char* model_json, char** out
 }
 
 MLCStatus* mlc_engine_unload(MLCEngine* engine) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine") : engine->engine->Unload();
-  });
+  return WithEngine(engine, [](mlc::ChatEngine& open) { return open.Unload(); });
 }
 
 void mlc_engine_destroy(MLCEngine* engine) { delete engine; }
@@ -227,29 +232,21 @@ MLCStatus* mlc_engine_set_logit_processor(MLCEngine* engine, const char* name,
 }
 
 MLCStatus* mlc_engine_abort(MLCEngine* engine, uint64_t request_id) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine") : engine->engine->Abort(request_id);
-  });
+  return WithEngine(engine, [=](mlc::ChatEngine& open) { return open.Abort(request_id); });
 }
 
 MLCStatus* mlc_engine_pause_request(MLCEngine* engine, uint64_t request_id) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine")
-                             : engine->engine->PauseRequest(request_id, true);
-  });
+  return WithEngine(engine,
+                    [=](mlc::ChatEngine& open) { return open.PauseRequest(request_id, true); });
 }
 
 MLCStatus* mlc_engine_resume_request(MLCEngine* engine, uint64_t request_id) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine")
-                             : engine->engine->PauseRequest(request_id, false);
-  });
+  return WithEngine(engine,
+                    [=](mlc::ChatEngine& open) { return open.PauseRequest(request_id, false); });
 }
 
 MLCStatus* mlc_engine_reset(MLCEngine* engine) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine") : engine->engine->Reset();
-  });
+  return WithEngine(engine, [](mlc::ChatEngine& open) { return open.Reset(); });
 }
 
 MLCStatus* mlc_engine_metrics(MLCEngine* engine, char** out_json) {
@@ -263,21 +260,15 @@ MLCStatus* mlc_engine_metrics(MLCEngine* engine, char** out_json) {
 }
 
 MLCStatus* mlc_engine_pause(MLCEngine* engine) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine") : engine->engine->Pause(true);
-  });
+  return WithEngine(engine, [](mlc::ChatEngine& open) { return open.Pause(true); });
 }
 
 MLCStatus* mlc_engine_resume(MLCEngine* engine) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine") : engine->engine->Pause(false);
-  });
+  return WithEngine(engine, [](mlc::ChatEngine& open) { return open.Pause(false); });
 }
 
 MLCStatus* mlc_engine_trim_memory(MLCEngine* engine) {
-  return Guard([&]() -> mlc::Status {
-    return engine == nullptr ? NullArgument("engine") : engine->engine->TrimMemory();
-  });
+  return WithEngine(engine, [](mlc::ChatEngine& open) { return open.TrimMemory(); });
 }
 
 MLCStatus* mlc_list_devices(char** out_json) {
