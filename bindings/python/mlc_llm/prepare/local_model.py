@@ -74,9 +74,9 @@ def projector_beside(model: Path) -> Path | None:
     return min(found, key=_projector_rank, default=None)
 
 
-def projector_of(model: Path, asked: str | Path | None) -> Path | None:
-    """The file with the tower of a model. `asked`: the one that the user names, or "none"."""
-    if not isinstance(asked, (str, Path, type(None))):
+def projector_of(model: Path, asked: object) -> Path | None:
+    """The file with the tower of a model. `asked`: the path that the user names, or "none"."""
+    if asked is not None and not isinstance(asked, (str, Path)):
         raise InvalidRequestError("mmproj must be the path of a file, or none", param="mmproj")
     if asked is None or asked == NO_PROJECTOR:
         return projector_beside(model) if asked is None else None
