@@ -30,9 +30,8 @@ from mlc_llm.compiler.models.text_part import text_part
 from mlc_llm.compiler.models.towers import TOWERS
 from mlc_llm.compiler.models.towers.family import TowerInMLC
 from mlc_llm.compiler.options import merged_config
-from mlc_llm.compiler.quantization.group import GroupMatrix, GroupScheme
-from mlc_llm.compiler.quantization.plain import PlainScheme
 from mlc_llm.compiler.quantization.rounding import numpy_dtype
+from mlc_llm.compiler.quantization.scheme import Matrix
 from mlc_llm.compiler.quantization.stored import Float8Part
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -42,6 +41,7 @@ _TABLES = ("embed_tokens", "embd")
 _HALF = "f32-to-bf16"  # a form of float32 that keeps the upper 16 bits
 _TYPES = ("float32", "float16", "bfloat16", "uint32")
 _SIZE = 32  # of groups, so that the last one of a row is whole
+_GROUPS = 9  # of a row that tells the size of groups
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,15 @@ class MLCFolder:
         self.folder = folder
         self._chat = read_json(folder / CHAT_CONFIG)
         self._key = str(self._chat["model_type"])
-        scheme = quantization.get(str(self._chat.get("quantization")))
-        is_read = isinstance(scheme, GroupScheme) and scheme.groups.size == _SIZE
-        if not is_read and not isinstance(scheme, PlainScheme):
+        self._scheme = quantization.get(str(self._chat.get("quantization")))
+        _, *others = self._matrix("any.weight", (1, _GROUPS * _SIZE)).stored
+        if not all(_GROUPS in param.shape for param in others):
             raise UnsupportedError(
                 f"{folder / CHAT_CONFIG}: a folder of {self._key} that MLC-LLM's converter made is "
-                f"read in quantizations of groups of {_SIZE} and without one, and this one is "
-                f"{scheme.name}; convert the model from its Hugging Face folder",
+                f"read in quantizations with groups of {_SIZE} and without one, and this one is "
+                f"{self._scheme.name}; convert the model from its Hugging Face folder",
                 param="quantization",
             )
-        self._scheme = scheme
 
     def tensors(self) -> Mapping[str, TensorInfo]:
         return self._infos
@@ -104,9 +103,19 @@ class MLCFolder:
                 values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
             return np.array(values).reshape((stop - start, *info.shape[1:]) if info.shape else ())
         matrix = self._matrix(stored, info.shape)
-        every = [self._places[param.name].array() for param in matrix.stored]
-        rows = [x[:, start:stop] if matrix.by_columns else x[start:stop] for x in every]
-        return matrix.floats([np.ascontiguousarray(part) for part in rows])
+        parts = zip(matrix.stored, matrix.cut(range(start, stop)).stored, strict=True)
+        return matrix.floats(
+            [self._part(whole.name, whole.shape, part.shape, start, stop) for whole, part in parts]
+        )
+
+    def _part(
+        self, name: str, whole: tuple[int, ...], part: tuple[int, ...], start: int, stop: int
+    ) -> Array:
+        """The outputs [start, stop) of a tensor, along the axis that has them."""
+        other = [axis for axis in range(len(whole)) if whole[axis] != part[axis]]
+        values = self._places[name].array()
+        taken = values.take(np.arange(start, stop), other[0]) if other else values
+        return np.ascontiguousarray(taken)
 
     def blocks(self) -> None:
         return None
@@ -204,12 +213,12 @@ class MLCFolder:
 
     def _shape(self, module: str) -> tuple[int, ...]:
         """(out, in) of a quantized weight."""
-        codes, scales = (self._places.get(f"{module}{end}") for end in (_CODES, _SCALES))
-        if isinstance(self._scheme, GroupScheme) and codes and scales:
-            is_turned = self._scheme.layout_of(self._use(module)) == "KN"
-            outs, groups = scales.shape[:: -1 if is_turned else 1][:2]
+        given = [self._places.get(f"{module}{end}") for end in (_CODES, _SCALES)]
+        shapes = [place.shape for place in given if place is not None]
+        sides = shapes[-1] if len(shapes) == 2 and len(shapes[-1]) == 2 else ()
+        for outs, groups in (sides, sides[::-1]) if sides else ():
             matrix = self._matrix(f"{module}{_WHOLE}", (outs, groups * _SIZE))
-            if [param.shape for param in matrix.stored] == [codes.shape, scales.shape]:
+            if [param.shape for param in matrix.stored] == shapes:
                 return matrix.shape
         raise CorruptFileError(
             f"{self.folder}: the codes and scales of {module} do not belong together in "
@@ -217,15 +226,13 @@ class MLCFolder:
             param=f"{module}{_CODES}",
         )
 
-    def _matrix(self, name: str, shape: tuple[int, ...]) -> GroupMatrix:
-        assert isinstance(self._scheme, GroupScheme), name
-        module, (outs, ins) = name.removesuffix(_WHOLE), shape
-        layout = self._scheme.layout_of(self._use(module))
-        groups, dtype = self._scheme.groups, self._scheme.model_dtype
-        return GroupMatrix.of(groups, module, (outs, ins), dtype, layout)
+    def _matrix(self, name: str, shape: tuple[int, ...]) -> Matrix:
+        (matrix,) = self._scheme.matrices(name, (shape[0], shape[1]), self._use(name))
+        return matrix
 
-    def _use(self, module: str) -> Any:
-        return "embedding" if module.rpartition(".")[2] in _TABLES else "linear"
+    def _use(self, name: str) -> Any:
+        module = name.removesuffix(_WHOLE).rpartition(".")[2]
+        return "embedding" if module in _TABLES else "linear"
 
     def _repository_name(self, name: str) -> str:
         for theirs, ours in self._tower.names.items():
