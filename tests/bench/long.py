@@ -80,10 +80,12 @@ def _at(args: argparse.Namespace, processes: dict[str, Process], depth: int) -> 
             time.sleep(measure.SETTLE_S)
             ask = processes[name].ask
             steps[name].append(ask("decode", batch=1, history=depth, steps=STEPS))
-            if number < args.prompt_rounds:
+            if depth > measure.SHORT and number < args.prompt_rounds:
                 prompts[name].append(ask("prefill", tokens=args.prompts, history=depth))
     middle = {name: statistics.median(times) for name, times in steps.items()}
-    rates = {name: args.prompts / statistics.median(times) for name, times in prompts.items()}
+    rates = {
+        name: args.prompts / statistics.median(times) for name, times in prompts.items() if times
+    }
     return {"depth": depth, "bandwidth": statistics.median(read), "step": middle, "prompt": rates}
 
 

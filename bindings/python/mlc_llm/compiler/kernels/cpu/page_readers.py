@@ -8,9 +8,11 @@ Integer sums are exact, so a score has the same bits in any order of the instruc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import tvm
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, Q8_ZERO, AttentionShape
@@ -28,6 +30,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_floats,
     emit_fold,
+    emit_prefetch,
     emit_value,
     emit_zero,
     fma,
@@ -55,6 +58,25 @@ def reader_of(shape: AttentionShape, q, pages, slots: int, unit: DotUnit) -> Flo
     )
 
 
+def emit_ahead(
+    reader: Floats | Codes, part: int, head, numbers: Sequence, begin, count: int
+) -> None:
+    """Asks for `count` elements of the keys (part 0) or values (part 1) of pages. They go to the
+    second cache: the first one holds what is multiplied now."""
+    line = 512 // tvm.DataType(reader.shape.element_dtype).bits
+    for number in numbers:
+        for place in range(0, count, line):
+            emit_prefetch(reader.pages, number, part, head, begin + place, keep=2)
+
+
+def emit_value_ahead(reader: Floats | Codes, head, numbers: list, slot, d, count: int) -> None:
+    """Asks for elements [d, d + count) of the values in a slot. Latent ones are parts of keys."""
+    shape = reader.shape
+    if shape.page_shape[0] == 2:
+        word = shape.dim // shape.row_elements  # elements of a value in one of the page
+        emit_ahead(reader, 1, head, numbers, slot * shape.row_elements + d // word, count // word)
+
+
 @dataclass(frozen=True)
 class Floats:
     """Pages of floats."""
@@ -66,13 +88,14 @@ class Floats:
     def emit_queries(self, head, row, m) -> None:
         """Prepares the queries of a row for the slot m."""
 
-    def emit_dots(self, head, begin, heads: list, numbers: list):
+    def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
         """q . k for pages with these numbers: 16 floats for each query head and page. Row m is
-        `begin` + m."""
+        `begin` + m. Asks for the keys of `later` pages meanwhile."""
         group, each = self.shape.group, len(numbers)
         sums = emit_floats(len(heads) * each)
         emit_zero(sums, len(heads) * each)
         with T.serial(self.shape.dim // 4) as quarter:
+            emit_ahead(self, 0, head, later, quarter * 4 * PAGE_SIZE, 4 * PAGE_SIZE)
             for i in range(4):
                 d = quarter * 4 + i
                 keys = [self.pages[n, 0, head, at(d * PAGE_SIZE)] for n in numbers]
@@ -134,8 +157,8 @@ class Codes:
     def _code(self, h, part: int, quad):
         return (h * _PARTS + part) * (self.shape.dim // 4) + quad
 
-    def emit_dots(self, head, begin, heads: list, numbers: list):
-        sums = self._emit_sums(head, heads, numbers)
+    def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
+        sums = self._emit_sums(head, heads, numbers, later)
         group, each = self.shape.group, len(numbers)
         scales = [self.pages[n, 0, head, at(self.shape.scales_at)] for n in numbers]
         scales = [emit_value(T.reinterpret(f"float32x{LANES}", scale)) for scale in scales]
@@ -153,7 +176,7 @@ class Codes:
 
         return dot
 
-    def _emit_sums(self, head, heads: list, numbers: list):
+    def _emit_sums(self, head, heads: list, numbers: list, later: Sequence):
         """Sums of products of codes: for each query head, page and part of the query's codes."""
         group, each = self.shape.group, len(numbers)
         vectors = len(heads) * each * _PARTS
@@ -163,6 +186,7 @@ class Codes:
         quads = quads_at_a_time(self.unit, self.shape.dim // 4)
         with T.serial(self.shape.dim // 4 // quads) as step:
             first = emit_value(step * quads)
+            emit_ahead(self, 0, head, later, first * PAGE_SIZE, quads * PAGE_SIZE)
             for j, n in enumerate(numbers):
                 keys = [emit_value(self.pages[n, 0, head, at((first + i) * PAGE_SIZE)])
                         for i in range(quads)]  # fmt: skip
@@ -204,13 +228,14 @@ class WordCodes(Codes):
     def _word(self, h, quad, pair: int):
         return (h * (self.shape.dim // 4) + quad) * 2 + pair
 
-    def emit_dots(self, head, begin, heads: list, numbers: list):
+    def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
         group, each = self.shape.group, len(numbers)
         hs = [m * group + g for m, g in heads]
         sums = T.sblock_alloc_buffer((len(heads) * each * LANES,), "int32")
         for i in range(len(heads) * each):
             T.buffer_store(sums, splat(T.int32(0)), [at(i * LANES)])
         with T.serial(self.shape.dim // 4) as quad:
+            emit_ahead(self, 0, head, later, quad * PAGE_SIZE, PAGE_SIZE)
             for j, n in enumerate(numbers):
                 words = emit_value(self.pages[n, 0, head, at(quad * PAGE_SIZE)])
                 keys = emit_words(words)

@@ -19,7 +19,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
-from mlc_llm.compiler.kernels.cpu.page_readers import reader_of
+from mlc_llm.compiler.kernels.cpu.page_readers import emit_value_ahead, reader_of
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     constant,
@@ -151,7 +151,7 @@ class State:
         self.registers, self.heads_each = call.registers, call.heads
         heads = slots * call.shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
-        self.decays = T.sblock_alloc_buffer((heads,), "float32")
+        self.decays = T.sblock_alloc_buffer((heads * LANES,), "float32")
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
         self.values = T.sblock_alloc_buffer((heads * call.shape.dim,), "float32")
         self.weights = T.sblock_alloc_buffer((heads * BLOCK,), "float32")
@@ -194,17 +194,19 @@ class State:
 
     def _emit_prefetch(self, rows: UnmaskedRows, block) -> None:
         """Asks for the next block's part of this head: pages lie anywhere, so a processor cannot
-        guess them. One row walks a block too fast for that to pay."""
+        guess them. One row, whose blocks are short, asks while it walks (`_later`)."""
         parts, heads, size = self.shape.page_shape
         line = 512 // tvm.DataType(self.shape.element_dtype).bits  # elements
-        most = T.Cast("int32", self.indices.shape[0]) - 1
+        head = self.head if heads > 1 else 0
         with T.serial(BLOCK_PAGES) as i:
-            index = rows.page((block + 1) * BLOCK_PAGES + i)
-            number = emit_value(self.indices[T.min(index, most)])
-            for part in range(parts):
-                with T.serial(size // line) as place:
-                    head = self.head if heads > 1 else 0
-                    emit_prefetch(self.reader.pages, number, part, head, place * line)
+            number = self._later(rows, block * BLOCK_PAGES + i)
+            with T.serial(parts) as part, T.serial(size // line) as place:
+                emit_prefetch(self.reader.pages, number, part, head, place * line)
+
+    def _later(self, rows: UnmaskedRows, index):
+        """The number of the page that is a block behind that one, or of any at the end."""
+        place = T.min(rows.page(index + BLOCK_PAGES), T.Cast("int32", self.indices.shape[0]) - 1)
+        return emit_value(self.indices[place])
 
     def _heads(self, rows: UnmaskedRows) -> list[tuple[Any, int]]:
         return [(m, g) for m in rows.rows for g in range(self.shape.group)]
@@ -242,13 +244,13 @@ class State:
 
     def _emit_pages(self, rows: UnmaskedRows, heads: list, base, indices: list) -> None:
         numbers = [emit_value(self.indices[rows.page(index)]) for index in indices]
+        later = [self._later(rows, index) for index in indices] if len(rows.rows) == 1 else []
         for some in self._parts(heads):
-            self._emit_part(rows, some, base, indices, numbers)
+            dot = self.reader.emit_dots(self.head, rows.begin, some, numbers, later)
+            self._emit_part(rows, some, base, indices, dot)
+            later = []
 
-    def _emit_part(
-        self, rows: UnmaskedRows, heads: list, base, indices: list, numbers: list
-    ) -> None:
-        dot = self.reader.emit_dots(self.head, rows.begin, heads, numbers)
+    def _emit_part(self, rows: UnmaskedRows, heads: list, base, indices: list, dot) -> None:
         cap, log2e = self.shape.softcap, math.log2(math.e)
         factor = splat(self.scale if cap else self.scale * log2e)
         for h, (m, g) in enumerate(heads):
@@ -282,7 +284,7 @@ class State:
             total = emit_value(total + weight)
         T.buffer_store(self.sums, total, [at(h * LANES)])
         T.buffer_store(self.maximum, new, [h])
-        T.buffer_store(self.decays, exp2(old - new, 1), [h])
+        T.buffer_store(self.decays, decay, [at(h * LANES)])
 
     def _emit_values(self, rows: UnmaskedRows, block) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
@@ -294,7 +296,8 @@ class State:
         with T.serial(vectors // step) as part:
             base = emit_value(part * step * LANES)
             for some in self._parts(heads):
-                self._emit_vectors(rows, some, block, base, step)
+                asks = len(rows.rows) == 1 and some[0] == heads[0]
+                self._emit_vectors(rows, some, block, base, step, asks)
 
     def _emit_scaled_weights(self, rows: UnmaskedRows, heads: list, block) -> None:
         if not self.shape.is_q8:
@@ -308,21 +311,23 @@ class State:
         """Elements [d, d + 16) of the value in a slot, without its scale."""
         return self.reader.value(self.head, page, slot, d)
 
-    def _emit_vectors(self, rows: UnmaskedRows, heads: list, block, base, step: int) -> None:
-        """Elements [base, base + 16 step) of the values."""
+    def _emit_vectors(self, rows, heads: list, block, base, step: int, asks: bool) -> None:
+        """Elements [base, base + 16 step) of the values; asks for those of the next block."""
         group, dim = self.shape.group, self.shape.dim
         numbered = [(m * group + g, [at((h * step + i) * LANES) for i in range(step)])
                     for h, (m, g) in enumerate(heads)]  # fmt: skip
         sums = emit_floats(len(heads) * step)
         for h, places in numbered:
-            decay = splat(self.decays[h])
+            decay = self.decays[at(h * LANES)]
             for i, place in enumerate(places):
                 old = self.values[at(h * dim + base + i * LANES)]
                 T.buffer_store(sums, old * decay, [place])
         with T.serial(BLOCK_PAGES) as page:
             index = emit_value(block * BLOCK_PAGES + page)
             number = emit_value(self.indices[rows.page(index)])
+            later = [self._later(rows, index)] if asks else []
             with T.serial(rows.filled(index)) as slot:
+                emit_value_ahead(self.reader, self.head, later, slot, base, step * LANES)
                 value = [self.value_at(number, slot, base + i * LANES) for i in range(step)]
                 value = [emit_value(v) for v in value]
                 for h, places in numbered:
