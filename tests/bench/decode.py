@@ -9,7 +9,6 @@ measured in the same run, by as many threads, between the runs of the model; med
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import json
 import os
 import statistics
@@ -19,19 +18,10 @@ from pathlib import Path
 import mlc_core_parts
 import numpy as np
 
+from mlc_llm.compiler.machine_limits import read_bandwidth
 from mlc_llm.prepare.model_source import resolve_model
 
 PROMPT_TOKENS = 128
-
-
-def read_bandwidth(threads: int, megabytes: int = 256) -> float:
-    """Bytes a second that `threads` threads read together."""
-    blocks = [np.ones(megabytes * 1_000_000 // 4, np.float32) for _ in range(threads)]
-    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-        list(pool.map(np.max, blocks))
-        begin = time.perf_counter()
-        list(pool.map(np.max, blocks))
-        return threads * megabytes * 1e6 / (time.perf_counter() - begin)
 
 
 def weight_bytes(folder: Path) -> int:

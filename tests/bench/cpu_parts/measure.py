@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cpu_parts import bandwidth, models, peer
+from cpu_parts import models, peer
 from cpu_parts.process import Process, busy_neighbours
+from mlc_llm.compiler.machine_limits import read_bandwidth
 from mlc_llm.prepare.model_source import ResolvedModel
 
 STEPS = 24  # of decode, in one timing
@@ -119,7 +120,7 @@ def speeds(
             process.ask("prefill", tokens=128, history=0)  # warms up
         for number in range(rounds):
             print(f"  round {number + 1} of {rounds}", flush=True)
-            read.append(bandwidth.read_bandwidth(threads))
+            read.append(read_bandwidth(threads))
             for case in sorted(cases, key=lambda c: c.neighbours):
                 with busy_neighbours(case.neighbours):
                     for name in _turned(list(processes), number):

@@ -15,49 +15,12 @@ from gpu_parts.library import LibraryGemm
 from gpu_parts.models import chat_config
 from mlc_llm.compiler import library, models
 from mlc_llm.compiler.compile import library_spec
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.memory import bindings_of, made_by
+from mlc_llm.compiler.step_shape import Step
 
 _COLD_BYTES = 256 << 20  # of weights, so that a cache does not hold them from call to call
 _MOST_COPIES = 64
-_PAGE = 16
-
-
-@dataclass(frozen=True)
-class Step:
-    """`batch` sequences with `rows` rows each, behind `history` tokens."""
-
-    batch: int
-    rows: int
-    history: int
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        pages = self.batch * self.pages_of_sequence
-        rows = self.batch * self.rows
-        return {"n": rows, "m": self.batch, "b_plus_1": self.batch + 1, "p": pages,
-                "num_pages": pages}  # fmt: skip
-
-    @property
-    def pages_of_sequence(self) -> int:
-        return -(-(self.history + self.rows) // _PAGE)
-
-    @property
-    def attended(self) -> int:
-        """Sum over the rows of the positions that they see."""
-        return self.batch * sum(self.history + i + 1 for i in range(self.rows))
-
-    def indices(self) -> dict[str, np.ndarray]:
-        sequence = np.repeat(np.arange(self.batch), self.rows)
-        position = np.tile(np.arange(self.rows) + self.history, self.batch)
-        page = sequence * self.pages_of_sequence + position // _PAGE
-        return {
-            "positions": position,
-            "slots": page * _PAGE + position % _PAGE,
-            "row_sequence": sequence,
-            "page_indptr": np.arange(self.batch + 1) * self.pages_of_sequence,
-            "page_indices": np.arange(self.batch * self.pages_of_sequence),
-            "logit_rows": np.arange(1, self.batch + 1) * self.rows - 1,
-        }
 
 
 @dataclass(frozen=True)
@@ -116,7 +79,7 @@ class Call:
         for argument in needed:
             if argument.is_pages:
                 size = np.dtype(argument.dtype).itemsize
-                slot = math.prod(argument.extents(step)[1:]) // _PAGE * size
+                slot = math.prod(argument.extents(step)[1:]) // PAGE_SIZE * size
                 tokens = step.batch * (step.history + step.rows)
                 is_append = self.kernel.startswith("rope")
                 total += slot * (step.batch * step.rows if is_append else tokens)

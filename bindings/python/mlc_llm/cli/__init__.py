@@ -32,7 +32,7 @@ COMMANDS = {
     "gen_config": "write the config of a model folder",
     "compile": "compile a model library",
     "package": "package models for an app",
-    "bench": "measure a server under load",
+    "bench": "measure a server under load, or kernels",
     "doctor": "what this machine has and what a model would take",
     "completion": "print a shell's completion script",
 }

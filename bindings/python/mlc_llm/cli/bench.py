@@ -1,4 +1,5 @@
-"""`mlc_llm bench serve`: measures an OpenAI-compatible server under load."""
+"""`mlc_llm bench serve`: measures an OpenAI-compatible server under load. The other kind is in
+`bench_kernels.py`."""
 
 from __future__ import annotations
 
@@ -13,9 +14,15 @@ from typing import Any
 
 def register(subparsers: Any) -> None:
     """Adds the command to the `mlc_llm` parser."""
-    parser = subparsers.add_parser("bench", help="measure a server under load")
+    from mlc_llm.cli import bench_kernels
+
+    parser = subparsers.add_parser("bench", help="measure a server under load, or kernels")
     kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
-    serve = kinds.add_parser("serve", help="any OpenAI-compatible server", description=__doc__)
+    serve = kinds.add_parser(
+        "serve",
+        help="any OpenAI-compatible server",
+        description="Measures an OpenAI-compatible server.",
+    )
     serve.add_argument("--base-url", default="http://127.0.0.1:8000/v1", help="(%(default)s)")
     serve.add_argument("--api-key", default=os.environ.get("MLC_LLM_API_KEY"))
     serve.add_argument("--model", help="the model's name (default: the server's own)")
@@ -36,6 +43,7 @@ def register(subparsers: Any) -> None:
     serve.add_argument("--json", type=Path, help="write the report there")
     serve.add_argument("--plot", type=Path, help="write distributions there, as .png or .svg")
     serve.set_defaults(run=run)
+    bench_kernels.register(kinds)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_library_options
-from mlc_llm.errors import InvalidRequestError
+from mlc_llm.errors import InvalidRequestError, MLCError
 from mlc_llm.prepare import linker
 from mlc_llm.prepare.progress import Steps, Update
 
@@ -76,6 +76,11 @@ def register(subparsers: Any) -> None:
         metavar="FOLDER",
         help="folder for the module after each pass, their times, and the kernels' code",
     )
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        help="compare each layer with NumPy, and name the first one that differs (CPUs)",
+    )
     add_output_options(parser)
     parser.set_defaults(run=run)
 
@@ -85,28 +90,30 @@ def run(args: argparse.Namespace) -> None:
     steps = steps_for(args)
     if args.output.suffix not in _STATIC:
         linker.require(steps)  # checked before a conversion starts
-    folder = _folder_of(args, steps)
+    folder = folder_of(args.model, args.quantization, args.device, steps)
+    if args.debug:
+        _prepare_check(args, folder)
     start = time.monotonic()
     with steps.step(f"Compiling {args.model} for {args.device}") as update:
         _compile(args, folder, steps, update)
     if not args.quiet:
         size = args.output.stat().st_size / 1024**2
         print(f"Compiled {args.output} ({size:.1f} MB) in {time.monotonic() - start:.1f} s")
+    if args.debug:
+        _check(args, folder)
 
 
-def _folder_of(args: argparse.Namespace, steps: Steps) -> Path:
+def folder_of(model: str, quantization: str | None, device: str, steps: Steps) -> Path:
     """The -MLC folder, or the config file in it. A model in another format is converted."""
     from mlc_llm.prepare.local_model import CHAT_CONFIG
     from mlc_llm.prepare.model_source import resolve_folder
 
-    path = Path(args.model)
+    path = Path(model)
     if path.name == CHAT_CONFIG or (path / CHAT_CONFIG).is_file():
         return path
     if path.suffix == ".json" or path.is_dir() and not (path / "config.json").is_file():
         return path  # the compiler's error says what is missing
-    return resolve_folder(
-        args.model, quantization=args.quantization, device=args.device, progress=steps
-    )
+    return resolve_folder(model, quantization=quantization, device=device, progress=steps)
 
 
 def _overrides(args: argparse.Namespace) -> str | None:
@@ -139,16 +146,56 @@ def _compile(args: argparse.Namespace, folder: Path, steps: Steps, update: Updat
     compile_model(
         read_chat_config(folder),
         output=args.output,
-        quantization=args.quantization,
-        model_type=None if args.model_type == "auto" else args.model_type,
-        device=args.device,
         host=args.host,
-        opt=args.opt,
         system_lib_prefix=args.system_lib_prefix,
-        overrides=_overrides(args),
-        kv_cache_dtype=args.kv_cache_dtype,
-        adapters=args.lora,
         passes=args.passes,
         dump=args.dump,
         progress=report,
+        **_library_options(args),
     )
+
+
+def _library_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the content of the library depends on, beside the config and the passes."""
+    return {
+        "quantization": args.quantization,
+        "model_type": None if args.model_type == "auto" else args.model_type,
+        "device": args.device,
+        "opt": args.opt,
+        "overrides": _overrides(args),
+        "kv_cache_dtype": args.kv_cache_dtype,
+        "adapters": args.lora,
+        "layer_states": args.debug,
+    }
+
+
+def _prepare_check(args: argparse.Namespace, folder: Path) -> None:
+    """Refuses what cannot be compared, before the work."""
+    from mlc_llm.compiler import targets
+    from mlc_llm.compiler.layer_check import check_that_it_can
+
+    if args.output.suffix in _STATIC or len(targets.resolve_all(args.device)) > 1:
+        raise InvalidRequestError("--debug is for one device and a shared library", param="debug")
+    check_that_it_can(_spec_of(args, folder), folder)
+
+
+def _check(args: argparse.Namespace, folder: Path) -> None:
+    """Prints how far each layer is apart from NumPy's. Raises MLCError if one differs."""
+    from mlc_llm.compiler.layer_check import check_layers
+
+    first = None
+    for found in check_layers(_spec_of(args, folder), folder, args.output):
+        first = first or (found if found.differs else None)
+        mark = "  differs" if found.differs else ""
+        print(f"{found.layer:12} {found.apart:10.2e}{mark}")
+    if first is not None:
+        raise MLCError(
+            f"{first.layer} differs from NumPy's by {first.apart:.1%} of what it adds to its rows; "
+            "look at its kernels in the folder of --dump"
+        )
+
+
+def _spec_of(args: argparse.Namespace, folder: Path) -> Any:
+    from mlc_llm.compiler.compile import library_spec, read_chat_config
+
+    return library_spec(read_chat_config(folder), **_library_options(args))

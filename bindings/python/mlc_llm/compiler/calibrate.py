@@ -31,7 +31,10 @@ TOKENS = 2048  # of a text that are read
 CHARACTERS = 128 * TOKENS  # of a file; the rest is too far behind
 CHUNK = 128  # rows of a step; the logits of all of them are computed
 _PLAIN = "q0f32"
-_ROWS = {"logits": "logit_rows", "hidden_states": "hidden_rows"}  # of a result
+# The rows of which a step gives a result.
+_ROWS = {
+    "logits": "logit_rows", "hidden_states": "hidden_rows", "layer_states": "hidden_rows"
+}  # fmt: skip
 
 Report = Callable[[float], None]
 
@@ -118,7 +121,7 @@ class FloatModel:
 
     def read(self, ids: Sequence[int], *, result: str = "logits") -> Array:
         """The logits behind each of at most `CHUNK` tokens: float32 (tokens, vocabulary); or their
-        "hidden_states"."""
+        "hidden_states", or the "layer_states"."""
         first, count = self._length, len(ids)
         self._length += count
         pages = range(-(-self._length // self._page_size))

@@ -79,6 +79,7 @@ def compile_model(
     overrides: str | None = None,
     kv_cache_dtype: str | None = None,
     adapters: bool = False,
+    layer_states: bool = False,
     passes: Path | None = None,
     dump: Path | None = None,
     progress: Progress = lambda phase: None,
@@ -111,6 +112,7 @@ def compile_model(
             opt=opt,
             kv_cache_dtype=kv_cache_dtype,
             adapters=adapters,
+            layer_states=layer_states,
         )
         for line in notes(opt, one) if opt != _DEFAULT_OPT else ():
             progress(line)
@@ -162,8 +164,10 @@ def library_spec(
     opt: str = _DEFAULT_OPT,
     kv_cache_dtype: str | None = None,
     adapters: bool = False,
+    layer_states: bool = False,
 ) -> LibrarySpec:
-    """Combines the options and the configuration."""
+    """Combines the options and the configuration. `layer_states`: a step can give the rows after
+    each layer."""
     from mlc_llm.compiler import shards
     from mlc_llm.compiler.library import LibrarySpec
 
@@ -194,6 +198,7 @@ def library_spec(
         kv_cache_dtype=kv_cache.checked(
             kv_cache_dtype or str(config.get("kv_cache_dtype") or kv_cache.AUTO)
         ),
+        hidden_layers=tuple(range(typed.num_hidden_layers)) if layer_states else (),
         adapters=adapters,
         tower=None if theirs else towers.spec_of(merged, typed.hidden_size),
         draft=draft_of(config),

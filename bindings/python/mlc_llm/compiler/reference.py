@@ -10,7 +10,7 @@ Each part of a layer computes itself (`LayerPart.reference`). Nothing here uses 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -146,8 +146,31 @@ def _outside(
     return Reference(spec, TENSORS, params=exact, step=step or {})
 
 
+def each_layer(
+    spec: DecoderSpec, params: Params, ids: list[int], states: Sequence[Array]
+) -> Iterator[tuple[Array, Array]]:
+    """Each layer by itself: the rows that it gets, and those that it makes of them. A layer gets
+    the rows of `states` after the layer before, of another program. At the end: the rows after the
+    last layer, and their logits. `params` are floats of any type, and each is read when a layer
+    needs it."""
+    at, x = _embedded(Reference(spec, TENSORS, params=params), ids, None)
+    for index in range(len(spec.layers)):
+        yield x, _layer(at.of(LAYER_NORMS, index=index), x, ())
+        x = states[index]
+    yield x, _logits(at, x if spec.norm is None else at.normed("norm", x, spec.norm))
+
+
 def _states(at: Reference, ids: list[int], types: list[int] | None, off: Collection[str]) -> Array:
     """After the last norm."""
+    spec = at.spec
+    at, x = _embedded(at, ids, types)
+    for index in range(len(spec.layers)):
+        x = at.residuals[index] = _layer(at.of(LAYER_NORMS, index=index), x, off)
+    return x if spec.norm is None else at.normed("norm", x, spec.norm)
+
+
+def _embedded(at: Reference, ids: list[int], types: list[int] | None) -> tuple[Reference, Array]:
+    """Before the first layer; and where the layers are then."""
     spec = at.spec
     x = at.weight("embedding")[ids] * spec.embedding_scale
     inputs = spec.layer_inputs
@@ -160,9 +183,7 @@ def _states(at: Reference, ids: list[int], types: list[int] | None, off: Collect
         x = x + at.weight("token_types")[types or [0] * len(ids)]
     if spec.embedding_norm is not None:
         x = at.normed("embedding_norm", x, spec.embedding_norm)
-    for index in range(len(spec.layers)):
-        x = at.residuals[index] = _layer(at.of(LAYER_NORMS, index=index), x, off)
-    return x if spec.norm is None else at.normed("norm", x, spec.norm)
+    return at, x
 
 
 def _layer(at: Reference, x: Array, off: Collection[str]) -> Array:

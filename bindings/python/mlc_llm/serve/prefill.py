@@ -43,7 +43,7 @@ class RemotePrefill:
     ) -> None:
         """`least_tokens`: a prompt of which fewer are missing is computed here."""
         self.url = url if url is None else _checked(url)
-        self._headers = {"Content-Type": "application/json"}
+        self._headers: dict[bytes | str, bytes | str] = {"Content-Type": "application/json"}
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
         self._least_tokens = least_tokens
@@ -187,7 +187,7 @@ def _checked(url: str) -> str:
         is_address = False
     if not is_address or not url.isascii() or place.query or place.fragment or place.username:
         raise InvalidRequestError(
-            f"--prefill-from {url}: is no address of a server, such as http://10.0.0.2:8000",
+            f"--prefill-from {url}: is no address of a server, such as http://127.0.0.1:8001",
             param="prefill_from",
         )
     return url.rstrip("/")
