@@ -45,6 +45,9 @@ def test_a_step_reads_its_weights_and_makes_its_products(tiny_model: ResolvedMod
     assert {one.kernel for one in prompt} == set(found)
 
 
+PAGE = (Path(__file__).parents[3] / "docs/compiler-passes.md").read_text(encoding="utf-8")
+
+
 def test_the_command_prints_and_draws(
     tiny_model: ResolvedModel,
     tmp_path: Path,
@@ -55,6 +58,7 @@ def test_the_command_prints_and_draws(
         monkeypatch.setattr(machine_limits, name, value)
     figures, plot = tmp_path / "kernels.json", tmp_path / "roofline.svg"
     options = ["--seconds", "0.01", "--json", str(figures), "--plot", str(plot), "--quiet"]
+    assert "\nmlc_llm bench kernels MODEL --plot roofline.svg\n" in PAGE
     command = ["bench", "kernels", str(tiny_model.folder), "--model-lib"]
     command += [str(tiny_model.model_lib), "--cases", "decode 1,prompt 128"]
     assert main([*command, *options]) == 0

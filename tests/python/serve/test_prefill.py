@@ -1,4 +1,4 @@
-"""A server that computes prompts, and one that goes on with them (`--prefill-from`)."""
+"""A server that computes prompts, and one that goes on with them (docs/prefill.md)."""
 
 from __future__ import annotations
 
