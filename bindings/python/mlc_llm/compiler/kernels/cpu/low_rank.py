@@ -54,7 +54,7 @@ _FEW = 16  # rows whose groups are the work of several threads
 _VECTORS = 8  # of outputs in a task
 # The products for which waking other threads pays.
 _MANY = 1 << 15
-_AHEAD = 16  # blocks of A that are prefetched where few units share them
+_AHEAD = 32  # blocks of A that are prefetched where few units share them
 _LINE = 64
 
 
@@ -65,18 +65,22 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
     blocks, rows_at_once = ins // LANES, tile.x_rows
 
     def body(x, a, groups, scales, table, t) -> None:
-        rows = T.Cast("int32", table.shape[0])
+        rows, units = T.Cast("int32", table.shape[0]), T.Cast("int32", t.shape[0])
+        threads = units >= _from(parts * RANKS * ins)
         # Few rows are the work of several threads each.
-        slices = emit_value(T.if_then_else(rows > _FEW, 1, 2 * parts))
+        slices = emit_value(T.if_then_else(T.And(rows <= _FEW, threads), 2 * parts, 1))
 
         def emit(row, count: int, slice, floats) -> None:
+            if count == 1:
+                _emit_start(a, groups, table, row, slice, parts)
             read = _emit_reader(x, codes, row, count, floats)
             products = emit_value(table[row, COUNT] * parts)
             with T.serial(T.Div(products - slice + (slices - 1), slices)) as turn:
                 index = emit_value(slice + turn * slices)
                 part = emit_value(T.floormod(index, parts))
                 unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
-                group, each = emit_value(groups[unit]), min(RANKS, tile.w_rows)
+                group = emit_value(groups[unit])
+                each = min(RANKS, tile.w_rows * rows_at_once // count)  # as many sums for one row
                 for begin in range(0, RANKS, each):
                     emit_ranks(read, count, unit, group, part, range(begin, begin + each))
 
@@ -86,9 +90,8 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
             sums = emit_floats(count * each)
             emit_zero(sums, count * each)
             with T.serial(blocks) as block:
-                if count < rows_at_once:
-                    ahead = T.min(part * blocks + block + _AHEAD, parts * blocks - 1)
-                    _emit_prefetch(a, group, ahead, ranks)
+                if count == 1:  # behind the end is the next group of the adapter
+                    _emit_prefetch(a, group, part * blocks + block + _AHEAD, ranks)
                 ws = [_weight(a, group, part * blocks + block, j) for j in ranks]
                 for m in range(count):
                     value = emit_value(read(m, block))
@@ -105,10 +108,11 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
             row, slice = (emit_value(f(index, slices)) for f in (T.Div, T.truncmod))
             first = emit_value(row * rows_at_once)
             floats = T.sblock_alloc_buffer((rows_at_once * ins,), "float32") if codes else None
-            _emit_alike(table, first, rows_at_once, lambda r, n: emit(r, n, slice, floats))
+            each = partial(emit, slice=slice, floats=floats)
+            _emit_alike(table, first, rows_at_once, each)
 
         tasks = emit_value((rows + (rows_at_once - 1)) // rows_at_once * slices)
-        _emit_tasks(tasks, T.Cast("int32", t.shape[0]), parts * RANKS * ins, task)
+        _emit_tasks(tasks, threads, task)
 
     x = Arg("x", ("rows", ins)) if codes is None else codes.arg
     weights = Arg("a", ("pool", parts * blocks, RANKS, LANES), dtype)
@@ -265,7 +269,7 @@ def expand(added: Added) -> tirx.PrimFunc:
 
         units = T.Cast("int32", args[0].shape[0])
         tasks = emit_value((rows + (_ROWS - 1)) // _ROWS * panels)
-        _emit_tasks(tasks, units, RANKS * sum(added.widths), task)
+        _emit_tasks(tasks, units >= _from(RANKS * sum(added.widths)), task)
 
     return kernel([*added.args, Arg("y", ("rows", sum(added.widths)))], body)
 
@@ -299,8 +303,22 @@ def _emit_prefetch(weights, group, block, ranks: Iterable[int]) -> None:
         emit_prefetch(weights, group, block, rank, 0)
 
 
-def _emit_tasks(tasks, units, products: int, body: Callable) -> None:
-    """`products`: of a unit."""
+def _emit_start(weights, groups, table, row, index, parts: int) -> None:
+    """Prefetches the first blocks of the product `index` of a row."""
+    unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
+    group, blocks = emit_value(groups[unit]), T.Cast("int32", weights.shape[1]) // parts
+    first = emit_value(T.floormod(index, parts) * blocks)
+    with T.serial(T.min(blocks, _AHEAD)) as block:
+        _emit_prefetch(weights, group, first + block, range(RANKS))
+
+
+def _from(products: int) -> int:
+    """The number of units from which waking other threads pays; each has so many products."""
+    return -(-_MANY // products)
+
+
+def _emit_tasks(tasks, threads, body: Callable) -> None:
+    """`threads`: whether several take part."""
 
     def loop(kind) -> None:
         with kind(tasks) as index, T.sblock("task"):
@@ -308,7 +326,7 @@ def _emit_tasks(tasks, units, products: int, body: Callable) -> None:
             T.writes()
             body(index)
 
-    with T.If(units >= -(-_MANY // products)):
+    with T.If(threads):
         with T.Then():
             loop(T.parallel)
         with T.Else():
