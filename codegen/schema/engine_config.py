@@ -187,6 +187,17 @@ class EngineConfig(Model):
         ge=0,
         le=65536,
     )
+    lora_bytes: int | None = maybe(
+        "The most memory that this room may take; an engine whose `lora_ranks` take more is "
+        "refused, and the error says how many fit. Absent: what the ranks take.",
+        "bytes",
+        ge=1,
+    )
+    max_loras: int | None = maybe(
+        "How many adapters may be loaded at the same time. Absent: as many as the ranks hold.",
+        ge=1,
+        le=65536,
+    )
     num_threads: int | None = maybe(
         "Worker threads on the CPU. Absent: the physical cores that are free.", ge=1, le=1024
     )

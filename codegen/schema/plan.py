@@ -29,6 +29,10 @@ class Plan(Model):
     kv_cache_dtype: str = field(..., "The precision of cached keys and values, such as `q8`.")
     parameter_bytes: int = field(..., "The weights.", unit="bytes", ge=0)
     kv_cache_bytes: int = field(..., "The KV cache.", unit="bytes", ge=0)
+    lora_ranks: int = field(
+        ..., "The room for adapters that requests choose, in ranks.", unit="ranks", ge=0
+    )
+    adapter_bytes: int = field(..., "That room.", unit="bytes", ge=0)
     temporary_bytes: int = field(..., "The largest step's temporaries.", unit="bytes", ge=0)
     total_bytes: int = field(..., "All of it.", unit="bytes", ge=0)
     available_bytes: int = field(

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a2b577716e7dfb10
+# Schema hash: 6a33833852418b7c
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -150,7 +150,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "a2b577716e7dfb10"
+SCHEMA_HASH = "6a33833852418b7c"
 
 
 class _Model(BaseModel):
@@ -1437,6 +1437,17 @@ class EngineConfigParam(TypedDict, total=False):
     at least 0 and at most 65536.
     """
 
+    lora_bytes: int | None
+    """The most memory that this room may take; an engine whose `lora_ranks` take more is
+    refused, and the error says how many fit. Absent: what the ranks take. Range: at least 1.
+    Unit: bytes.
+    """
+
+    max_loras: int | None
+    """How many adapters may be loaded at the same time. Absent: as many as the ranks hold.
+    Range: at least 1 and at most 65536.
+    """
+
     num_threads: int | None
     """Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and
     at most 1024.
@@ -1595,6 +1606,17 @@ class EngineConfig(_Config):
     """Room for the adapters that requests choose, in ranks: four adapters of rank 16 take 64. A
     library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range:
     at least 0 and at most 65536.
+    """
+
+    lora_bytes: int | None = None
+    """The most memory that this room may take; an engine whose `lora_ranks` take more is
+    refused, and the error says how many fit. Absent: what the ranks take. Range: at least 1.
+    Unit: bytes.
+    """
+
+    max_loras: int | None = None
+    """How many adapters may be loaded at the same time. Absent: as many as the ranks hold.
+    Range: at least 1 and at most 65536.
     """
 
     num_threads: int | None = None
@@ -2557,6 +2579,12 @@ class Plan(_Model):
 
     kv_cache_bytes: int
     """The KV cache. Range: at least 0. Unit: bytes."""
+
+    lora_ranks: int
+    """The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks."""
+
+    adapter_bytes: int
+    """That room. Range: at least 0. Unit: bytes."""
 
     temporary_bytes: int
     """The largest step's temporaries. Range: at least 0. Unit: bytes."""

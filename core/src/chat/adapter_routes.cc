@@ -48,14 +48,13 @@ Status AdapterRoutes::Load(const Json& json, ChatCallback callback) const {
   EngineLoop* to = loop;
   loop->Do([to, weights, adapter = std::move(adapter),
             callback = std::move(callback)](Engine* engine) mutable {
-    Status written = engine->WriteAdapter(*adapter, *weights);
-    if (!written.ok()) {
-      to->Post([callback, error = ErrorJson(written).Dump()] {
-        callback(ChatEventKind::kError, error);
-      });
+    Status loaded = engine->WriteAdapter(*adapter, *weights);
+    if (loaded.ok()) loaded = to->adapters()->Put(std::move(adapter));
+    if (!loaded.ok()) {
+      to->Post(
+          [callback, error = ErrorJson(loaded).Dump()] { callback(ChatEventKind::kError, error); });
       return;
     }
-    to->adapters()->Put(std::move(adapter));
     PostAdapters(to, std::move(callback));
   });
   return Status();

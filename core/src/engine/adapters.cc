@@ -46,8 +46,8 @@ void AddAdapters(const std::vector<AdaptedRows>& rows, Batch* batch) {
   }
 }
 
-AdapterTable::AdapterTable(int num_groups)
-    : groups_(std::make_shared<Groups>()), num_groups_(num_groups) {
+AdapterTable::AdapterTable(int num_groups, int max_adapters)
+    : groups_(std::make_shared<Groups>()), num_groups_(num_groups), max_adapters_(max_adapters) {
   for (int32_t group = num_groups - 1; group >= 0; --group) groups_->free.push_back(group);
 }
 
@@ -65,7 +65,7 @@ Result<AdapterHandle> AdapterTable::Take(const std::string& name, const AdapterW
         .WithParam("path")
         .WithReason(Reason::kAdaptersFull);
   }
-  LoadedAdapter taken{name, weights.hash, weights.rank, {free.end() - count, free.end()}};
+  LoadedAdapter taken{name, weights.hash, weights.rank, {free.rbegin(), free.rbegin() + count}};
   free.erase(free.end() - count, free.end());
   auto give_back = [groups = groups_](const LoadedAdapter* gone) {
     std::lock_guard<std::mutex> guard(groups->mutex);
@@ -75,9 +75,21 @@ Result<AdapterHandle> AdapterTable::Take(const std::string& name, const AdapterW
   return AdapterHandle(new LoadedAdapter(std::move(taken)), std::move(give_back));
 }
 
-void AdapterTable::Put(AdapterHandle adapter) {
+Status AdapterTable::Put(AdapterHandle adapter) {  // what it replaces is destroyed without the lock
   std::lock_guard<std::mutex> lock(mutex_);
-  adapters_[adapter->name].swap(adapter);
+  auto found = adapters_.find(adapter->name);
+  if (found == adapters_.end()) {
+    if (static_cast<int>(adapters_.size()) >= max_adapters_) {
+      return ResourceExhausted(std::to_string(adapters_.size()) +
+                               " adapters are loaded, as many as 'max_loras' allows; unload one, "
+                               "or load the engine with a larger 'max_loras'")
+          .WithParam("name")
+          .WithReason(Reason::kAdaptersFull);
+    }
+    found = adapters_.emplace(adapter->name, nullptr).first;
+  }
+  found->second.swap(adapter);
+  return Status();
 }
 
 Result<AdapterUses> AdapterTable::Find(

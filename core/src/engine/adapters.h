@@ -6,11 +6,12 @@
 //
 //   MLC_ASSIGN_OR_RETURN(auto adapter, table.Take("style", weights));
 //   MLC_RETURN_IF_ERROR(model->WriteAdapter(adapter->groups, weights));
-//   table.Put(adapter);
+//   MLC_RETURN_IF_ERROR(table.Put(adapter));
 //   MLC_ASSIGN_OR_RETURN(AdapterUses uses, table.Find({{"style", 1.0f}}));
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,13 +54,15 @@ void AddAdapters(const std::vector<AdaptedRows>& rows, Batch* batch);
 // May be used from any thread.
 class AdapterTable {
  public:
-  explicit AdapterTable(int num_groups);
+  // `max_adapters`: how many may be found at the same time.
+  explicit AdapterTable(int num_groups, int max_adapters = std::numeric_limits<int>::max());
 
   // Takes groups for an adapter, which cannot be found yet. They go back when the last handle is
   // gone. kResourceExhausted when there are too few.
   Result<AdapterHandle> Take(const std::string& name, const AdapterWeights& weights);
-  // Lets requests find it, in place of one with the same name.
-  void Put(AdapterHandle adapter);
+  // Lets requests find it, in place of one with the same name. kResourceExhausted when there would
+  // be too many.
+  Status Put(AdapterHandle adapter);
   // Errors, of param `lora`: kNotFound; kInvalidArgument when a name comes twice.
   Result<AdapterUses> Find(const std::vector<std::pair<std::string, float>>& names) const;
   // kNotFound when there is none.
@@ -74,7 +77,7 @@ class AdapterTable {
     std::vector<int32_t> free;
   };
   std::shared_ptr<Groups> groups_;  // handles may live longer than the table
-  int num_groups_;
+  int num_groups_, max_adapters_;
   mutable std::mutex mutex_;
   std::map<std::string, AdapterHandle> adapters_;
 };

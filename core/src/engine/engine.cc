@@ -114,7 +114,7 @@ Engine::Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> to
       logit_rows_{info().vocab_size, std::min(info().vocab_size, tokenizer_->vocab_size())},
       device_choice_(model_->sampler(), logit_rows_),
       cache_(NumPages(options, info())[0], info().page_size, CacheOptions(options, info())),
-      adapters_(std::make_shared<AdapterTable>(options.adapter_groups)),
+      adapters_(std::make_shared<AdapterTable>(options.adapter_groups, options.max_adapters)),
       row_cache_(std::make_shared<RowCache>(options.row_cache_bytes)),
       mask_filler_(MasksAheadFrom(options, info())) {
   limits_.max_sequences = std::clamp(options.max_sequences, 1, info().max_batch_size);

@@ -54,6 +54,7 @@ struct EngineOptions {
   bool has_idle_core = false;                   // the kernels on the CPU leave a core free
   int64_t row_cache_bytes = int64_t{64} << 20;  // of rows that a tower made
   int adapter_groups = 0;                       // of the pool of adapters (model.h)
+  int max_adapters = INT32_MAX;                 // that are loaded at the same time
   PrefixFolder prefix_folder;                   // of the loop: EngineLoop::KeepPrefixes
 };
 

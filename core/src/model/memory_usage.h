@@ -7,7 +7,8 @@
 
 namespace mlc {
 
-// "memory_usage": {"batch_prefill": {"fixed": ..., "n": ..., "m": ..., "h": ...}, "get_logits":
+// "memory_usage": {"batch_prefill": {"fixed": ..., "n": ..., "m": ..., "h": ..., "u": ...},
+// "get_logits":
 // ..., "batch_decode_tokens": ...}. The others have the same fields; the last one is memory that is
 // kept.
 Status ReadMemoryUsage(const Json& metadata, ModelInfo* info);

@@ -71,6 +71,7 @@ struct ModelInfo {
   int64_t step_bytes = 0;        // temporaries of a step: the part that does not depend on rows
   int64_t row_bytes = 0;         // temporaries for each row
   int64_t logit_row_bytes = 0;   // temporaries for each row that wants logits
+  int64_t unit_bytes = 0;        // temporaries for each row and group of ranks of its adapters
   int64_t tower_bytes = 0;       // temporaries of its tower, if it has one
   int64_t decode_row_bytes = 0;  // memory that recorded decode steps keep for each sequence
 

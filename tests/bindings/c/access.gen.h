@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -352,6 +352,8 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("tensor_parallel_shards", object.tensor_parallel_shards);
   visit("pipeline_parallel_stages", object.pipeline_parallel_stages);
   visit("lora_ranks", object.lora_ranks);
+  visit("lora_bytes", object.lora_bytes);
+  visit("max_loras", object.max_loras);
   visit("num_threads", object.num_threads);
 }
 template <typename Visit>
@@ -729,6 +731,8 @@ void VisitMembers(const Plan& object, Visit&& visit) {
   visit("kv_cache_dtype", object.kv_cache_dtype);
   visit("parameter_bytes", object.parameter_bytes);
   visit("kv_cache_bytes", object.kv_cache_bytes);
+  visit("lora_ranks", object.lora_ranks);
+  visit("adapter_bytes", object.adapter_bytes);
   visit("temporary_bytes", object.temporary_bytes);
   visit("total_bytes", object.total_bytes);
   visit("available_bytes", object.available_bytes);

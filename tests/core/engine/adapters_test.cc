@@ -11,7 +11,7 @@ AdapterWeights SomeWeights(int num_groups, uint64_t hash) { return {8, num_group
 
 AdapterHandle Loaded(AdapterTable* table, const std::string& name, int groups, uint64_t hash) {
   AdapterHandle adapter = *table->Take(name, SomeWeights(groups, hash));
-  table->Put(adapter);
+  EXPECT_TRUE(table->Put(adapter).ok());
   return adapter;
 }
 
@@ -41,6 +41,18 @@ TEST(AdapterTable, ANewAdapterReplacesOneOfTheSameNameForNewRequests) {
   EXPECT_EQ(table.List().size(), 1u);
   old.clear();
   EXPECT_EQ(table.num_free_ranks(), 24);
+}
+
+TEST(AdapterTable, HoldsNoMoreAdaptersThanItsLimit) {
+  AdapterTable table(4, /*max_adapters=*/1);
+  Loaded(&table, "a", 1, 1);
+  Loaded(&table, "a", 1, 2);  // replaced
+  Status full = table.Put(*table.Take("b", SomeWeights(1, 3)));
+  EXPECT_EQ(full.code(), StatusCode::kResourceExhausted);
+  EXPECT_TRUE(full.Is(Reason::kAdaptersFull));
+  EXPECT_EQ(table.num_free_ranks(), 24);
+  EXPECT_TRUE(table.Remove("a").ok());
+  Loaded(&table, "b", 1, 3);
 }
 
 TEST(AdapterTable, HandlesMayLiveLongerThanTheTable) {

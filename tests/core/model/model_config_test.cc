@@ -163,11 +163,12 @@ TEST(ParseLibraryMetadata, TemporariesOfStepsAndWhatRecordedOnesKeep) {
     return ParseLibraryMetadata(With(GoodMetadata(), "memory_usage", usage).Dump(), "l");
   };
   Result<LibraryMetadata> metadata = parse(
-      R"({"batch_prefill": {"fixed": 1, "n": 20, "m": 300, "h": 7},
+      R"({"batch_prefill": {"fixed": 1, "n": 20, "m": 300, "h": 7, "u": 96},
           "batch_decode_tokens": {"fixed": 4, "n": 5000, "m": 60000}})");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
   EXPECT_EQ(metadata->info.step_bytes, 5);
   EXPECT_EQ(metadata->info.row_bytes, 20);
+  EXPECT_EQ(metadata->info.unit_bytes, 96);
   EXPECT_EQ(metadata->info.logit_row_bytes, 307);
   EXPECT_EQ(metadata->info.decode_row_bytes, 65000);
   for (const char* usage :

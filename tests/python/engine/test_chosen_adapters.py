@@ -20,7 +20,7 @@ import tiny_models
 from engine_ways import MAX_TOKENS, PROMPT, TREES, WAYS, Model, engine_of
 from tiny_adapters import ALPHA, RANK, TinyAdapter, random_adapter, write_peft
 
-from mlc_llm import MLCEngine
+from mlc_llm import MLCEngine, plan
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.errors import InvalidRequestError, NotFoundError, ResourceError, UnsupportedError
@@ -124,6 +124,19 @@ def test_every_way_gives_the_same_answer(way, model, paths):
         assert ask(engine, "one", n=2) == first[0] * 2
 
 
+def test_preempted_requests_keep_their_adapters(model, paths):
+    jobs = [(lora, f"{text}{PROMPT}") for text, lora in (("", "one"), ("b", None), ("c", "two"))]
+    with with_adapters(model, paths) as engine:
+        alone = [ask(engine, *job) for job in jobs]
+    tight = {"max_total_seq_length": 224, "max_num_sequence": 3}
+    with with_adapters(model, paths, **tight) as engine, ThreadPoolExecutor(len(jobs)) as pool:
+        for _ in range(50):  # in some rounds a busy machine runs one thread after another
+            assert list(pool.map(lambda job: ask(engine, *job), jobs)) == alone
+            if engine.metrics()["num_preemptions"] > 0:
+                break
+        assert engine.metrics()["num_preemptions"] > 0
+
+
 def test_a_zero_adapter_changes_no_bit(model, tmp_path):
     zero = random_adapter(3, EVERY)
     zero.b = {name: 0 * b for name, b in zero.b.items()}
@@ -205,6 +218,27 @@ def test_what_does_not_fit_is_refused(model, paths, tmp_path):
         assert engine.adapters().free_ranks == 24
     with engine_of(model) as engine, pytest.raises(UnsupportedError, match="lora_ranks"):
         engine.load_adapter("one", paths["one"])
+
+
+def test_the_room_is_planned_and_has_limits(model, paths):
+    options = {"model_lib": model[1], "device": "cpu"}
+    plain, planned = (
+        plan(model[0], **options, engine_config={"lora_ranks": ranks}) for ranks in (0, 64)
+    )
+    one = ADAPTERS["one"]
+    floats = sum(one.a[name].shape[1] + one.b[name].shape[0] for name in one.a)  # of a rank
+    assert (plain.adapter_bytes, planned.adapter_bytes) == (0, 64 * floats * 4)
+    assert planned.lora_ranks == 64 and planned.temporary_bytes > plain.temporary_bytes
+    parts = planned.parameter_bytes, planned.kv_cache_bytes, planned.temporary_bytes
+    assert planned.total_bytes == sum(parts) + planned.adapter_bytes
+    with pytest.raises(ResourceError, match="lora_ranks to at most 32"):
+        engine_of(model, lora_ranks=64, lora_bytes=planned.adapter_bytes // 2)
+    with with_adapters(model, {}, max_loras=1) as engine:
+        for _ in range(2):  # the second one replaces the first
+            engine.load_adapter("one", paths["one"])
+        with pytest.raises(ResourceError, match="'max_loras'") as error:
+            engine.load_adapter("two", paths["two"])
+        assert error.value.code == "adapters_full" and engine.adapters().free_ranks == 24
 
 
 def test_a_library_without_adapters_is_refused(tmp_path):

@@ -14,6 +14,7 @@ import tvm
 from tvm import relax
 
 FIXED = "fixed"  # the key for tensors that depend on no run-time size
+UNITS = "u"  # rows and groups of adapters that change them; settings of the engine are the bound
 
 
 @dataclass
@@ -30,9 +31,9 @@ class _Live:
 
 
 def peak_bytes(function: relax.Function) -> dict[str, int]:
-    """Returns {"n": bytes for each row, "m": ..., "fixed": bytes}. A tensor whose size has no bound
-    in the function, such as the number of pages, is not a temporary."""
-    bounds = set(dict(function.attrs["tir_var_upper_bound"]))
+    """Returns {"n": bytes for each row, "m": ..., "fixed": bytes}. A tensor of another size that has
+    no bound in the function, such as the number of pages, is not a temporary."""
+    bounds = {UNITS, *dict(function.attrs["tir_var_upper_bound"])}
     bindings = bindings_of(function)
     last_use, read = last_uses(bindings), members_read(bindings)
     live = _Live()

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a2b577716e7dfb10
+# Schema hash: 6a33833852418b7c
 """The int32 inputs of a step (docs/step-inputs.md): n rows of b sequences."""
 
 from __future__ import annotations

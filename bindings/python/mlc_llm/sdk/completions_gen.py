@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: a2b577716e7dfb10
+# Schema hash: 6a33833852418b7c
 """The typed `create` of each route; an engine supplies the sender and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -529,6 +529,8 @@ export const EngineConfig: Codec<types.EngineConfig> = closed([
   optional("tensor_parallel_shards", whole),
   optional("pipeline_parallel_stages", whole),
   optional("lora_ranks", whole),
+  optional("lora_bytes", whole),
+  optional("max_loras", whole),
   optional("num_threads", whole),
 ]);
 
@@ -937,6 +939,8 @@ export const Plan: Codec<types.Plan> = struct([
   required("kv_cache_dtype", text),
   required("parameter_bytes", whole),
   required("kv_cache_bytes", whole),
+  required("lora_ranks", whole),
+  required("adapter_bytes", whole),
   required("temporary_bytes", whole),
   required("total_bytes", whole),
   required("available_bytes", whole),

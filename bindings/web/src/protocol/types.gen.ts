@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "a2b577716e7dfb10";
+export const SCHEMA_HASH = "6a33833852418b7c";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1187,6 +1187,16 @@ export interface EngineConfig {
    */
   lora_ranks?: number | null;
   /**
+   * The most memory that this room may take; an engine whose `lora_ranks` take more is refused, and
+   * the error says how many fit. Absent: what the ranks take. Range: at least 1. Unit: bytes.
+   */
+  lora_bytes?: number | null;
+  /**
+   * How many adapters may be loaded at the same time. Absent: as many as the ranks hold. Range: at
+   * least 1 and at most 65536.
+   */
+  max_loras?: number | null;
+  /**
    * Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
    * most 1024.
    */
@@ -1943,6 +1953,10 @@ export interface Plan {
   parameter_bytes: number;
   /** The KV cache. Range: at least 0. Unit: bytes. */
   kv_cache_bytes: number;
+  /** The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks. */
+  lora_ranks: number;
+  /** That room. Range: at least 0. Unit: bytes. */
+  adapter_bytes: number;
   /** The largest step's temporaries. Range: at least 0. Unit: bytes. */
   temporary_bytes: number;
   /** All of it. Range: at least 0. Unit: bytes. */

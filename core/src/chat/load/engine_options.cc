@@ -69,17 +69,30 @@ Status CheckKVCacheDType(const protocol::EngineConfig& config, const ModelInfo& 
       .WithParam("kv_cache_dtype");
 }
 
-Status CheckAdapters(int64_t ranks, const ModelInfo& model) {
-  if (ranks == 0 || model.adapters != nullptr) return Status();
+int GroupsOf(int64_t ranks) {
+  return static_cast<int>((ranks + AdapterSpec::kRanks - 1) / AdapterSpec::kRanks);
+}
+
+Status CheckAdapterBytes(const protocol::EngineConfig& config, int64_t ranks,
+                         const ModelInfo& model) {
+  int64_t each = model.adapters->group_bytes(), bytes = GroupsOf(ranks) * each;
+  if (!config.lora_bytes || bytes <= *config.lora_bytes) return Status();
+  int64_t fitting = each == 0 ? 0 : *config.lora_bytes / each * AdapterSpec::kRanks;
+  return ResourceExhausted("lora_ranks is " + std::to_string(ranks) + ", which takes " +
+                           std::to_string(bytes) + " bytes, but lora_bytes is " +
+                           std::to_string(*config.lora_bytes) + "; raise it, or set lora_ranks " +
+                           "to at most " + std::to_string(fitting))
+      .WithParam("lora_bytes");
+}
+
+Status CheckAdapters(const protocol::EngineConfig& config, int64_t ranks, const ModelInfo& model) {
+  if (ranks == 0) return Status();
+  if (model.adapters != nullptr) return CheckAdapterBytes(config, ranks, model);
   std::string compiled = "compile the model with --lora";
   if (model.num_shards > 1) compiled += " and one shard: several shards take no adapters";
   return Unsupported("lora_ranks is " + std::to_string(ranks) +
                      ", but the model library takes no adapters; leave it out, or " + compiled)
       .WithParam("lora_ranks");
-}
-
-int64_t AdapterBytes(const EngineOptions& options, const ModelInfo& model) {
-  return model.adapters == nullptr ? 0 : options.adapter_groups * model.adapters->group_bytes();
 }
 
 // The most KV tokens that one sequence can use.
@@ -125,8 +138,8 @@ int64_t KVBytes(const protocol::EngineConfig& config, const EngineOptions& optio
   double share = config.gpu_memory_utilization.value_or(0.85);
   auto budget = static_cast<int64_t>(share * static_cast<double>(available_bytes));
   budget = std::min(budget, config.memory_limit_bytes.value_or(budget));
-  int64_t rest = budget - model.weight_bytes - TemporaryBytes(options, model) -
-                 NumStates(options, model) * model.state_bytes;
+  int64_t rest = budget - model.weight_bytes - AdapterBytes(options, model) -
+                 TemporaryBytes(options, model) - NumStates(options, model) * model.state_bytes;
   return std::min(rest, config.kv_cache_bytes.value_or(rest));
 }
 
@@ -197,10 +210,14 @@ Status CheckContext(const protocol::EngineConfig& config, const ModelInfo& model
 
 }  // namespace
 
+int64_t AdapterBytes(const EngineOptions& options, const ModelInfo& model) {
+  return model.adapters == nullptr ? 0 : options.adapter_groups * model.adapters->group_bytes();
+}
+
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model) {
   int64_t pictures = model.tower_bytes > 0 ? model.tower_bytes + options.row_cache_bytes : 0;
-  return AdapterBytes(options, model) + model.step_bytes + pictures +
-         model.row_bytes * options.prefill_chunk_size +
+  int64_t row_bytes = model.row_bytes + model.unit_bytes * options.adapter_groups;  // the most
+  return model.step_bytes + pictures + row_bytes * options.prefill_chunk_size +
          (model.logit_row_bytes + model.decode_row_bytes) * options.max_sequences;
 }
 
@@ -212,14 +229,14 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   MLC_RETURN_IF_ERROR(CheckShards(config, model));
   MLC_RETURN_IF_ERROR(CheckKVCacheDType(config, model));
   int64_t ranks = config.lora_ranks.value_or(0);
-  MLC_RETURN_IF_ERROR(CheckAdapters(ranks, model));
+  MLC_RETURN_IF_ERROR(CheckAdapters(config, ranks, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
   int64_t longest = TokensOfSequence(model, context);
   ModeDefaults defaults =
       DefaultsOf(config.mode.value_or(protocol::EngineMode::kLocal), model, longest);
   EngineOptions options;
-  options.adapter_groups =
-      static_cast<int>((ranks + AdapterSpec::kRanks - 1) / AdapterSpec::kRanks);
+  options.adapter_groups = GroupsOf(ranks);
+  options.max_adapters = static_cast<int>(config.max_loras.value_or(INT32_MAX));
   options.max_sequences = static_cast<int>(std::min<int64_t>(
       config.max_num_sequence.value_or(defaults.max_sequences), model.max_batch_size));
   options.context_window_size = static_cast<int>(context);

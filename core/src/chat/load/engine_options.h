@@ -14,7 +14,10 @@ namespace mlc {
 Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
                                            const ModelInfo& model, int64_t available_bytes);
 
-// The bytes of the temporaries in the largest step, and of the pool of adapters.
+// The bytes of the pool of adapters.
+int64_t AdapterBytes(const EngineOptions& options, const ModelInfo& model);
+
+// The bytes of the temporaries in the largest step.
 int64_t TemporaryBytes(const EngineOptions& options, const ModelInfo& model);
 
 }  // namespace mlc

@@ -26,8 +26,15 @@ std::vector<std::string> Summarize(const protocol::Plan& plan) {
           std::string("Estimated total ") + (on_cpu ? "" : "single GPU ") + "memory usage: " +
               Megabytes(plan.total_bytes) + " (Parameters: " + Megabytes(plan.parameter_bytes) +
               ". KVCache: " + Megabytes(plan.kv_cache_bytes) +
+              (plan.adapter_bytes == 0 ? "" : ". Adapters: " + Megabytes(plan.adapter_bytes)) +
               ". Temporary buffer: " + Megabytes(plan.temporary_bytes) +
               "). The actual usage might be slightly larger than the estimated number."};
+}
+
+std::string DescribeAdapters(const protocol::Plan& plan) {
+  return "Requests may choose adapters of " + std::to_string(plan.lora_ranks) +
+         " ranks in all; a rank takes " +
+         Megabytes(plan.adapter_bytes / std::max<int64_t>(1, plan.lora_ranks)) + ".";
 }
 
 // How long a chat may be, and what would allow more.
@@ -48,8 +55,11 @@ void FillOptions(const EngineOptions& options, const ModelInfo& model, protocol:
   if (!options.longer_by.empty()) plan->context_limit = options.longer_by;
   plan->prefill_chunk_size = options.prefill_chunk_size;
   plan->kv_cache_bytes = PoolBytes(options, model) + NumStates(options, model) * model.state_bytes;
+  plan->lora_ranks = AdapterSpec::kRanks * options.adapter_groups;
+  plan->adapter_bytes = AdapterBytes(options, model);
   plan->temporary_bytes = TemporaryBytes(options, model);
-  plan->total_bytes = plan->parameter_bytes + plan->kv_cache_bytes + plan->temporary_bytes;
+  plan->total_bytes =
+      plan->parameter_bytes + plan->kv_cache_bytes + plan->adapter_bytes + plan->temporary_bytes;
 }
 
 }  // namespace
@@ -78,11 +88,13 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
     protocol::EngineConfig unlimited = config;  // to compute what it would need without a limit
     unlimited.memory_limit_bytes.reset();
     unlimited.kv_cache_bytes.reset();
+    unlimited.lora_bytes.reset();
     options = ResolveEngineOptions(unlimited, model, kUnlimited);
     if (!options.ok()) return options.status();
   }
   FillOptions(*options, model, &plan);
   plan.summary = Summarize(plan);
+  if (plan.lora_ranks > 0) plan.summary.push_back(DescribeAdapters(plan));
   if (!model.is_encoder) plan.summary.push_back(DescribeContext(*options, model));
   return plan;
 }

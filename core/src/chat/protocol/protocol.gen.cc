@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1242,6 +1242,8 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "tensor_parallel_shards",
                     "pipeline_parallel_stages",
                     "lora_ranks",
+                    "lora_bytes",
+                    "max_loras",
                     "num_threads"});
   reader.Optional("mode", &out.mode);
   reader.Optional("max_num_sequence", &out.max_num_sequence, wire::Limits().AtLeast(1));
@@ -1280,6 +1282,8 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("pipeline_parallel_stages", &out.pipeline_parallel_stages,
                   wire::Limits().AtLeast(1));
   reader.Optional("lora_ranks", &out.lora_ranks, wire::Limits().AtLeast(0).AtMost(65536));
+  reader.Optional("lora_bytes", &out.lora_bytes, wire::Limits().AtLeast(1));
+  reader.Optional("max_loras", &out.max_loras, wire::Limits().AtLeast(1).AtMost(65536));
   reader.Optional("num_threads", &out.num_threads, wire::Limits().AtLeast(1).AtMost(1024));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
@@ -1319,6 +1323,8 @@ Json EngineConfig::ToJson() const {
       .Optional("tensor_parallel_shards", tensor_parallel_shards)
       .Optional("pipeline_parallel_stages", pipeline_parallel_stages)
       .Optional("lora_ranks", lora_ranks)
+      .Optional("lora_bytes", lora_bytes)
+      .Optional("max_loras", max_loras)
       .Optional("num_threads", num_threads)
       .Finish();
 }
@@ -2357,6 +2363,8 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("kv_cache_dtype", &out.kv_cache_dtype);
   reader.Required("parameter_bytes", &out.parameter_bytes, wire::Limits().AtLeast(0));
   reader.Required("kv_cache_bytes", &out.kv_cache_bytes, wire::Limits().AtLeast(0));
+  reader.Required("lora_ranks", &out.lora_ranks, wire::Limits().AtLeast(0));
+  reader.Required("adapter_bytes", &out.adapter_bytes, wire::Limits().AtLeast(0));
   reader.Required("temporary_bytes", &out.temporary_bytes, wire::Limits().AtLeast(0));
   reader.Required("total_bytes", &out.total_bytes, wire::Limits().AtLeast(0));
   reader.Required("available_bytes", &out.available_bytes, wire::Limits().AtLeast(0));
@@ -2384,6 +2392,8 @@ Json Plan::ToJson() const {
       .Required("kv_cache_dtype", kv_cache_dtype)
       .Required("parameter_bytes", parameter_bytes)
       .Required("kv_cache_bytes", kv_cache_bytes)
+      .Required("lora_ranks", lora_ranks)
+      .Required("adapter_bytes", adapter_bytes)
       .Required("temporary_bytes", temporary_bytes)
       .Required("total_bytes", total_bytes)
       .Required("available_bytes", available_bytes)

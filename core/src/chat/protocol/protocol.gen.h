@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "a2b577716e7dfb10";
+inline constexpr char kSchemaHash[] = "6a33833852418b7c";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1144,6 +1144,12 @@ struct EngineConfig {
   // library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range: at
   // least 0 and at most 65536.
   std::optional<int64_t> lora_ranks;
+  // The most memory that this room may take; an engine whose `lora_ranks` take more is refused, and
+  // the error says how many fit. Absent: what the ranks take. Range: at least 1. Unit: bytes.
+  std::optional<int64_t> lora_bytes;
+  // How many adapters may be loaded at the same time. Absent: as many as the ranks hold. Range: at
+  // least 1 and at most 65536.
+  std::optional<int64_t> max_loras;
   // Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and at
   // most 1024.
   std::optional<int64_t> num_threads;
@@ -2015,6 +2021,10 @@ struct Plan {
   int64_t parameter_bytes = 0;
   // The KV cache. Range: at least 0. Unit: bytes.
   int64_t kv_cache_bytes = 0;
+  // The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks.
+  int64_t lora_ranks = 0;
+  // That room. Range: at least 0. Unit: bytes.
+  int64_t adapter_bytes = 0;
   // The largest step's temporaries. Range: at least 0. Unit: bytes.
   int64_t temporary_bytes = 0;
   // All of it. Range: at least 0. Unit: bytes.

@@ -70,6 +70,35 @@ TEST(PlanMemory, SaysWhatLimitsAChat) {
             "more, up to 32768.");
 }
 
+TEST(PlanMemory, AdaptersHaveRoomAndTemporaries) {
+  PlanSubject subject = SomeSubject(1000 * kMB);
+  auto spec = std::make_shared<AdapterSpec>();
+  spec->layers = {{"layer", 16 * 1024, {16 * 1024}}};  // a group: 8 ranks of 2^15 floats
+  subject.model.adapters = spec;
+  subject.model.unit_bytes = 64;
+  protocol::EngineConfig config;
+  config.lora_ranks = 20;  // three groups
+  Result<protocol::Plan> plan = PlanMemory(config, subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_EQ(plan->lora_ranks, 24);
+  EXPECT_EQ(plan->adapter_bytes, 3 * kMB);
+  EXPECT_EQ(plan->temporary_bytes, 12 * kMB + 512 * 3 * 64);
+  EXPECT_EQ(plan->total_bytes, 179 * kMB + 512 * 3 * 64);
+  EXPECT_NE(plan->summary[1].find("Adapters: 3.000 MB."), std::string::npos);
+  EXPECT_EQ(plan->summary[2],
+            "Requests may choose adapters of 24 ranks in all; a rank takes 0.125 MB.");
+  config.lora_bytes = 2 * kMB;
+  plan = PlanMemory(config, subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_FALSE(plan->fits);
+  EXPECT_EQ(plan->adapter_bytes, 3 * kMB);
+  EXPECT_NE(plan->reason->find("set lora_ranks to at most 16"), std::string::npos);
+  config.lora_ranks = 16;
+  plan = PlanMemory(config, subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(plan->fits);
+}
+
 TEST(PlanMemory, StatesOfRecurrentLayersCount) {
   PlanSubject subject = SomeSubject(1000 * kMB);
   subject.model.state_bytes = 2 * kMB;

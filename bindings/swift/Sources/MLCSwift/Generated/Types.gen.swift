@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "a2b577716e7dfb10"
+let schemaHash = "6a33833852418b7c"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2954,6 +2954,13 @@ public struct EngineConfig: WireObject {
     /// library that is given must be compiled with `--lora`. Absent: 0, which is no room. Range: at
     /// least 0 and at most 65536.
     public var lora_ranks: Int?
+    /// The most memory that this room may take; an engine whose `lora_ranks` take more is refused,
+    /// and the error says how many fit. Absent: what the ranks take. Range: at least 1. Unit:
+    /// bytes.
+    public var lora_bytes: Int?
+    /// How many adapters may be loaded at the same time. Absent: as many as the ranks hold. Range:
+    /// at least 1 and at most 65536.
+    public var max_loras: Int?
     /// Worker threads on the CPU. Absent: the physical cores that are free. Range: at least 1 and
     /// at most 1024.
     public var num_threads: Int?
@@ -2991,6 +2998,8 @@ public struct EngineConfig: WireObject {
         tensor_parallel_shards: Int? = nil,
         pipeline_parallel_stages: Int? = nil,
         lora_ranks: Int? = nil,
+        lora_bytes: Int? = nil,
+        max_loras: Int? = nil,
         num_threads: Int? = nil
     ) {
         self.mode = mode
@@ -3025,6 +3034,8 @@ public struct EngineConfig: WireObject {
         self.tensor_parallel_shards = tensor_parallel_shards
         self.pipeline_parallel_stages = pipeline_parallel_stages
         self.lora_ranks = lora_ranks
+        self.lora_bytes = lora_bytes
+        self.max_loras = max_loras
         self.num_threads = num_threads
     }
 
@@ -3061,6 +3072,8 @@ public struct EngineConfig: WireObject {
         "tensor_parallel_shards",
         "pipeline_parallel_stages",
         "lora_ranks",
+        "lora_bytes",
+        "max_loras",
         "num_threads",
     ]
 
@@ -3100,6 +3113,8 @@ public struct EngineConfig: WireObject {
         self.tensor_parallel_shards = try reader.optional("tensor_parallel_shards")
         self.pipeline_parallel_stages = try reader.optional("pipeline_parallel_stages")
         self.lora_ranks = try reader.optional("lora_ranks")
+        self.lora_bytes = try reader.optional("lora_bytes")
+        self.max_loras = try reader.optional("max_loras")
         self.num_threads = try reader.optional("num_threads")
     }
 
@@ -3138,6 +3153,8 @@ public struct EngineConfig: WireObject {
         writer.optional("tensor_parallel_shards", self.tensor_parallel_shards)
         writer.optional("pipeline_parallel_stages", self.pipeline_parallel_stages)
         writer.optional("lora_ranks", self.lora_ranks)
+        writer.optional("lora_bytes", self.lora_bytes)
+        writer.optional("max_loras", self.max_loras)
         writer.optional("num_threads", self.num_threads)
         return writer.jsonValue
     }
@@ -5465,6 +5482,10 @@ public struct Plan: WireObject {
     public var parameter_bytes: Int
     /// The KV cache. Range: at least 0. Unit: bytes.
     public var kv_cache_bytes: Int
+    /// The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks.
+    public var lora_ranks: Int
+    /// That room. Range: at least 0. Unit: bytes.
+    public var adapter_bytes: Int
     /// The largest step's temporaries. Range: at least 0. Unit: bytes.
     public var temporary_bytes: Int
     /// All of it. Range: at least 0. Unit: bytes.
@@ -5496,6 +5517,8 @@ public struct Plan: WireObject {
         kv_cache_dtype: String,
         parameter_bytes: Int,
         kv_cache_bytes: Int,
+        lora_ranks: Int,
+        adapter_bytes: Int,
         temporary_bytes: Int,
         total_bytes: Int,
         available_bytes: Int,
@@ -5518,6 +5541,8 @@ public struct Plan: WireObject {
         self.kv_cache_dtype = kv_cache_dtype
         self.parameter_bytes = parameter_bytes
         self.kv_cache_bytes = kv_cache_bytes
+        self.lora_ranks = lora_ranks
+        self.adapter_bytes = adapter_bytes
         self.temporary_bytes = temporary_bytes
         self.total_bytes = total_bytes
         self.available_bytes = available_bytes
@@ -5543,6 +5568,8 @@ public struct Plan: WireObject {
         self.kv_cache_dtype = try reader.required("kv_cache_dtype")
         self.parameter_bytes = try reader.required("parameter_bytes")
         self.kv_cache_bytes = try reader.required("kv_cache_bytes")
+        self.lora_ranks = try reader.required("lora_ranks")
+        self.adapter_bytes = try reader.required("adapter_bytes")
         self.temporary_bytes = try reader.required("temporary_bytes")
         self.total_bytes = try reader.required("total_bytes")
         self.available_bytes = try reader.required("available_bytes")
@@ -5568,6 +5595,8 @@ public struct Plan: WireObject {
         writer.required("kv_cache_dtype", self.kv_cache_dtype)
         writer.required("parameter_bytes", self.parameter_bytes)
         writer.required("kv_cache_bytes", self.kv_cache_bytes)
+        writer.required("lora_ranks", self.lora_ranks)
+        writer.required("adapter_bytes", self.adapter_bytes)
         writer.required("temporary_bytes", self.temporary_bytes)
         writer.required("total_bytes", self.total_bytes)
         writer.required("available_bytes", self.available_bytes)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 package ai.mlc.mlcllm
 
 /** How many calls a loop makes unless it is told; then the model must answer without. */

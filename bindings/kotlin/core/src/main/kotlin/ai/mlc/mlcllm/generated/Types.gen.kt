@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: a2b577716e7dfb10
+// Schema hash: 6a33833852418b7c
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "a2b577716e7dfb10"
+internal const val SCHEMA_HASH = "6a33833852418b7c"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2932,6 +2932,17 @@ data class EngineConfig(
      */
     val lora_ranks: Long? = null,
     /**
+     * The most memory that this room may take; an engine whose `lora_ranks` take more is
+     * refused, and the error says how many fit. Absent: what the ranks take. Range: at
+     * least 1. Unit: bytes.
+     */
+    val lora_bytes: Long? = null,
+    /**
+     * How many adapters may be loaded at the same time. Absent: as many as the ranks hold.
+     * Range: at least 1 and at most 65536.
+     */
+    val max_loras: Long? = null,
+    /**
      * Worker threads on the CPU. Absent: the physical cores that are free. Range: at least
      * 1 and at most 1024.
      */
@@ -3963,6 +3974,13 @@ data class Plan(
     val parameter_bytes: Long,
     /** The KV cache. Range: at least 0. Unit: bytes. */
     val kv_cache_bytes: Long,
+    /**
+     * The room for adapters that requests choose, in ranks. Range: at least 0. Unit:
+     * ranks.
+     */
+    val lora_ranks: Long,
+    /** That room. Range: at least 0. Unit: bytes. */
+    val adapter_bytes: Long,
     /** The largest step's temporaries. Range: at least 0. Unit: bytes. */
     val temporary_bytes: Long,
     /** All of it. Range: at least 0. Unit: bytes. */
