@@ -68,7 +68,7 @@ def _add_base(writer: gguf.GGUFWriter, config: Mapping[str, Any], sizes: Sizes) 
     writer.add_head_count(heads)
     writer.add_head_count_kv(config.get("num_key_value_heads", heads))
     writer.add_rope_dimension_count(config.get("head_dim") or hidden // heads)
-    writer.add_rope_freq_base(config["rope_theta"])
+    writer.add_rope_freq_base(config.get("rope_theta", 1e4))  # it changes no time
     writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_vocab_size(config["vocab_size"])
     writer.add_tokenizer_model("no_vocab")
