@@ -24,7 +24,13 @@ void AppendEscaped(char32_t c, std::string* out) {
 
 std::string EbnfLiteral(std::string_view text) {
   std::string out = "\"";
-  for (size_t pos = 0; pos < text.size();) AppendEscaped(DecodeUtf8(text, &pos), &out);
+  for (size_t pos = 0; pos < text.size();) {
+    char32_t c = DecodeUtf8(text, &pos);
+    bool is_plain = c >= ' ' && c <= '~';
+    if (c == '"' || c == '\\') out += '\\';
+    if (is_plain) out += static_cast<char>(c);
+    if (!is_plain) AppendEscaped(c, &out);
+  }
   return out + "\"";
 }
 
