@@ -83,7 +83,6 @@ class RouteView:
     response: str
     chunk: str
     stream_field: str
-    stream_doc: str
     required: tuple[str, ...]
     fields_doc: str
 
@@ -167,7 +166,6 @@ class _Python:
     def route(self, route: ir.Route) -> RouteView:
         request = self.declarations[route.request]
         assert isinstance(request, ir.Struct)
-        docs = {f.name: f.description for f in request.fields}
         return RouteView(
             route=route.name,
             class_name=common.pascal_case(route.name),
@@ -175,7 +173,6 @@ class _Python:
             response=self._name(self.declarations[route.response]),
             chunk=self._name(self.declarations[route.chunk]) if route.chunk else "",
             stream_field=route.stream_field or "",
-            stream_doc=docs[route.stream_field] if route.stream_field else "",
             required=tuple(_quote(f.name) for f in request.fields if f.required),
             fields_doc="\n".join(_argument_doc(f) for f in request.fields),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import subprocess
 import sys
 import time
@@ -143,7 +144,7 @@ def test_a_timeout_in_seconds(engine: MLCEngine) -> None:
         engine.completions.create(
             prompt="x", max_tokens=30000, debug_config={"ignore_eos": True}, timeout=0.001
         )
-    for wrong in (0, -1, float("nan"), float("inf")):
+    for wrong in (0, -1, float("nan"), float("inf"), "30", [1]):
         with pytest.raises(InvalidRequestError, match="'timeout' must be a number of seconds"):
             engine.chat.completions.create(messages=HELLO, timeout=wrong)
 
@@ -152,6 +153,9 @@ def test_create_describes_its_fields() -> None:
     for create in (ChatCompletions.create, AsyncEmbeddings.create):
         text = str(create.__doc__)
         assert "timeout_ms: The answer must be complete" in text
+        given = inspect.signature(create).parameters.values()
+        named = [one.name for one in given if one.kind is one.KEYWORD_ONLY]
+        assert "timeout" in named and all(f"        {name}: " in text for name in named)
     assert "temperature: How far" in str(ChatCompletions.create.__doc__)
 
 

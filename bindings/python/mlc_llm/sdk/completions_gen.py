@@ -77,20 +77,14 @@ def _request(
 
 
 def _milliseconds(seconds: float) -> int:
-    if not 0 < seconds < _MOST_SECONDS:
-        message = f"'timeout' must be a number of seconds above 0, not {seconds}"
+    if not isinstance(seconds, float | int) or not 0 < seconds < _MOST_SECONDS:
+        message = f"'timeout' must be a number of seconds above 0, not {seconds!r}"
         raise InvalidRequestError(message, param="timeout")
     return math.ceil(seconds * 1000)
 
 
 class ChatCompletions:
-    """`chat.completions`: see `ChatCompletionCreateParams` for the parameters.
-
-    `stream`: Whether the answer comes in chunks while it is generated.
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
-    """
+    """`chat.completions`: `create` describes the parameters."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -232,6 +226,9 @@ class ChatCompletions:
         web_search_options: A search of the web; not offered.
         functions: The older form of `tools`; use that.
         function_call: The older form of `tool_choice`; use that.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
+        request_id: The answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
         """
         known, required = ChatCompletionCreateParams.__annotations__, {"messages"}
         request = _request(known, required, params, extra_body, timeout)
@@ -249,13 +246,7 @@ class ChatCompletions:
 
 
 class AsyncChatCompletions:
-    """`chat.completions`: see `ChatCompletionCreateParams` for the parameters.
-
-    `stream`: Whether the answer comes in chunks while it is generated.
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
-    """
+    """`chat.completions`: `create` describes the parameters."""
 
     def __init__(self, sender: AsyncSender) -> None:
         self._sender = sender
@@ -397,6 +388,9 @@ class AsyncChatCompletions:
         web_search_options: A search of the web; not offered.
         functions: The older form of `tools`; use that.
         function_call: The older form of `tool_choice`; use that.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
+        request_id: The answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
         """
         known, required = ChatCompletionCreateParams.__annotations__, {"messages"}
         request = _request(known, required, params, extra_body, timeout)
@@ -414,13 +408,7 @@ class AsyncChatCompletions:
 
 
 class Completions:
-    """`completions`: see `CompletionCreateParams` for the parameters.
-
-    `stream`: Whether the answer comes in chunks while it is generated.
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
-    """
+    """`completions`: `create` describes the parameters."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -539,6 +527,9 @@ class Completions:
         return_progress: Whether a stream begins with chunks that carry `prompt_progress`, as
             llama.cpp's. They have no choices.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
+        request_id: The answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
         """
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
         request = _request(known, required, params, extra_body, timeout)
@@ -556,13 +547,7 @@ class Completions:
 
 
 class AsyncCompletions:
-    """`completions`: see `CompletionCreateParams` for the parameters.
-
-    `stream`: Whether the answer comes in chunks while it is generated.
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    `request_id`: the answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
-    """
+    """`completions`: `create` describes the parameters."""
 
     def __init__(self, sender: AsyncSender) -> None:
         self._sender = sender
@@ -681,6 +666,9 @@ class AsyncCompletions:
         return_progress: Whether a stream begins with chunks that carry `prompt_progress`, as
             llama.cpp's. They have no choices.
         debug_config: Switches for tests and measurements; a server takes them in debug mode only.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
+        request_id: The answer's id, by which `engine.abort` ends the request; as MLC-LLM's.
         """
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
         request = _request(known, required, params, extra_body, timeout)
@@ -698,11 +686,7 @@ class AsyncCompletions:
 
 
 class Embeddings:
-    """`embeddings`: see `EmbeddingCreateParams` for the parameters.
-
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    """
+    """`embeddings`: `create` describes the parameters."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -727,6 +711,8 @@ class Embeddings:
         timeout_ms: The answer must be complete this long after the request came in; else it ends
             with the error `deadline_exceeded`. Absent: no limit. An extension of this engine.
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
         """
         known, required = EmbeddingCreateParams.__annotations__, {"input"}
         request = _request(known, required, params, extra_body, timeout)
@@ -734,11 +720,7 @@ class Embeddings:
 
 
 class AsyncEmbeddings:
-    """`embeddings`: see `EmbeddingCreateParams` for the parameters.
-
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    """
+    """`embeddings`: `create` describes the parameters."""
 
     def __init__(self, sender: AsyncSender) -> None:
         self._sender = sender
@@ -763,6 +745,8 @@ class AsyncEmbeddings:
         timeout_ms: The answer must be complete this long after the request came in; else it ends
             with the error `deadline_exceeded`. Absent: no limit. An extension of this engine.
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
         """
         known, required = EmbeddingCreateParams.__annotations__, {"input"}
         request = _request(known, required, params, extra_body, timeout)
@@ -770,11 +754,7 @@ class AsyncEmbeddings:
 
 
 class Rerank:
-    """`rerank`: see `RerankCreateParams` for the parameters.
-
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    """
+    """`rerank`: `create` describes the parameters."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -806,6 +786,8 @@ class Rerank:
         timeout_ms: The answer must be complete this long after the request came in; else it ends
             with the error `deadline_exceeded`. Absent: no limit. An extension of this engine.
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
         """
         known, required = RerankCreateParams.__annotations__, {"query", "documents"}
         request = _request(known, required, params, extra_body, timeout)
@@ -813,11 +795,7 @@ class Rerank:
 
 
 class AsyncRerank:
-    """`rerank`: see `RerankCreateParams` for the parameters.
-
-    `extra_body`: further members of the request, which win over the parameters.
-    `timeout`: `timeout_ms` in seconds, as OpenAI's.
-    """
+    """`rerank`: `create` describes the parameters."""
 
     def __init__(self, sender: AsyncSender) -> None:
         self._sender = sender
@@ -849,6 +827,8 @@ class AsyncRerank:
         timeout_ms: The answer must be complete this long after the request came in; else it ends
             with the error `deadline_exceeded`. Absent: no limit. An extension of this engine.
             Range: at least 1 and at most 2147483647. Unit: milliseconds.
+        extra_body: Further members of the request, which win over the parameters.
+        timeout: `timeout_ms` in seconds, as OpenAI's.
         """
         known, required = RerankCreateParams.__annotations__, {"query", "documents"}
         request = _request(known, required, params, extra_body, timeout)
