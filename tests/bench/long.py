@@ -99,10 +99,13 @@ def _print_head(args: argparse.Namespace, names: list[str]) -> None:
 
 def _print(found: dict[str, Any], short: dict[str, Any], page_bytes: int) -> None:
     decode = {name: 1 / seconds for name, seconds in found["step"].items()}
-    speed = page_bytes / (found["step"]["ours"] - short["step"]["ours"])
-    cells = [f"{found['depth']}", *_compared(decode), f"{speed / 1e9:.1f}",
-             f"{speed / found['bandwidth']:.0%} of {found['bandwidth'] / 1e9:.1f}",
-             *_compared(found["prompt"])]  # fmt: skip
+    more = found["step"]["ours"] - short["step"]["ours"]
+    read = ["-", "-"]  # a short history on a busy machine may cost nothing that can be seen
+    if more > 0:
+        speed = page_bytes / more
+        share = f"{speed / found['bandwidth']:.0%} of {found['bandwidth'] / 1e9:.1f}"
+        read = [f"{speed / 1e9:.1f}", share]
+    cells = [f"{found['depth']}", *_compared(decode), *read, *_compared(found["prompt"])]
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
