@@ -18,7 +18,7 @@ constexpr double kIdle = 0.99;        // factor of a record for each step withou
 // a share of the step for each row of it.
 constexpr int kFirstRows = 4;
 constexpr double kRowShare = 0.1;
-constexpr double kLeastGain = 0.02;   // a draft must promise at least so many tokens
+constexpr double kLeastGain = 0.02;  // a draft must promise at least so many tokens
 
 using Count = DraftRecord::Count;
 

@@ -21,9 +21,9 @@ class StepTimes {
   void Add(int rows, double seconds);
   // The mean, if it was measured not long ago.
   std::optional<double> Measured(int rows) const;
-  // The same; if there is none, an estimate on the line from `base` rows, which must be measured, to
-  // the next larger measured number. Up to twice the largest one it is the time of `base` rows, so
-  // that more rows are tried, but not all at once; behind that, on the line to the largest one.
+  // The same; if there is none, an estimate on the line from `base` rows, which must be measured,
+  // to the next larger measured number. Up to twice the largest one it is the time of `base` rows,
+  // so that more rows are tried, but not all at once; behind that, on the line to the largest one.
   double Estimate(int rows, int base) const;
 
  private:
