@@ -268,8 +268,7 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   const Json* own = json.Find("draft");
   if (own == nullptr) return Status();
   LibraryMetadata out = *model;
-  out.layers.clear();
-  out.states.clear();
+  out.layers.clear(), out.states.clear();
   out.sampling_version = 0;  // drafts are chosen on the host
   out.tower.reset();
   ModelInfo& info = out.info;
@@ -281,7 +280,7 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   info.takes_states = out.functions.count("batch_prefill") > 0;
   bool fuses = out.functions.count("fuse_states") > 0;  // states of chosen layers to one (Eagle 3)
   info.num_chosen_layers = fuses ? std::max(info.num_chosen_layers, 1) : 0;
-  if (fuses) info.head_size = info.hidden_size;
+  info.head_size = fuses ? info.hidden_size : 0;
   if (info.takes_states) {
     MLC_RETURN_IF_ERROR(ReadPages(*own, &out));
     SetLayers(&out);
