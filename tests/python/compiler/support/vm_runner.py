@@ -64,6 +64,9 @@ class Runner:
         value = weights[spec["name"]]
         if str(value.dtype).startswith("float8"):  # which the core takes for bytes
             value = value.view(np.uint8)
+        if "rows" in spec:
+            count = spec["strips"][0] if "strips" in spec else spec["shape"][0]
+            value = value[spec["rows"][0] :][:count]
         value = laid_out(value, spec["shape"], spec.get("strips"))
         found = (tuple(spec["shape"]), spec["dtype"])
         assert (value.shape, str(value.dtype)) == found, f"{spec['name']}: {value.shape}"

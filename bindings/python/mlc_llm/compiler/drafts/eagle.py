@@ -116,8 +116,8 @@ class EagleSpec(DraftSpec):
         (usual,) = models.get(self.family).decoder(self.config).layers
         if not self.chosen_layers:
             return replace(usual, attention_norm=False)
-        attention, *others = usual.parts
-        assert isinstance(attention, AttentionSpec), self.family
+        parts: list[Any] = list(usual.parts)
+        attention, *others = parts
         wide = replace(attention, ins=2 * self.config.hidden_size)
         first = BesideEmbeddings(wide, usual.norm, self.normed_residual)
         return replace(usual, parts=(first, *others), attention_norm=False)
