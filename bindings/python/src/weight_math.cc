@@ -44,7 +44,7 @@ constexpr int kWidth = 8;
 #else
 #pragma GCC pop_options
 #endif
-const bool has_avx2 = MLC_CPU_SUPPORTS("avx2");
+const bool has_avx2 = HasX86Feature("avx2");
 #else
 namespace avx2 = baseline;
 constexpr bool has_avx2 = false;
