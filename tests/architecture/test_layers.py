@@ -292,7 +292,7 @@ COMPILER_ALLOWED = {
     "quantization": set(),
     "spec": {"quantization"},
     "layers": {"spec"},
-    "drafts": {"spec"},
+    "drafts": {"spec", "layers"},
     "models": {"spec", "layers", "drafts"},
     "kernels": {"quantization"},
     "nn": {"spec", "layers", "kernels", "quantization"},
