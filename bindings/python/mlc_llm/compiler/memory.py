@@ -31,8 +31,8 @@ class _Live:
 
 
 def peak_bytes(function: relax.Function) -> dict[str, int]:
-    """Returns {"n": bytes for each row, "m": ..., "fixed": bytes}. A tensor of another size that has
-    no bound in the function, such as the number of pages, is not a temporary."""
+    """Returns {"n": bytes for each row, "m": ..., "fixed": bytes}. A tensor of another size that
+    has no bound in the function, such as the number of pages, is not a temporary."""
     bounds = {UNITS, *dict(function.attrs["tir_var_upper_bound"])}
     bindings = bindings_of(function)
     last_use, read = last_uses(bindings), members_read(bindings)
