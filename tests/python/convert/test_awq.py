@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_models
-from mlc_folder_faults import verify
 
 from mlc_llm.compiler import quantization
 from mlc_llm.compiler.convert import convert_model, open_source
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
 Array = np.ndarray[Any, Any]

@@ -7,9 +7,9 @@ import json
 import pytest
 import tiny_adapters
 import tiny_models
-from mlc_folder_faults import verify
 
 from mlc_llm.cli import named, parser_of
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import InvalidRequestError, NotFoundError, UnsupportedError
 
 

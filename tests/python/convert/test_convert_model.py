@@ -14,10 +14,10 @@ import tiny_models
 from convert_child import CHILD, ENVIRONMENT, run_child
 from gguf import GGMLQuantizationType
 from gguf.quants import dequantize, quantize
-from mlc_folder_faults import verify
 
 from mlc_llm.compiler import quantization
 from mlc_llm.compiler.convert import convert_model, open_source, write_config, write_weights
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.compiler.quantization import schemes
 from mlc_llm.errors import (
     CorruptFileError,

@@ -11,11 +11,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tiny_models
-from mlc_folder_faults import verify
 from test_float8 import FORMATS, nearest
 
 from mlc_llm.compiler import quantization
 from mlc_llm.compiler.convert import convert_model, notes, open_source
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError
 
 Array = np.ndarray[Any, Any]

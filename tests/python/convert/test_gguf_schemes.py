@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import tiny_models
 from gguf_random import HALVES, exact, random_blocks, write_mixed
-from mlc_folder_faults import verify
 
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.compiler.convert import weights as convert_weights
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.compiler.quantization.gguf import blocks as gguf_blocks
 from mlc_llm.compiler.quantization.gguf.types import TYPES, TYPES_ANEW
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError, UnsupportedError

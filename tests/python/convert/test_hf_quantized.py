@@ -11,9 +11,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tiny_models
-from mlc_folder_faults import verify
 
 from mlc_llm.compiler.convert import convert_model, notes, open_source
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 
 Array = np.ndarray[Any, Any]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import tiny_models
 from convert_child import run_child
-from mlc_folder_faults import verify
 
 from mlc_llm.compiler.convert import convert_model, open_source
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.errors import ResourceError
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import tiny_models
 from gguf_random import exact, write_mixed
-from mlc_folder_faults import verify
 from test_gguf_schemes import in_halves, meaning
 
 from mlc_llm.compiler.convert import convert_model, notes, open_source
+from mlc_llm.compiler.convert.verify import verify
 from mlc_llm.compiler.quantization.gguf.blocks import dequantized, read_blocks, strips_of
 from mlc_llm.compiler.quantization.gguf.nvfp4 import wide_rows
 from mlc_llm.compiler.quantization.gguf.types import TYPES
