@@ -76,7 +76,7 @@ def _request(
     return {**params, **(extra_body or {})}
 
 
-def _milliseconds(seconds: float) -> int:
+def _milliseconds(seconds: object) -> int:
     if not isinstance(seconds, float | int) or not 0 < seconds < _MOST_SECONDS:
         message = f"'timeout' must be a number of seconds above 0, not {seconds!r}"
         raise InvalidRequestError(message, param="timeout")
