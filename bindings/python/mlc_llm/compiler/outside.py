@@ -52,10 +52,9 @@ def family(model_type: str) -> ModelFamily | None:
 
 def scheme(name: str) -> Scheme | None:
     """The same for a quantization."""
-    from mlc_llm.compiler.quantization.scheme import SchemeOfMatrices
+    from mlc_llm.compiler.quantization.scheme import Scheme
 
-    found: Any = _named(SCHEMES, name, SchemeOfMatrices)
-    return found
+    return _named(SCHEMES, name, Scheme)
 
 
 def scheme_names() -> list[str]:
