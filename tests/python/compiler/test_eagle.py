@@ -22,7 +22,8 @@ from mlc_llm.compiler.drafts import EagleSpec, draft_of
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, MLCError, UnsupportedError
 
 FIXTURE = "glm4"  # other names, and norms that no Eagle layer has
-CHOSEN = {"eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 2, 3]}}
+IDS = "eagle_aux_hidden_state_layer_ids"
+CHOSEN = {"eagle_config": {IDS: [0, 1, 2]}}
 SOME = [5, 0, 17, 90, 41]
 
 
@@ -38,7 +39,7 @@ def drafts(kind: str, hidden: int, rows: int) -> tuple[dict[str, Any], dict[str,
     if kind == "third, all tokens":
         tensors = published_eagle.third(hidden, None, rows=rows, place="layers.0.")
         layer = {"transformer_layer_config": plain, "norm_before_residual": True}
-        return tensors, {**layer, "eagle_aux_hidden_state_layer_ids": [1, 2, 3]}
+        return tensors, {**layer, IDS: [1, 2, 3]}
     return published_eagle.third(hidden, SOME, rows=rows), {
         **plain,
         **CHOSEN,
@@ -110,7 +111,25 @@ def test_three_layers_are_chosen_as_the_authors_do(tmp_path: Path) -> None:
     assert Draft(folder, 32).spec.to_dict()["chosen_layers"] == [1, 15, 28]
     with pytest.raises(UnsupportedError, match="a model of 4 layers") as caught:
         Draft(folder, 4)
-    assert caught.value.param == "eagle_aux_hidden_state_layer_ids"
+    assert caught.value.param == IDS
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {IDS: [2, 16, 29]},  # vLLM: the inputs of these layers
+        {"eagle_config": {IDS: [1, 15, 28]}},  # SGLang: their results
+        {"eagle_config": {IDS: [28, 1, 15]}, IDS: [3, 4, 5]},
+        {"eagle_config": {IDS: []}},
+        {"eagle_config": None},
+    ],
+)
+def test_layers_are_named_by_their_inputs_or_by_their_results(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    config = {**published_eagle.config(64), **fields}
+    folder = published_eagle.write(tmp_path, published_eagle.third(64, SOME), config)
+    assert Draft(folder, 32).spec.chosen_layers == (1, 15, 28)
 
 
 def test_mlc_llms_name_of_the_family_is_known(tmp_path: Path) -> None:
@@ -151,9 +170,14 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_named(tmp_path: Path) 
     [
         ({"num_hidden_layers": 2}, UnsupportedError),
         ({"norm_before_fc": True}, UnsupportedError),
-        ({"eagle_aux_hidden_state_layer_ids": [0, 1, 2]}, UnsupportedError),
-        ({"eagle_aux_hidden_state_layer_ids": [1, 1, 2]}, UnsupportedError),
-        ({"eagle_aux_hidden_state_layer_ids": "all"}, UnsupportedError),
+        ({IDS: [0, 1, 2]}, UnsupportedError),
+        ({IDS: [1, 1, 2]}, UnsupportedError),
+        ({IDS: [1, 2, 9]}, UnsupportedError),
+        ({IDS: "all"}, UnsupportedError),
+        ({"eagle_config": {IDS: [1, 2, 8]}}, UnsupportedError),
+        ({"eagle_config": {IDS: [-1, 2, 3]}}, UnsupportedError),
+        ({"transformer_layer_config": None}, CorruptFileError),
+        ({"model_type": 3}, CorruptFileError),
         ({"model_type": "tea"}, UnsupportedError),
         ({"hidden_size": -1}, CorruptFileError),
     ],
@@ -161,7 +185,7 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_named(tmp_path: Path) 
 def test_configs_that_cannot_be_are_refused(
     tmp_path: Path, fields: dict[str, Any], error: type[MLCError]
 ) -> None:
-    config = published_eagle.config(64, **CHOSEN["eagle_config"]) | fields
+    config = published_eagle.config(64, **{IDS: [1, 2, 3]}) | fields
     folder = published_eagle.write(tmp_path, published_eagle.third(64, SOME), config)
     with pytest.raises(error) as caught:
         Draft(folder, 8)
@@ -185,6 +209,29 @@ def test_a_damaged_config_is_refused(tmp_path: Path, change: dict[str, Any]) -> 
     told = Draft(folder, 32).spec.to_dict()
     with pytest.raises(CorruptFileError):
         draft_of({"draft": {**told, **change}})
+
+
+def test_a_config_of_another_model_is_refused_before_it_is_compiled(tmp_path: Path) -> None:
+    tiny = fixture()
+    tensors, config = drafts("third", tiny.spec.hidden_size, tiny.spec.vocab_size)
+    told = Draft(published_eagle.write(tmp_path, tensors, config), 4).spec.to_dict()
+    chat = {**tiny.config, "quantization": "q0f32"}
+    for change in (
+        {"tokens": [10**6]},
+        {"model_config": {**told["model_config"], "hidden_size": 48}},
+    ):
+        with pytest.raises(InvalidRequestError, match="trained for another model") as caught:
+            library_spec({**chat, "draft": {**told, **change}}, device="cpu")
+        assert caught.value.param == "draft"
+
+
+@pytest.mark.parametrize("family", ["mamba2", "deepseek_v2"])
+@pytest.mark.parametrize("chosen", [(), (0, 1, 2)])
+def test_a_layer_of_another_kind_is_refused(family: str, chosen: tuple[int, ...]) -> None:
+    one = replace(family_fixtures.load(family).typed, num_hidden_layers=1)
+    with pytest.raises(UnsupportedError, match=family) as caught:
+        _ = EagleSpec(family=family, config=one, chosen_layers=chosen).layer
+    assert caught.value.param == "model_type"
 
 
 def _assert_near(found: Any, want: Any) -> None:

@@ -184,6 +184,9 @@ def library_spec(
         typed = replace(typed, num_mtp_layers=0)
     read = ConfigReader(merged)
     chunk = min(2048, typed.context_window_size)
+    draft = draft_of(config)
+    if draft is not None:
+        draft.check(typed)
     return LibrarySpec(
         model_type=name,
         made_by_mlc_llm=theirs,
@@ -201,7 +204,7 @@ def library_spec(
         hidden_layers=tuple(range(typed.num_hidden_layers)) if layer_states else (),
         adapters=adapters,
         tower=None if theirs else towers.spec_of(merged, typed.hidden_size),
-        draft=draft_of(config),
+        draft=draft,
         draft_vocab_size=read.integer("draft_vocab_size", default=0, minimum=0),
         shards=read.integer("tensor_parallel_shards", default=1, maximum=shards.MOST),
     )

@@ -89,9 +89,12 @@ class Draft:
 
     def _eagle(self, config: Mapping[str, Any], num_layers: int) -> EagleSpec:
         nested = config.get("eagle_config")
-        fields = {**config, **(nested if isinstance(nested, Mapping) else {})}
+        nested = nested if isinstance(nested, Mapping) else {}
+        fields = {**config, **nested}
         layer = config.get(_LAYER, config)
-        if not isinstance(layer, Mapping) or layer.get("num_hidden_layers", 1) != 1:
+        if not isinstance(layer, Mapping):
+            raise CorruptFileError(f"{self.folder}: {_LAYER} must be an object", param=_LAYER)
+        if layer.get("num_hidden_layers", 1) != 1:
             raise UnsupportedError(
                 f"{self.folder}: an Eagle draft has one layer", param="num_hidden_layers"
             )
@@ -101,31 +104,38 @@ class Draft:
             )
         is_third = f"{EAGLE}layer.hidden_norm.weight" in self._files
         family = layer.get("model_type", "llama")
+        if not isinstance(family, str):
+            raise CorruptFileError(f"{self.folder}: model_type must be a text", param="model_type")
         family = "llama" if family == "eagle" else family  # MLC-LLM's name
         plain = {name: value for name, value in layer.items() if name not in _OWN}
         return EagleSpec(
             family=family,
             config=models.get(family).config_class.from_dict({**plain, "num_hidden_layers": 1}),
-            chosen_layers=self._chosen(fields.get(_CHOSEN), num_layers) if is_third else (),
+            chosen_layers=self._chosen(config, nested, num_layers) if is_third else (),
             tokens=self._tokens() if is_third else (),
             bias=f"{EAGLE}fc.bias" in self._files,
             normed_residual=is_third and bool(fields.get(_NORMED)),
         )
 
-    def _chosen(self, inputs_of: Any, num_layers: int) -> tuple[int, ...]:
-        """The layers after which Eagle 3 reads the residual. `inputs_of`: the layers behind these;
-        None: as the authors choose them."""
-        if inputs_of is None:
-            inputs_of = [2, num_layers // 2, num_layers - 3]
-        is_list = isinstance(inputs_of, list) and all(type(i) is int for i in inputs_of)
-        chosen = tuple(sorted({i - 1 for i in inputs_of})) if is_list else ()
-        if not is_list or len(chosen) < len(inputs_of) or not 0 <= min(chosen, default=-1):
+    def _chosen(
+        self, config: Mapping[str, Any], nested: Mapping[str, Any], num_layers: int
+    ) -> tuple[int, ...]:
+        """The layers after which Eagle 3 reads the residual. In `nested` (SGLang, SpecForge) the
+        field names these, and in `config` (vLLM) the layers behind them. Without it they are those
+        that the authors choose."""
+        given, ahead = nested.get(_CHOSEN), 0
+        if not given:
+            usual = [2, num_layers // 2, num_layers - 3]
+            given, ahead = config.get(_CHOSEN) or usual, 1
+        is_list = isinstance(given, list) and all(type(i) is int for i in given)
+        chosen = sorted({i - ahead for i in given}) if is_list else []
+        if not chosen or len(chosen) < len(given) or not 0 <= chosen[0] <= chosen[-1] < num_layers:
             raise UnsupportedError(
-                f"{self.folder}: an Eagle 3 layer must read the inputs of layers that differ, from "
-                f"1 on, and {_CHOSEN} (for a model of {num_layers} layers) is {inputs_of}",
+                f"{self.folder}: an Eagle 3 layer reads the results of layers that differ; "
+                f"{_CHOSEN} {given} does not name those of a model of {num_layers} layers",
                 param=_CHOSEN,
             )
-        return chosen
+        return tuple(chosen)
 
     def _tokens(self) -> tuple[int, ...]:
         if _MAP not in self._files:

@@ -27,7 +27,7 @@ from mlc_llm.compiler.spec.part import Mixer, Place
 from mlc_llm.compiler.spec.tensors import TensorMap
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Tensor
-from mlc_llm.errors import CorruptFileError, InvalidRequestError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.models.family import ModelConfig
@@ -114,10 +114,16 @@ class EagleSpec(DraftSpec):
         from mlc_llm.compiler import models
 
         (usual,) = models.get(self.family).decoder(self.config).layers
-        if not self.chosen_layers:
-            return replace(usual, attention_norm=False)
         parts: list[Any] = list(usual.parts)
         attention, *others = parts
+        if not isinstance(attention, AttentionSpec):
+            raise UnsupportedError(
+                f"the layers of model type {self.family} cannot draft: an Eagle layer has the "
+                "attention of Llama's kind",
+                param="model_type",
+            )
+        if not self.chosen_layers:
+            return replace(usual, attention_norm=False)
         wide = replace(attention, ins=2 * self.config.hidden_size)
         first = BesideEmbeddings(wide, usual.norm, self.normed_residual)
         return replace(usual, parts=(first, *others), attention_norm=False)
@@ -162,7 +168,7 @@ class EagleSpec(DraftSpec):
         check_tokens(self.tokens, config.vocab_size)
         if self.config.hidden_size != config.hidden_size:
             raise InvalidRequestError(
-                f"the layer of --draft has hidden_size {self.config.hidden_size}, and the model "
+                f"the draft's layer has hidden_size {self.config.hidden_size}, and the model "
                 f"{config.hidden_size}: it was trained for another model",
                 param="draft",
             )

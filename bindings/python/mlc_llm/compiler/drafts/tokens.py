@@ -30,8 +30,8 @@ def check_tokens(tokens: tuple[int, ...], vocab_size: int) -> None:
     """Refuses those that a model does not have."""
     if tokens and max(tokens) >= vocab_size:
         raise InvalidRequestError(
-            f"what --draft names guesses token {max(tokens)}, and the model has {vocab_size} "
-            "tokens: it was trained for another model",
+            f"the draft guesses token {max(tokens)}, and the model has {vocab_size} tokens: it was "
+            "trained for another model",
             param="draft",
         )
 
