@@ -224,9 +224,10 @@ def test_damage_is_named(tmp_path: Path) -> None:
     theirs = write_mlc(tmp_path / "theirs", "llava")
     path, index = theirs / "mlc-chat-config.json", theirs / "tensor-cache.json"
     whole, places = path.read_text(), index.read_text()
-    path.write_text(whole.replace("q4f16_1", "q3f16_1"))
-    with pytest.raises(UnsupportedError, match="groups of 32"):
-        open_source(theirs)
+    for scheme in ("q3f16_1", "q4f16_autoawq", "e4m3_e4m3_f16", "e5m2_e5m2_f16"):
+        path.write_text(whole.replace("q4f16_1", scheme))
+        with pytest.raises(UnsupportedError, match="groups of 32"):
+            open_source(theirs)
     path.write_text(whole.replace("LlamaForCausalLM", "GPT"))
     with pytest.raises(UnsupportedError, match="text_architecture"):
         open_source(theirs).hf_config()

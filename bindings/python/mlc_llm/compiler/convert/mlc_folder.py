@@ -41,7 +41,7 @@ _TABLES = ("embed_tokens", "embd")
 _HALF = "f32-to-bf16"  # a form of float32 that keeps the upper 16 bits
 _TYPES = ("float32", "float16", "bfloat16", "uint32")
 _SIZE = 32  # of groups, so that the last one of a row is whole
-_GROUPS = 9  # of a row that tells the size of groups
+_OUTS, _GROUPS = 8, 72  # of a weight that every scheme takes; it tells the size of groups
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,10 @@ class MLCFolder:
         self._chat = read_json(folder / CHAT_CONFIG)
         self._key = str(self._chat["model_type"])
         self._scheme = quantization.get(str(self._chat.get("quantization")))
-        _, *others = self._matrix("any.weight", (1, _GROUPS * _SIZE)).stored
-        if not all(_GROUPS in param.shape for param in others):
+        example = f"any{_WHOLE}"
+        first, *others = self._matrix(example, (_OUTS, _GROUPS * _SIZE)).stored
+        is_plain = first.name == example and not others
+        if not is_plain and not any(_GROUPS in param.shape for param in others):
             raise UnsupportedError(
                 f"{folder / CHAT_CONFIG}: a folder of {self._key} that MLC-LLM's converter made is "
                 f"read in quantizations with groups of {_SIZE} and without one, and this one is "
