@@ -101,6 +101,11 @@ def test_a_model_is_prepared_with_the_tower_that_is_named(
     with pytest.raises(UnsupportedError, match="some_merger") as refused:
         layout(str(unknown_tower(tmp_path)))
     assert refused.value.param == "mmproj"
+    unknown_tower(tmp_path).rename(path.parent / "mmproj-F16.gguf")
+    text = resolve_folder(path, progress=lambda _: None)
+    with pytest.raises(UnsupportedError, match="some_merger"):  # though the text is kept
+        layout(str(path.parent / "mmproj-F16.gguf"))
+    assert resolve_folder(path, progress=lambda _: None) == text
 
 
 def unknown_tower(folder: Path) -> Path:

@@ -29,7 +29,7 @@ from mlc_llm.prepare.temporary_files import locked, remove_leftovers, scratch_fo
 
 # A part of the key of converted weights. Raise it when the converter's output changes. Other edits
 # of the toolchain then do not convert every model again.
-CONVERTED_FORMAT = 10
+CONVERTED_FORMAT = 11
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
 _TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see docs/model-library.md
@@ -94,13 +94,14 @@ def converted_folder(
     """The `-MLC` folder of a model in another format.
 
     `projector`: the file of a GGUF model's tower, which `needs_tower` says must be of a known kind.
-    `fallback`: the quantization of a file whose own
-    types have no kernels. `extra`: additional fields of the folder's config. `origin`: the user's
-    name of the model. `take_config` gets the folder and its config while the weights are being
-    converted (nothing if the folder exists).
+    `fallback`: the quantization of a file whose own types have no kernels. `extra`: additional
+    fields of the folder's config. `origin`: the user's name of the model. `take_config` gets the
+    folder and its config while the weights are being converted (nothing if the folder exists).
     """
-    key = _digest([identity, quantization, extra, CONVERTED_FORMAT, *_families()])
-    folder = home() / "model_weights" / "converted" / f"{name}-{quantization}-{key[:12]}-MLC"
+    parts = [identity, quantization, extra, CONVERTED_FORMAT, *_families()]
+    folder = _converted(name, quantization, parts)
+    if projector and needs_tower and _reads_texts_alone(folder):
+        folder = _converted(name, quantization, [*parts, "tower"])  # its conversion says why
     steps = rules.steps
     what = f"the converted weights of {name}"
     with _made(folder, rules, _is_whole_folder, what=what) as missing:
@@ -114,6 +115,18 @@ def converted_folder(
             steps.detail(f"Using converted weights: {folder}")
     mark_used(folder / LAST_USE, {"model": origin})
     return folder
+
+
+def _converted(name: str, quantization: str, parts: Any) -> Path:
+    key = _digest(parts)[:12]
+    return home() / "model_weights" / "converted" / f"{name}-{quantization}-{key}-MLC"
+
+
+def _reads_texts_alone(folder: Path) -> bool:
+    """Whether a kept conversion has no tower."""
+    if not _is_whole_folder(folder):
+        return False
+    return "pictures" not in json.loads((folder / "mlc-chat-config.json").read_text())
 
 
 def _convert(
