@@ -104,6 +104,13 @@ def test_a_null_in_the_text_part_is_no_value(tmp_path: Path) -> None:
     assert models.config_from_hf(read) == models.config_from_hf(plain)
 
 
+def test_a_damaged_word_about_the_head_is_named(tmp_path: Path) -> None:
+    write(tmp_path, *CASES[0], tie_word_embeddings={})
+    with pytest.raises(CorruptFileError) as error:
+        models.config_from_hf(HuggingFaceFolder(tmp_path).hf_config())
+    assert error.value.param == "tie_word_embeddings"
+
+
 def test_gemma_3_has_its_usual_sizes(tmp_path: Path) -> None:
     """google's 4B model gives no numbers of heads."""
     text = {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}

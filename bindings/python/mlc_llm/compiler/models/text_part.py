@@ -136,7 +136,7 @@ def is_unsure_of_the_head(config: Mapping[str, Any]) -> bool:
     text = config.get("text_config")
     if config.get("model_type") in _WITH_OWN_HEAD or not isinstance(text, Mapping):
         return False
-    return {config.get(_TIED), text.get(_TIED)} == {True, False}
+    return (config.get(_TIED), text.get(_TIED)) in ((True, False), (False, True))
 
 
 def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[str, Any] | None:
