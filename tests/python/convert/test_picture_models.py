@@ -189,6 +189,8 @@ def test_qwens_three_positions_are_checked(sections: Any, when: str, tmp_path: P
         ("mistral3", {"size": {"height": 32, "width": 48}}, "size"),
         ("mistral3", {"size": {"longest_edge": 80}}, "longest_edge"),
         ("gemma4", {"max_soft_tokens": 140}, "max_soft_tokens"),
+        ("minicpmv", {"scale_resolution": 48}, "scale_resolution"),
+        ("minicpmv", {"scale_resolution": 26}, "scale_resolution"),
     ],
 )
 def test_tiles_fit_the_tower(case: str, fields: dict, param: str, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
     return TowerSpec(
         **fields,
         table="buckets",
-        largest_view=side**2 * 5 // 4,  # a view's sides are rounded to patches
+        largest_view=_largest_view(side),
         projector=(
             Dense("kv_proj", text_width),
             Normed("ln_kv", _NORM),
@@ -69,6 +69,24 @@ def spec(whole: ConfigReader, vision: ConfigReader, text_width: int) -> TowerSpe
         prefix="vpm.",
         projector_prefix="resampler.",
     )
+
+
+def _largest_view(columns: int) -> int:
+    """Patches of a view with the pixels of such a square: its sides are rounded to patches."""
+    return columns**2 * 5 // 4
+
+
+def _side_of(processor: ConfigReader, spec: TowerSpec) -> int:
+    side = processor.integer("scale_resolution", default=_SIDE, maximum=2**13)
+    columns, rest = divmod(side, spec.patch_size)
+    if rest or _largest_view(columns) > spec.view_patches:
+        raise UnsupportedError(
+            f"{processor.source}: scale_resolution {side} is not supported: it must be a multiple "
+            f"of {spec.patch_size}, the side of a patch, and at most that of the square for which "
+            f"the tower is compiled ({spec.view_patches} patches with what rounding adds)",
+            param="scale_resolution",
+        )
+    return side
 
 
 def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> dict[str, Any]:
@@ -85,7 +103,7 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
         begin = f"{number[0]}{{picture}}{number[1]}{begin}"
     return {
         "layout": "slices",
-        "tile": processor.integer("scale_resolution", default=_SIDE, maximum=2**13),
+        "tile": _side_of(processor, spec),
         "max_tiles": processor.integer("max_slice_nums", default=9, maximum=256),
         "split": processor.flag("slice_mode", default=True),
         "queries": spec.queries,
