@@ -43,6 +43,8 @@ class CoreRequest:
         """Raises MLCError if the core refuses it."""
         self._engine = engine
         self._id = await LoopEvents.of_running_loop().submit(engine, route, body, self._take)
+        if self._ended:
+            self._abort()
         self._count(0)  # events may have come before the id was known
 
     async def submit_body(
@@ -78,11 +80,16 @@ class CoreRequest:
         self._patience, self._on_stalled = patience, on_stalled
 
     def end(self) -> None:
-        """Aborts the request if it has not ended. Its pages become free within a step."""
+        """Aborts the request if it has not ended, or as soon as it is submitted. Its pages become
+        free within a step."""
         self._patience = 0.0
         self._stop_timer()
-        if self._engine is not None and self._id is not None and not self._ended:
+        if not self._ended:
             self._ended = True
+            self._abort()
+
+    def _abort(self) -> None:
+        if self._engine is not None and self._id is not None:
             self._engine.abort(self._id)
 
     async def _wait(self, timeout: float | None) -> None:

@@ -135,11 +135,20 @@ class RequestHandler:
         submitted.result()
 
     async def _submit_and_begin(self, route: str, body: Body) -> AsyncIterator[bytes] | Response:
-        """The same for a stream, whose response watches its client."""
+        """The same for a stream, whose response watches its client. It begins without its request
+        when that has taken as long as a stream may be silent."""
+        submitted = asyncio.ensure_future(self._submit(route, body))
         try:
-            await asyncio.wait_for(self._submit(route, body), self._remaining())
-        except asyncio.TimeoutError:
-            return self._refuse(self._timeout_error().to_dict()["error"])
+            await asyncio.wait({submitted}, timeout=self._at_most(self._options.keep_alive))
+        except BaseException:
+            submitted.cancel()
+            raise
+        if not submitted.done() and self._remaining() != 0.0:
+            return self._stream_when(submitted)
+        try:
+            if submitted.cancel():
+                raise self._timeout_error()
+            submitted.result()
         except MLCError as error:
             return self._refuse(error.to_dict()["error"])
         return await self._begin()
@@ -187,12 +196,26 @@ class RequestHandler:
                 yield self._format.error(json.dumps(self._timeout_error().to_dict()))
                 return
             yield self._format.waiting(self._lease.progress())
+        submitted = asyncio.ensure_future(self._submit(route, body))
+        async for part in self._stream_when(submitted):
+            yield part
+
+    async def _stream_when(self, submitted: asyncio.Future[None]) -> AsyncIterator[bytes]:
+        """The stream of a request that is being submitted."""
         try:
-            await self._submit(route, body)
+            while not submitted.done():
+                await asyncio.wait({submitted}, timeout=self._at_most(self._options.keep_alive))
+                if not submitted.done():
+                    if self._remaining() == 0.0:
+                        raise self._timeout_error()
+                    yield self._format.waiting({"status": "prompt"})
+            submitted.result()
         except MLCError as error:
             translated = self._format.translate_error(error.to_dict()["error"])
             yield self._format.error(json.dumps({"error": translated}))
             return
+        finally:
+            submitted.cancel()
         events = await self._core.next_events(self._at_most(self._options.keep_alive))
         async for part in self._server_sent_events(events):
             yield part
