@@ -6,6 +6,10 @@ import asyncio
 import json
 import re
 import signal
+import socket
+import struct
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,11 +24,13 @@ import pytest
 from starlette.requests import ClientDisconnect, Request
 
 from mlc_llm import MLCEngine
+from mlc_llm.errors import InvalidRequestError, MLCError
 from mlc_llm.prepare.model_source import ResolvedModel
 from mlc_llm.serve import admin
+from mlc_llm.serve.prefill import RemotePrefill, state_file
 from mlc_llm.serve.slot import ServedModel
 
-from .conftest import FAKE, KEY, PATIENCE, Running, started_server
+from .conftest import FAKE, KEY, MLC_LLM, PATIENCE, Running, started_server
 
 FAKE_MODEL = (str(FAKE), "--device", "fake")
 CHAT = "/v1/chat/completions"
@@ -118,6 +124,10 @@ def test_short_prompts_and_wrong_requests_stay_here(fakes: tuple[Running, Runnin
         assert cached(ask(http, **short)) == 0
         refused = http.post(CHAT, json={"messages": [{"role": "nobody", "content": LONG}]})
         assert refused.status_code == 400 and refused.json()["error"]["param"].startswith("mess")
+        far = {"prompt": [[5] * 40_000]}  # not in the model's context
+        too_long = http.post("/v1/completions", json=far)
+        assert too_long.status_code == 400, too_long.text
+        assert too_long.json()["error"]["code"] == "context_length_exceeded"
         assert number(prefill, "mlc_llm_prefill_tokens_total") == 0
         assert cached(ask(http)) > 100
         assert number(prefill, "mlc_llm_prefill_tokens_total") > 100
@@ -155,6 +165,68 @@ def test_what_the_other_server_refuses_is_said(fakes: tuple[Running, Running]) -
         with started_server(*FAKE_MODEL, *name, *given) as decode, client_of(decode) as http:
             assert words in failure(http.post(CHAT, json=QUESTION))
             assert words in failure(http.post(CHAT, json={**QUESTION, "stream": True}))
+
+
+@pytest.mark.parametrize(
+    ("key", "least", "param"),
+    [
+        ("key\n", 1, "prefill_key"),  # as a file has it
+        ("a\tkey", 1, "prefill_key"),
+        (" key", 1, "prefill_key"),
+        ("key", 0, "prefill_least_tokens"),
+    ],
+)
+def test_options_that_no_request_can_have(key: str, least: int, param: str) -> None:
+    with pytest.raises(InvalidRequestError) as refused:
+        RemotePrefill("http://127.0.0.1:1", key, least)
+    assert refused.value.param == param and "key\n" not in refused.value.message
+
+
+def test_a_prefix_cache_is_needed() -> None:
+    given = ("--prefill-from", "http://127.0.0.1:1", "--prefix-cache-mode", "disable")
+    server = subprocess.run(
+        [sys.executable, *MLC_LLM, "serve", *FAKE_MODEL, *given],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert server.returncode != 0 and "--prefix-cache-mode" in server.stderr, server.stderr
+
+
+def test_a_connection_that_breaks_has_a_reason() -> None:
+    """The other machine resets it, of which the error's own text is empty."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        place = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+        def reset() -> None:
+            connection, _ = listener.accept()
+            connection.recv(1 << 16)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+
+        with (
+            ThreadPoolExecutor(1) as pool,
+            started_server(*FAKE_MODEL, "--prefill-from", place) as decode,
+            client_of(decode) as http,
+        ):
+            pool.submit(reset)
+            assert re.search(r"is gone: \w", failure(http.post(CHAT, json=QUESTION)))
+
+
+def test_a_stream_is_not_silent_while_its_prompt_is_computed() -> None:
+    """And its time is limited."""
+    with started_server(*FAKE_MODEL, "--enable-admin", "--api-key", KEY) as prefill:
+        given = ("--prefill-from", prefill.url, "--prefill-key", KEY)
+        times = ("--keep-alive", "0.1", "--request-timeout", "1.5")
+        with started_server(*FAKE_MODEL, *given, *times) as decode, client_of(decode) as http:
+            prefill.process.send_signal(signal.SIGSTOP)
+            late = http.post(CHAT, json={**QUESTION, "stream": True})
+            assert late.status_code == 200 and late.text.count(": ") > 3, late.text
+            assert '"code": "timeout"' in late.text.rpartition("data: ")[2], late.text
+            assert http.post(CHAT, json=QUESTION).json()["error"]["code"] == "timeout"
+            prefill.process.send_signal(signal.SIGCONT)
+            with http.stream("POST", CHAT, json={**QUESTION, "stream": True}) as answer:
+                assert "[DONE]" in answer.read().decode()
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
@@ -217,6 +289,18 @@ def test_a_prompt_is_not_computed_for_a_server_that_has_gone() -> None:
         engine.set_paused(False)
     wait_until(lambda: engine.metrics()["num_failed_requests"] == 1)
     assert engine.metrics()["num_finished_requests"] == 0
+    engine.close()
+    assert set(left_files()) == before
+
+
+def test_a_state_that_is_written_too_late_is_nowhere() -> None:
+    """A client may leave when its prompt is computed, and not yet written."""
+    before = set(left_files())
+    with state_file() as path:
+        assert path.parent.stat().st_mode & 0o077 == 0
+    engine = MLCEngine(str(FAKE), device="fake")._core
+    with pytest.raises(MLCError):
+        engine.call("kv.save", {"prompt_tokens": [1, 2, 3], "path": str(path)})
     engine.close()
     assert set(left_files()) == before
 

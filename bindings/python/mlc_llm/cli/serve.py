@@ -58,6 +58,12 @@ def run(args: argparse.Namespace) -> None:
     if not 0 <= args.port <= 65535:
         raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
     check_files(args)
+    if args.prefill_from is not None and args.prefix_cache_mode == "disable":
+        raise InvalidRequestError(
+            "--prefill-from: its states come into the prefix cache, which --prefix-cache-mode "
+            "disable turns off",
+            param="prefill_from",
+        )
     max_connections, backlog = limit_connections(args.max_connections)
     known = known_models(args)
     options = ServeOptions(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
+import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -45,7 +45,11 @@ class RemotePrefill:
         self.url = url if url is None else _checked(url)
         self._headers: dict[bytes | str, bytes | str] = {"Content-Type": "application/json"}
         if key:
-            self._headers["Authorization"] = f"Bearer {key}"
+            self._headers["Authorization"] = b"Bearer " + _checked_key(key)
+        if least_tokens < 1:
+            raise InvalidRequestError(
+                "--prefill-least-tokens must be at least 1", param="prefill_least_tokens"
+            )
         self._least_tokens = least_tokens
         if url is not None:
             import httpcore  # noqa: F401  (here, because it takes a third of a server's start)
@@ -98,7 +102,7 @@ class RemotePrefill:
         except httpcore.TimeoutException:
             raise _failed(f"{self.url} does not answer") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise _failed(f"{self.url} is gone: {error or type(error).__name__}") from None
+            raise _failed(f"{self.url} is gone: {str(error) or type(error).__name__}") from None
         except OSError as error:
             raise _failed(f"its state cannot be kept: {error}") from None
 
@@ -118,16 +122,17 @@ async def ask_engine(served: ServedModel, route: str, asked: bytes) -> dict[str,
 
 @contextlib.contextmanager
 def state_file() -> Iterator[Path]:
-    """A file that only this user can read, until the end of the block."""
+    """The name of a file in a folder that only this user can read. Both go at the end of the block.
+    Whoever writes the file later has no folder for it."""
     try:
-        handle, name = tempfile.mkstemp(prefix="mlc_llm-prefill-", suffix=".kv")
+        folder = tempfile.mkdtemp(prefix="mlc_llm-prefill-")
     except OSError as error:
         raise _failed(f"its state cannot be kept: {error}") from None
-    os.close(handle)
     try:
-        yield Path(name)
+        yield Path(folder, "state.kv")
     finally:
-        Path(name).unlink()
+        for _ in range(2):  # the core may have renamed its file meanwhile
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _load(served: ServedModel, path: Path) -> None:
@@ -159,7 +164,7 @@ async def _refusal(answer: httpcore.Response) -> str:
             break
     try:
         return str(json.loads(text)["error"]["message"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return f"status {answer.status}"
 
 
@@ -191,3 +196,14 @@ def _checked(url: str) -> str:
             param="prefill_from",
         )
     return url.rstrip("/")
+
+
+def _checked_key(key: str) -> bytes:
+    """Its bytes. A key that no header can have would be shown by the errors of requests."""
+    if not key.isprintable() or key != key.strip():
+        raise InvalidRequestError(
+            "--prefill-key: has a line's end or another character that no header can have, or "
+            "begins or ends with a space",
+            param="prefill_key",
+        )
+    return key.encode()
