@@ -132,6 +132,7 @@ Status KVRoutes::Held(const Json& json, const MediaBuffers& buffers, ChatCallbac
   MLC_RETURN_IF_ERROR(CheckPrefixCache(config));
   MLC_ASSIGN_OR_RETURN(auto asked, protocol::KVHeldRequest::Parse(json));
   MLC_ASSIGN_OR_RETURN(std::vector<Request> requests, RequestsOf(bundle, asked, buffers));
+  for (const Request& request : requests) MLC_RETURN_IF_ERROR(loop->Check(request));
   loop->Do([loop = loop, requests = std::move(requests),
             callback = std::move(callback)](Engine* engine) {
     protocol::KVHeldResponse response;

@@ -112,6 +112,10 @@ TEST_F(KVRoutesTest, HeldTakesSeveralPromptsAndLeavesOutWhatNoStateIsFor) {
   EXPECT_EQ(scored->Dump(), R"({"prompts":[]})");
   EXPECT_EQ(Ask("kv.held", Json::MakeObject()).status().param(), "chat");
   EXPECT_EQ(ask(R"({"prompt": [99999]})").status().param(), "prompt");
+  std::string far = "1";
+  for (int i = 0; i < 40000; ++i) far += ",1";
+  Result<Json> too_long = ask(("{\"prompt\": [[" + far + "]]}").c_str());
+  EXPECT_EQ(too_long.status().reason().name(), "context_length_exceeded");
 }
 
 TEST_F(KVRoutesTest, WithoutPrefixCacheItSaysWhatToDo) {
