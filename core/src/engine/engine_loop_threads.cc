@@ -65,12 +65,12 @@ void EngineLoop::Compile(RequestId id, Grammar grammar) {
     compile_threads_.push_back(std::move(thread));
   }
   std::function<void()> task = CompileTask(id, std::move(grammar));
-  compile_threads_.empty() ? task() : compile_work_.Push(std::move(task));
+  compile_threads_.empty() ? Guarded(task) : compile_work_.Push(std::move(task));
 }
 
 void EngineLoop::DoFileWork(std::function<void()> work) {
   bool is_there = file_thread_.joinable();
-  if (!is_there && !TryThread(&file_thread_, [this] { Work(&file_work_); })) return work();
+  if (!is_there && !TryThread(&file_thread_, [this] { Work(&file_work_); })) return Guarded(work);
   file_work_.Push(std::move(work));
 }
 
