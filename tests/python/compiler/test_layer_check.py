@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from mlc_llm.prepare.model_source import ResolvedModel
 
 PAGE = (Path(__file__).parents[3] / "docs/compiler-passes.md").read_text(encoding="utf-8")
 SOURCE = "# my_passes.py\n" + PAGE.partition("# my_passes.py\n")[2].partition("```")[0]
+
+
+OTHER_CPU = "x86-64-v2" if platform.machine() in ("aarch64", "arm64") else "aarch64"
 
 
 def compile_debug(model: ResolvedModel, folder: Path, *options: str) -> int:
@@ -63,7 +67,12 @@ def test_a_wrong_kernel_is_seen(
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(("--tensor-parallel-shards", "2"), "several shards"), (("--device", "opencl"), "GPUs")],
+    [
+        (("--tensor-parallel-shards", "2"), "several shards"),
+        (("--device", "opencl"), "GPUs"),
+        (("--device", OTHER_CPU), "this machine's"),
+        (("--lora",), "adapters"),
+    ],
 )
 def test_what_is_not_compared_is_refused(
     tiny_model: ResolvedModel,

@@ -9,6 +9,7 @@ both.
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +18,14 @@ from typing import Any
 import numpy as np
 import tvm
 
-from mlc_llm.compiler import models, reference
+from mlc_llm.compiler import models, reference, targets
 from mlc_llm.compiler.calibrate import CHUNK, FloatModel
 from mlc_llm.compiler.library import LibrarySpec
 from mlc_llm.compiler.models import mlc_folders
 from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.compiler.stored_weights import laid_out, read_weights
-from mlc_llm.compiler.targets import GPU
+from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import UnsupportedError
 
 Array = np.ndarray[Any, Any]
@@ -69,6 +70,8 @@ def check_that_it_can(spec: LibrarySpec, folder: Path) -> None:
     decoder = family.decoder(spec.config)
     reasons = {
         "libraries for GPUs": isinstance(spec.device, GPU),
+        "libraries for other CPUs than this machine's": not _runs_here(spec.device),
+        "libraries that take adapters": spec.adapters,
         "a library of several shards": spec.shards > 1,
         "a folder that MLC-LLM's converter made": spec.made_by_mlc_llm,
         "a config without its weights": not (folder / "tensor-cache.json").is_file(),
@@ -77,6 +80,16 @@ def check_that_it_can(spec: LibrarySpec, folder: Path) -> None:
     }
     if what := next((words for words, holds in reasons.items() if holds), None):
         raise UnsupportedError(f"--debug does not compare {what} with NumPy", param="debug")
+
+
+def _runs_here(device: Device | GPU) -> bool:
+    machine = "" if isinstance(device, GPU) else device.mtriple.partition("-")[0]
+    traced = {
+        "ete",
+        "trbe",
+    }  # of tracing: LLVM names them for every aarch64, and no code needs them
+    needed = set(device.cpu_features()) - traced
+    return machine in ("", platform.machine()) and needed <= set(targets.host().cpu_features())
 
 
 def _of_library(
