@@ -9,12 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from mlc_llm import _core
 from mlc_llm.bench import kernel_report
 from mlc_llm.cli import main
 from mlc_llm.compiler import machine_limits
 from mlc_llm.compiler.compile import library_spec, read_chat_config
 from mlc_llm.compiler.step_shape import Step
 from mlc_llm.compiler.step_times import StepProgram, weight_shapes
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.model_source import ResolvedModel
 
 
@@ -43,6 +45,31 @@ def test_a_step_reads_its_weights_and_makes_its_products(tiny_model: ResolvedMod
     assert abs(2 * two - four - weights) < 0.01 * weights  # the rest is of each sequence
     prompt = program.times(Step(1, 64, 0), seconds=0.01)
     assert {one.kernel for one in prompt} == set(found)
+
+
+def test_what_has_no_step_is_refused(
+    tiny_model: ResolvedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StepProgram, "_has_program", lambda self: False)
+    with pytest.raises(UnsupportedError, match="models with a step") as refused:
+        StepProgram(Path(tiny_model.model_lib))
+    assert refused.value.param == "device"
+
+
+@pytest.mark.parametrize("content", [None, b"x"])
+def test_what_is_no_library_is_named(content: bytes | None, tmp_path: Path) -> None:
+    library = tmp_path / "model.so"
+    if content is not None:
+        library.write_bytes(content)
+    with pytest.raises(InvalidRequestError, match="model.so is no model library") as refused:
+        StepProgram(library)
+    assert refused.value.param == "model_lib"
+
+
+def test_a_library_of_something_else_is_named() -> None:
+    core = Path(_core.__file__).parent / "libmlc_llm.so"
+    with pytest.raises(InvalidRequestError, match="is no model library"):
+        StepProgram(core)
 
 
 PAGE = (Path(__file__).parents[3] / "docs/compiler-passes.md").read_text(encoding="utf-8")
@@ -74,6 +101,8 @@ def test_the_command_prints_and_draws(
     assert all(0 < place < 440 for place in places)
     assert main([*command[:-1], "decode 3"]) == 1
     assert "decode 4" in capsys.readouterr().err
+    assert main([*command, "--seconds", "nan"]) == 1
+    assert "--seconds must" in capsys.readouterr().err
 
 
 def test_shares_are_of_the_limit_that_a_kernel_has() -> None:

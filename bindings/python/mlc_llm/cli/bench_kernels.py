@@ -61,10 +61,10 @@ def _cases(args: argparse.Namespace) -> dict[str, tuple[int, int]]:
             raise InvalidRequestError(
                 f"--cases: no case '{name}'; there are {known}", param="cases"
             )
-    if args.history < 0 or args.seconds <= 0:
-        raise InvalidRequestError(
-            "--history must be at least 0, and --seconds more than 0", param="history"
-        )
+    if args.history < 0:
+        raise InvalidRequestError("--history must be at least 0", param="history")
+    if not args.seconds > 0:  # nor NaN
+        raise InvalidRequestError("--seconds must be more than 0", param="seconds")
     return {name: _CASES[name] for name in names}
 
 

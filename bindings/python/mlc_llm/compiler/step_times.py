@@ -31,7 +31,7 @@ from mlc_llm.compiler.library import LibrarySpec
 from mlc_llm.compiler.models import mlc_folders
 from mlc_llm.compiler.programs import ADAPTER, CONSTANT, EMPTY, INPUT, PAGES, STATE, WEIGHT
 from mlc_llm.compiler.step_shape import Step
-from mlc_llm.errors import UnsupportedError
+from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 _STEP = "batch_prefill"
 _MOST_RUNS, _LEAST_RUNS = 200, 5
@@ -72,12 +72,12 @@ class StepProgram:
     def __init__(
         self, library: Path, shapes: Mapping[str, Sequence[int]] | None = None, chosen: int = 1
     ) -> None:
-        self._library = tvm.runtime.load_module(str(library))
-        share_loops(library)
-        self._machine = tvm.relax.VirtualMachine(self._library, tvm.cpu())
+        self._library, self._machine = _loaded(library)
         self._metadata = json.loads(str(self._machine["_metadata"]()))
         if self._metadata["target"]["kind"] != "llvm" or not self._has_program():
-            raise UnsupportedError("kernels are timed on CPUs, and of models with a step", "device")
+            raise UnsupportedError(
+                "kernels are timed on CPUs, and of models with a step", param="device"
+            )
         everything = json.loads(str(self._machine["_programs"]()))
         self._program = everything[_STEP]
         self._constants = [
@@ -248,6 +248,19 @@ def weight_shapes(spec: LibrarySpec) -> tuple[dict[str, tuple[int, ...]], int]:
     parts = (part for layer in family.decoder(spec.config).layers for part in layer.parts)
     routers = [router for part in parts if (router := getattr(part, "router", None))]
     return shapes, max((router.chosen for router in routers), default=1)
+
+
+def _loaded(library: Path) -> tuple[Any, Any]:
+    """A model library and its machine."""
+    try:
+        module = tvm.runtime.load_module(str(library))
+        share_loops(library)
+        return module, tvm.relax.VirtualMachine(module, tvm.cpu())
+    except (OSError, RuntimeError, ValueError, AttributeError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidRequestError(
+            f"{library} is no model library that this machine runs: {why}", param="model_lib"
+        ) from error
 
 
 def share_loops(library: Path) -> None:
