@@ -99,8 +99,11 @@ def test_drafts_logits_and_states_are_those_of_the_reference(name):
     _assert_near(again["logits"], longer[1][-1:])
 
 
-@pytest.mark.parametrize("scheme", ["q0f32", "q4f32_1"])
-@pytest.mark.parametrize("name", ["glm4_moe", "qwen3_5"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [(name, scheme) for name in ("glm4_moe", "qwen3_5") for scheme in ("q0f32", "q4f32_1")]
+    + [("qwen3_5", "q4f16_0")],  # by columns
+)
 def test_a_head_of_the_first_tokens_gives_their_logits(name, scheme):
     fixture = mtp_fixtures.load(name)
     ids = fixture.ids

@@ -27,17 +27,17 @@ from test_experts_engine import compiled
 from mlc_llm import MLCEngine, plan
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
+FIRST = "qwen3_5, first tokens"
+QWEN = FixtureModel(
+    "qwen3_5",
+    0,
+    mtp_num_hidden_layers=1,
+    num_hidden_layers=2,
+    layer_types=["linear_attention", "full_attention"],
+)
 MODELS = {
-    "qwen3_5": (
-        FixtureModel(
-            "qwen3_5",
-            0,
-            mtp_num_hidden_layers=1,
-            num_hidden_layers=2,
-            layer_types=["linear_attention", "full_attention"],
-        ),
-        "q0f32",
-    ),
+    "qwen3_5": (QWEN, "q0f32"),
+    FIRST: (QWEN, "q4f16_0"),
     "glm4_moe": (
         FixtureModel("glm4_moe", num_nextn_predict_layers=1, num_hidden_layers=2),
         "q4f32_1",
@@ -79,7 +79,11 @@ def drafting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         mode, made = "medusa", FixtureModel(name)
         draft = heads(folder / "heads", made.typed.hidden_size, tokens)
     model = made.written(folder, quantization, draft)
-    return (model, compiled(model, "cpu")), {"speculative_mode": mode, "spec_draft_length": 3}
+    some = {"overrides": "draft_vocab_size=112"} if request.param == FIRST else {}
+    return (model, compiled(model, "cpu", **some)), {
+        "speculative_mode": mode,
+        "spec_draft_length": 3,
+    }
 
 
 def heads(folder: Path, hidden: int, tokens: list[str]) -> Path:

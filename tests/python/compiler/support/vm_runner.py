@@ -67,6 +67,9 @@ class Runner:
         if "rows" in spec:
             count = spec["strips"][0] if "strips" in spec else spec["shape"][0]
             value = value[spec["rows"][0] :][:count]
+        if "columns" in spec:
+            count = spec["strips"][0] if "strips" in spec else spec["shape"][-1]
+            value = value[..., spec["columns"][0] :][..., :count]
         value = laid_out(value, spec["shape"], spec.get("strips"))
         found = (tuple(spec["shape"]), spec["dtype"])
         assert (value.shape, str(value.dtype)) == found, f"{spec['name']}: {value.shape}"
