@@ -33,6 +33,7 @@ ROWS = 24  # of the text that is read
 # The largest difference, as a part of what the layer adds to its rows. Activations of 8 bits cost
 # about a hundredth, key and value pages of 16 bits a thousandth.
 LIMITS = {8: 0.1, 16: 0.01, 32: 0.01}
+_UNUSED = {"ete", "trbe"}  # CPU features that LLVM names for every aarch64, and no code needs
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,7 @@ def check_that_it_can(spec: LibrarySpec, folder: Path) -> None:
 
 def _runs_here(device: Device | GPU) -> bool:
     machine = "" if isinstance(device, GPU) else device.mtriple.partition("-")[0]
-    traced = {
-        "ete",
-        "trbe",
-    }  # of tracing: LLVM names them for every aarch64, and no code needs them
-    needed = set(device.cpu_features()) - traced
+    needed = set(device.cpu_features()) - _UNUSED
     return machine in ("", platform.machine()) and needed <= set(targets.host().cpu_features())
 
 
