@@ -112,6 +112,18 @@ def test_overrides(tmp_path):
     assert config["conv_template"]["name"] == "my-template"
 
 
+def test_a_template_object_of_the_config_is_kept(tmp_path):
+    made, _ = config_of(tmp_path / "0")
+    stored, named = {"name": "llava", "roles": {"user": "U"}}, {"conv_template": "mine"}
+    kept, _ = config_of(tmp_path / "1", conv_template=stored)
+    renamed, _ = config_of(tmp_path / "2", overrides=named, conv_template=stored)
+    assert kept["conv_template"] == stored
+    assert renamed["conv_template"] == {**stored, "name": "mine"}
+    for other in ("chatml", 3, ["a"]):
+        config, _ = config_of(tmp_path / type(other).__name__, conv_template=other)
+        assert config["conv_template"] == made["conv_template"]
+
+
 @pytest.mark.parametrize("name", ["context_window_size", "prefill_chunk_size", "max_batch_size"])
 def test_senseless_sizes_are_refused(name, tmp_path):
     with pytest.raises(InvalidRequestError, match=name.replace("_", "-")) as caught:

@@ -93,7 +93,7 @@ def chat_config(
         **overrides.extra,
         "tokenizer_files": sorted(tokenizer_files),
         "tokenizer_info": tokenizer_info(tokenizer),
-        "conv_template": hf_config.get("conv_template")
+        "conv_template": _stored_template(hf_config, overrides.conv_template)
         or conversation_template(
             tokenizer_config, tokens["eos_token_id"], name=overrides.conv_template
         ),
@@ -101,6 +101,14 @@ def chat_config(
         "model_task": _task(embedding),
         **({} if embedding is None else {"embedding_metadata": dict(embedding)}),
     }
+
+
+def _stored_template(hf_config: Mapping[str, Any], name: str | None) -> dict[str, Any] | None:
+    """That of a folder that MLC-LLM's converter made (`mlc_folder.py`)."""
+    given = hf_config.get("conv_template")
+    if not isinstance(given, Mapping):
+        return None
+    return {**given, "name": name} if name else dict(given)
 
 
 def _task(embedding: Mapping[str, Any] | None) -> str:
