@@ -90,10 +90,12 @@ def test_a_model_is_prepared_with_the_tower_that_is_named(
     path = tiny_pictures.write_gguf_pair(tmp_path / "gguf")
     tower = (path.parent / "mmproj-F16.gguf").rename(tmp_path / "tower.gguf")
 
+    said: list[str] = []
+
     def layout(mmproj: str) -> Any:
         config = {"mmproj": mmproj}
         choice = ModelChoice(path, None).library_settings(core_config(None, config))
-        found = resolve_model(path, device="fake", **choice, progress=lambda _: None)
+        found = resolve_model(path, device="fake", **choice, progress=said.append)
         return found.config.get("pictures", {}).get("layout")
 
     assert layout(str(tower)) == "tiles"
@@ -101,6 +103,7 @@ def test_a_model_is_prepared_with_the_tower_that_is_named(
     with pytest.raises(UnsupportedError, match="some_merger") as refused:
         layout(str(unknown_tower(tmp_path)))
     assert refused.value.param == "mmproj"
+    assert not [line for line in said if "some_merger" in line], "no other types are tried"
     unknown_tower(tmp_path).rename(path.parent / "mmproj-F16.gguf")
     text = resolve_folder(path, progress=lambda _: None)
     with pytest.raises(UnsupportedError, match="some_merger"):  # though the text is kept

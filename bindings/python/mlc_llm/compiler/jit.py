@@ -61,7 +61,7 @@ def _convert(job: dict[str, Any]) -> None:
     try:
         _convert_to(job, job["quantization"])
     except UnsupportedError as error:
-        if job["fallback"] is None:
+        if job["fallback"] is None or error.param == "mmproj":
             raise
         _say({"note": f"{error.message.partition('. ')[0]}. Converting to {job['fallback']}."})
         _convert_to(job, job["fallback"])
