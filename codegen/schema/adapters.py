@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from codegen.schema.base import Case, Model, OneOf, field
+from codegen.schema.base import Case, Model, OneOf, field, maybe
 
 
 class LoraUse(Model):
@@ -26,8 +26,7 @@ class Lora(OneOf):
 
 
 def lora() -> Any:
-    return field(
-        None,
+    return maybe(
         "The adapters that change the model for this request. Absent: none. An extension of this "
         "engine.",
     )
@@ -60,7 +59,7 @@ class AdapterUnloadRequest(Model):
 class AdapterListRequest(Model):
     """Which adapters are asked for."""
 
-    name: str | None = field(None, "The adapter of this name alone. Absent: all.", min_length=1)
+    name: str | None = maybe("The adapter of this name alone. Absent: all.", min_length=1)
 
 
 class AdapterInfo(Model):

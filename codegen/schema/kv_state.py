@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from codegen.schema.base import AnyObject, Model, field
+from codegen.schema.base import AnyObject, Model, field, maybe
 from codegen.schema.chat_request import ChatCompletionRequest
 from codegen.schema.completions import CompletionRequest
 from codegen.schema.messages import ChatCompletionMessage
@@ -19,14 +19,14 @@ class KVSaveRequest(Model):
     path: str = field(
         ..., "The file to write, on the engine's machine; an older one is replaced.", min_length=1
     )
-    messages: Annotated[list[ChatCompletionMessage], Field(min_length=1)] | None = field(
-        None, "The conversation, as a request would send it. Absent: `prompt_tokens` is given."
+    messages: Annotated[list[ChatCompletionMessage], Field(min_length=1)] | None = maybe(
+        "The conversation, as a request would send it. Absent: `prompt_tokens` is given."
     )
-    chat_template_kwargs: AnyObject | None = field(
-        None, "Further variables for the model's chat template, as the request would send them."
+    chat_template_kwargs: AnyObject | None = maybe(
+        "Further variables for the model's chat template, as the request would send them."
     )
-    prompt_tokens: Annotated[list[TokenId], Field(min_length=1)] | None = field(
-        None, "The prompt's token ids. Absent: `messages` is given.", unit="tokens"
+    prompt_tokens: Annotated[list[TokenId], Field(min_length=1)] | None = maybe(
+        "The prompt's token ids. Absent: `messages` is given.", unit="tokens"
     )
 
 
@@ -55,11 +55,11 @@ class KVHeldRequest(Model):
     """A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing is
     computed."""
 
-    chat: ChatCompletionRequest | None = field(
-        None, "A chat, as it would be sent. Absent: `completion` is given."
+    chat: ChatCompletionRequest | None = maybe(
+        "A chat, as it would be sent. Absent: `completion` is given."
     )
-    completion: CompletionRequest | None = field(
-        None, "A text to continue, as it would be sent. Absent: `chat` is given."
+    completion: CompletionRequest | None = maybe(
+        "A text to continue, as it would be sent. Absent: `chat` is given."
     )
 
 

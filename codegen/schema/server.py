@@ -88,7 +88,7 @@ class ServerPrefillRequest(Model):
     prompt_tokens: Annotated[list[TokenId], Field(min_length=1)] = field(
         ..., "The prompt's token ids.", unit="tokens"
     )
-    model: str | None = field(None, "The model. Absent: the first one.")
+    model: str | None = maybe("The model. Absent: the first one.")
 
 
 class InputTokenCount(Model):
