@@ -193,24 +193,46 @@ def test_a_prefix_cache_is_needed() -> None:
     assert server.returncode != 0 and "--prefix-cache-mode" in server.stderr, server.stderr
 
 
-def test_a_connection_that_breaks_has_a_reason() -> None:
-    """The other machine resets it, of which the error's own text is empty."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        place = f"http://127.0.0.1:{listener.getsockname()[1]}"
+@contextmanager
+def answered_by(reply: bytes | None) -> Iterator[str]:
+    """The address of something that gives one answer. None: it resets the connection."""
 
-        def reset() -> None:
-            connection, _ = listener.accept()
+    def give() -> None:
+        connection, _ = listener.accept()
+        with connection:
             connection.recv(1 << 16)
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            connection.close()
+            if reply is None:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            else:
+                connection.sendall(reply)
 
-        with (
-            ThreadPoolExecutor(1) as pool,
-            started_server(*FAKE_MODEL, "--prefill-from", place) as decode,
-            client_of(decode) as http,
-        ):
-            pool.submit(reset)
-            assert re.search(r"is gone: \w", failure(http.post(CHAT, json=QUESTION)))
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        pool.submit(give)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (None, r"is gone: \w"),  # the error's own text is empty
+        (HEAD + b"x" * 64, "is no file of a saved conversation"),
+        (HEAD + b"MLCKV001" * 8, "damaged"),
+        (HEAD + b"MLCKV001", "is gone: .*closed"),
+        (b"HTTP/1.1 500 Oops\r\nContent-Length: 60000\r\n\r\n" + b"[" * 60000, "status 500"),
+    ],
+)
+def test_an_answer_that_is_no_state_is_refused(reply: bytes | None, words: str) -> None:
+    before = set(left_files())
+    with (
+        answered_by(reply) as place,
+        started_server(*FAKE_MODEL, "--prefill-from", place) as decode,
+        client_of(decode) as http,
+    ):
+        assert re.search(words, failure(http.post(CHAT, json=QUESTION)))
+    assert set(left_files()) == before
 
 
 def test_a_stream_is_not_silent_while_its_prompt_is_computed() -> None:
