@@ -155,6 +155,7 @@ TEST(LayerDrafter, StatesOfChosenLayersAreFused) {
   info.num_chosen_layers = 3;
   EngineOptions options = Driver::Options();
   options.prefill_chunk_size = 16;
+  options.prefix_cache = false;  // the layer sees each text from its second token on
   World world({3}, options, info);
   world.Ask(1, "abcdeabcdeabcdeabcdeabcde", 20, 2);
   world.Ask(2, "bcd", 25);
