@@ -254,7 +254,7 @@ Status ReadStep(const Json& json, LibraryMetadata* out) {
   if (!step.Gives("hidden_states")) return Status();
   MLC_ASSIGN_OR_RETURN(out->info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
   const Json* layers = json.Find("hidden_layers");
-  if (layers == nullptr) return Status();
+  if (layers == nullptr || !step.Gives("layer_states")) return Status();
   if (!layers->is_array() || layers->as_array().size() > kMaxLayers) {
     return InvalidArgument("field 'hidden_layers' must be a list").WithParam("hidden_layers");
   }

@@ -89,6 +89,30 @@ TEST(ParseLibraryMetadata, FunctionsSayWhatTheyTakeAndGive) {
   EXPECT_EQ(metadata->info.num_chosen_layers, 2);
 }
 
+TEST(ParseLibraryMetadata, AnEagleLayerReadsTheLayersThatAStepGives) {
+  const char* eagle = R"({"kind": "eagle",
+      "functions": {"embed": {"inputs": [], "results": ["embeddings"]},
+                    "fuse_states": {"inputs": [], "results": ["states"]},
+                    "batch_prefill": {"inputs": [], "results": ["logits", "hidden_states"]}},
+      "kv_cache": {"page_size": 16, "layers": [{"page_shape": [2, 16, 8], "slot_runs": [[2, 8]],
+                   "dtype": "float16", "sliding_window_size": -1}]},
+      "params": [], "memory_usage": {"batch_prefill": {"n": 9}, "fuse_states": {"m": 4}}})";
+  auto parse = [&](const char* results) {
+    std::string step = R"({"batch_prefill": {"inputs": [], "results": )" + std::string(results);
+    Json with = With(GoodMetadata().Set("hidden_size", 4), "functions", (step + "}}").c_str());
+    return ParseLibraryMetadata(With(With(with, "hidden_layers", "[0, 1]"), "draft", eagle).Dump(),
+                                "l");
+  };
+  Result<LibraryMetadata> metadata = parse(R"(["logits", "hidden_states", "layer_states"])");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  const ModelInfo& layer = metadata->draft->info;
+  EXPECT_EQ(layer.num_chosen_layers, 2);
+  EXPECT_EQ(layer.state_size(), 8);
+  EXPECT_EQ(layer.head_size, 4);
+  EXPECT_EQ(layer.row_bytes, 9 + 4);
+  EXPECT_EQ(parse(R"(["logits", "hidden_states"])")->info.num_chosen_layers, 0);
+}
+
 TEST(ParseLibraryMetadata, EveryFaultOfTheFunctionsNamesThem) {
   for (const char* functions :
        {"absent", "[]", R"({"embed": {}})", R"({"embed": {"inputs": [], "results": [3]}})",

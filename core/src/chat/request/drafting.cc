@@ -138,6 +138,9 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   model.row_bytes += draft->row_bytes;
   model.decode_row_bytes += draft->decode_row_bytes;
   model.logit_row_bytes += width * draft->logit_row_bytes;
+  if (!draft->draft_kind.empty()) {  // of each row: what the target gives, and a copy
+    model.row_bytes += int64_t{2 * 4} * draft->hidden_size * (1 + draft->num_chosen_layers);
+  }
   if (draft->takes_states) {  // states that wait
     model.step_bytes += int64_t{LayerDrafter::kMostWaitingInAll} * draft->state_size() * 4;
   }
@@ -164,6 +167,12 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
         .WithParam("spec_tree_width");
   }
   if (kind != there) return NoDraftPart(kind);
+  if (kind == kEagle && draft->info().num_chosen_layers > target.num_chosen_layers) {
+    return Corrupt(
+               "the model library gives no states of layers, which its draft reads; compile "
+               "the model again")
+        .WithParam("model_lib");
+  }
   std::unique_ptr<Drafter> drafter;
   if (kind == kMedusa) {
     MLC_ASSIGN_OR_RETURN(drafter, MedusaDrafter::Create(std::move(draft), tokenizer.vocab_size()));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/speculation/layer_drafter.h"
+#include "engine/speculation/medusa.h"
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
 
@@ -120,6 +122,20 @@ TEST(WithDrafting, CountsTheDraftModelAndItsRows) {
   EXPECT_EQ(WithDrafting(tree, model, &draft).logit_row_bytes, 10 * (1 + 12) + 3 * 3);
 }
 
+TEST(WithDrafting, CountsTheStatesOfAllRowsThatADraftReads) {
+  ModelInfo model, draft;
+  model.row_bytes = 5;
+  draft.hidden_size = 8;
+  draft.draft_kind = kMedusa;
+  auto medusa = Config(R"({"speculative_mode": "medusa"})");
+  EXPECT_EQ(WithDrafting(medusa, model, &draft).row_bytes, 5 + 2 * 4 * 8);
+  draft.draft_kind = kEagle;
+  draft.num_chosen_layers = 3;
+  auto eagle = Config(R"({"speculative_mode": "eagle"})");
+  EXPECT_EQ(WithDrafting(eagle, model, &draft).row_bytes, 5 + 2 * 4 * (8 + 3 * 8));
+  EXPECT_EQ(WithDrafting(Config("{}"), model, &draft).row_bytes, 5);
+}
+
 TEST(MakeDrafter, FollowsTheMode) {
   EngineOptions options;
   const Tokenizer& tokenizer = *testing::ByteTokenizer();
@@ -139,6 +155,26 @@ TEST(MakeDrafter, FollowsTheMode) {
   EXPECT_EQ(status.param(), "spec_tree_width");
   target.token_trees = true;
   EXPECT_NE(*make(lookup, nullptr), nullptr);
+}
+
+TEST(MakeDrafter, AnEagleLayerReadsOnlyLayersThatTheModelGives) {
+  ModelInfo target, layer = FakeModel::SmallInfo();
+  layer.vocab_size = kByteVocab;
+  layer.draft_kind = kEagle;
+  layer.takes_states = true;
+  layer.num_chosen_layers = 3;
+  EngineOptions options;
+  options.max_total_tokens = 64;
+  auto make = [&] {
+    return MakeDrafter(Config(R"({"speculative_mode": "eagle"})"), target,
+                       *testing::ByteTokenizer(), options,
+                       std::make_unique<FakeModel>(layer, FakeModel::HashOfHistory(kByteVocab)));
+  };
+  Status status = make().status();
+  EXPECT_EQ(status.code(), StatusCode::kCorrupt);
+  EXPECT_EQ(status.param(), "model_lib");
+  target.num_chosen_layers = 3;
+  EXPECT_NE(*make(), nullptr);
 }
 
 }  // namespace
