@@ -116,7 +116,7 @@ class EagleSpec(DraftSpec):
         (usual,) = models.get(self.family).decoder(self.config).layers
         parts: list[Any] = list(usual.parts)
         attention, *others = parts
-        if not isinstance(attention, AttentionSpec):
+        if not attention.can_draft:
             raise UnsupportedError(
                 f"the layers of model type {self.family} cannot draft: an Eagle layer has the "
                 "attention of Llama's kind",

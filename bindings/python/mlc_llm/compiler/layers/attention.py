@@ -94,6 +94,7 @@ class AttentionSpec(Mixer):
     scores: Scores = Scores()
     growth: Growth | None = None
 
+    can_draft = True
     tensors = {
         "qkv": Tensor(
             "self_attn.qkv_proj",

@@ -188,6 +188,7 @@ class Mixer(LayerPart):
     """The half of a layer that looks at other rows."""
 
     norms = ("attention_norm", "post_attention_norm")
+    can_draft = False  # whether an Eagle layer may have it
 
 
 class FeedForward(LayerPart):
