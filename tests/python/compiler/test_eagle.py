@@ -132,6 +132,20 @@ def test_layers_are_named_by_their_inputs_or_by_their_results(
     assert Draft(folder, 32).spec.chosen_layers == (1, 15, 28)
 
 
+# SpecForge's configs of drafts for Qwen 3 and for Phi 4 mini
+QWEN = {"max_window_layers": 36, "sliding_window": None, "use_sliding_window": False}
+SPECFORGE = {"qwen3": {**QWEN, "attention_bias": False}, "phi4": {"model_type": "phi3"}}
+
+
+@pytest.mark.parametrize("name", SPECFORGE)
+def test_configs_of_specforge_are_those_of_llamas_layers(tmp_path: Path, name: str) -> None:
+    config = published_eagle.config(64, draft_vocab_size=5, **SPECFORGE[name])
+    folder = published_eagle.write(tmp_path, published_eagle.third(64, SOME), config)
+    found = Draft(folder, 36).spec
+    assert isinstance(found, EagleSpec)
+    assert (found.family, found.config.sliding_window) == ("llama", -1)
+
+
 def test_mlc_llms_name_of_the_family_is_known(tmp_path: Path) -> None:
     fields = {**published_eagle.config(64), "model_type": "eagle", "bias": False}
     folder = published_eagle.write(tmp_path, published_eagle.first(64, bias=False), fields)
@@ -170,6 +184,8 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_named(tmp_path: Path) 
     [
         ({"num_hidden_layers": 2}, UnsupportedError),
         ({"norm_before_fc": True}, UnsupportedError),
+        ({"fc_norm": True}, UnsupportedError),
+        ({"eagle_config": {"norm_output": True}}, UnsupportedError),
         ({IDS: [0, 1, 2]}, UnsupportedError),
         ({IDS: [1, 1, 2]}, UnsupportedError),
         ({IDS: [1, 2, 9]}, UnsupportedError),
@@ -178,7 +194,7 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_named(tmp_path: Path) 
         ({"eagle_config": {IDS: [-1, 2, 3]}}, UnsupportedError),
         ({"transformer_layer_config": None}, CorruptFileError),
         ({"model_type": 3}, CorruptFileError),
-        ({"model_type": "tea"}, UnsupportedError),
+        ({"model_type": "tea", "architectures": ["Tea"]}, UnsupportedError),
         ({"hidden_size": -1}, CorruptFileError),
     ],
 )

@@ -38,7 +38,8 @@ _EAGLE_NAMES = (
 )
 # Fields of Eagle's configs that are none of its layer's; the first ones may be in `eagle_config`.
 _CHOSEN, _NORMED = "eagle_aux_hidden_state_layer_ids", "norm_before_residual"
-_OWN = (_CHOSEN, _NORMED, "norm_before_fc", "eagle_config", "bias", "draft_vocab_size")
+_MORE_NORMS = ("norm_before_fc", "fc_norm", "norm_output")  # of Eagle 3.1
+_OWN = (_CHOSEN, _NORMED, *_MORE_NORMS, "eagle_config", "bias", "draft_vocab_size")
 _LAYER = "transformer_layer_config"  # of vLLM's speculators: a config of the layer alone
 
 
@@ -98,15 +99,11 @@ class Draft:
             raise UnsupportedError(
                 f"{self.folder}: an Eagle draft has one layer", param="num_hidden_layers"
             )
-        if fields.get("norm_before_fc"):
-            raise UnsupportedError(
-                f"{self.folder}: norm_before_fc is not supported", param="norm_before_fc"
-            )
+        for norm in _MORE_NORMS:
+            if fields.get(norm):
+                raise UnsupportedError(f"{self.folder}: {norm} is not supported", param=norm)
         is_third = f"{EAGLE}layer.hidden_norm.weight" in self._files
-        family = layer.get("model_type", "llama")
-        if not isinstance(family, str):
-            raise CorruptFileError(f"{self.folder}: model_type must be a text", param="model_type")
-        family = "llama" if family == "eagle" else family  # MLC-LLM's name
+        family = self._family(layer)
         plain = {name: value for name, value in layer.items() if name not in _OWN}
         return EagleSpec(
             family=family,
@@ -116,6 +113,14 @@ class Draft:
             bias=f"{EAGLE}fc.bias" in self._files,
             normed_residual=is_third and bool(fields.get(_NORMED)),
         )
+
+    def _family(self, layer: Mapping[str, Any]) -> str:
+        """Of Eagle's layer. SpecForge's class says it where `model_type` is the model's."""
+        family, classes = layer.get("model_type", "llama"), layer.get("architectures")
+        if not isinstance(family, str):
+            raise CorruptFileError(f"{self.folder}: model_type must be a text", param="model_type")
+        is_eagle = family == "eagle"  # MLC-LLM's name
+        return "llama" if is_eagle or classes == ["LlamaForCausalLMEagle3"] else family
 
     def _chosen(
         self, config: Mapping[str, Any], nested: Mapping[str, Any], num_layers: int

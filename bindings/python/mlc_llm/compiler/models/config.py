@@ -148,7 +148,7 @@ class DecoderConfig:
         if not read.flag("use_sliding_window", default=cls.window_by_default):
             some = _NO_WINDOW
         kinds = read.words("layer_types", layers, (FULL, SLIDING))
-        if kinds:  # transformers writes the field from which it made them too
+        if kinds or some == _NO_WINDOW:  # transformers writes it beside the kinds that it makes
             read.seen.add("max_window_layers")
         kinds = tuple(kinds or cls.layer_kinds(read, layers))
         if some == _NO_WINDOW or SLIDING not in kinds:
