@@ -340,6 +340,8 @@ def test_a_misspelt_family_is_refused_with_the_nearest_one(given, field, meant):
 def test_an_unknown_type_or_scheme_is_told_what_there_is():
     with pytest.raises(UnsupportedError, match="llama, mistral"):
         models.get("rwkv4")
+    with pytest.raises(UnsupportedError, match='did you mean "mistral"'):
+        models.get("mistral3")  # the text part of a folder has a name of its own
     with pytest.raises(UnsupportedError, match="q4f32_1"):
         quantization.get("q5")
 

@@ -134,7 +134,8 @@ def get(model_type: str) -> ModelFamily:
 
     reason = f": {mlc_keys.REASONS[model_type]}" if model_type in mlc_keys.REASONS else ""
     known = [*FAMILIES, *_others()]
-    near = get_close_matches(model_type, [*known, *TEXTS], n=1)
+    text = TEXTS.get(model_type)
+    near = [text[0]] if text else get_close_matches(model_type, [*known, *TEXTS], n=1)
     guess = f'; did you mean "{near[0]}"?' if near and not reason else ""
     raise UnsupportedError(
         f'model type "{model_type}" is not supported{reason}{guess}; '
