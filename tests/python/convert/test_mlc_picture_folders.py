@@ -6,6 +6,8 @@ them is what the Hugging Face folder gives.
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 import sys
@@ -15,7 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny_pictures
+from PIL import Image
 
+from mlc_llm import MLCEngine
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.compiler.convert.mlc_folder import TYPES, MLCFolder
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
@@ -218,6 +222,25 @@ def test_a_model_argument_is_converted_to_its_own_quantization(
     assert (chat["quantization"], chat["model_type"]) == ("q4f16_1", "llama")
     assert chat["pictures"]["layout"] == "cropped"
     assert resolve_folder(str(theirs)) == folder, "kept"
+
+
+def test_a_picture_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands on a line of its own, where MLC-LLM's conversation has it."""
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+    picture = io.BytesIO()
+    Image.new("RGB", (30, 20), "red").save(picture, "png")
+    url = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}"
+    text = {"type": "text", "text": "ab"}
+    shown = [text, {"type": "image_url", "image_url": {"url": url}}]
+    lengths = []
+    with MLCEngine(write_mlc(tmp_path / "theirs", "llava"), device="cpu") as engine:
+        for content in ("ab\n", shown):
+            answer = engine.chat.completions.create(
+                messages=[{"role": "user", "content": content}], max_tokens=1
+            )
+            assert answer.usage is not None
+            lengths.append(answer.usage.prompt_tokens)
+    assert lengths[1] == lengths[0] + 64
 
 
 def test_damage_is_named(tmp_path: Path) -> None:

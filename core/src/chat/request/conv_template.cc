@@ -118,10 +118,13 @@ constexpr char kBody[] = R"(
       {{- roles[role] ~ role_content_sep -}}
     {%- endif -%}
     {%- for part in ([{'type': 'text', 'text': content}] if content is string else content) -%}
-      {%- if part.type != 'text' -%}
+      {%- if part.type == 'image' and part.marker is defined -%}
+        {{- part.marker ~ '\n' -}}
+      {%- elif part.type != 'text' -%}
         {{- raise_exception('This model takes only text content.') -}}
+      {%- else -%}
+        {{- role_pieces[role] | join(part.text) -}}
       {%- endif -%}
-      {{- role_pieces[role] | join(part.text) -}}
     {%- endfor -%}
     {{- seps[1] if role == 'assistant' else seps[0] -}}
   {%- endif -%}

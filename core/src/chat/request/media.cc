@@ -200,6 +200,7 @@ Result<Media> ReadMedia(const ModelBundle& model, const protocol::ChatCompletion
 void ShowMedia(const ModelBundle& model, Json* messages) {
   Json shown = Json().Set("type", "image");
   std::vector<std::string> markers = MediaMarkers(model);
+  if (!markers.empty()) shown.Set("marker", markers.front());
   if (!markers.empty() && !model.chat_template->TakesContentParts()) {
     shown = Json().Set("type", "text").Set("text", markers.front());
   }

@@ -42,8 +42,9 @@ enum class MediaUse {
 Result<Media> ReadMedia(const ModelBundle& model, const protocol::ChatCompletionRequest& request,
                         const MediaBuffers& buffers, MediaUse use);
 
-// Replaces parts with media by the form that chat templates expect: {"type": "image"}, or the
-// tower's marker as text for a template of texts alone.
+// Replaces parts with media by the form that chat templates expect: {"type": "image"}, with the
+// tower's marker as "marker" for those that cannot know it; or the marker as text for a template of
+// texts alone.
 void ShowMedia(const ModelBundle& model, Json* messages);
 
 // The texts that stand for pictures in prompts of this model, none of which a caller may write: the

@@ -116,6 +116,10 @@ TEST(ConvTemplate, PartsAndMissingContent) {
             "<start_of_turn>model\n<start_of_turn>model\n");
   EXPECT_EQ(Render(kGemma, R"([{"role": "user", "content": [{"type": "image_url"}]}])"),
             "This model takes only text content.");
+  EXPECT_EQ(Render(kPhi3, R"([{"role": "user", "content": [{"type": "image", "marker": "<i>"},
+                               {"type": "text", "text": "a"}]}])"),
+            "<|system|>\nBe brief.<|user|>\n<i>\n<<a>><|end|>\n<|assistant|>\n")
+      << "a picture stands on a line of its own, as in MLC-LLM";
 }
 
 TEST(ConvTemplate, RefusesRolesItDoesNotKnow) {
