@@ -148,9 +148,11 @@ def test_a_library_that_was_asked_for_too_early(library: Path, tiny_model: Resol
 
 def test_the_engine_knows_what_each_preset_needs() -> None:
     """Its list is that of the compiler, but for features that it never asks about."""
-    runtime, platform = ROOT / "core/src/runtime", ROOT / "core/src/platform"
-    known = set(re.findall(r'\{"([\w.]+)",', (platform / "cpu_features.cc").read_text()))
-    text = (runtime / "library_names.cc").read_text()
+    sources = ROOT / "core/src"
+    lists = ("platform/cpu_features.cc", "base/x86_features.cc")
+    rows = "".join((sources / name).read_text() for name in lists)
+    known = set(re.findall(r'\{"([\w.]+)",', rows))
+    text = (sources / "runtime/library_names.cc").read_text()
     listed = dict(re.findall(r'\{"_(\w+)",\s*\{([^}]*)\}\}', text))
     assert set(listed) == {
         c_name(name) for name in ("aarch64", "aarch64-dotprod", "aarch64-i8mm")

@@ -73,6 +73,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "POST /detokenize": {"tokens": [1]},
     "POST /admin/load": {"model": "/no/such/model", "device": "fake", "mode": "local"},
     "POST /admin/unload": {"model": "nobody"},
+    "POST /admin/prefill": {"model": FAKE_MODEL, "prompt_tokens": [1, 2]},
     "POST /v1/load_lora_adapter": {"lora_name": "x", "lora_path": "/no/such/adapter"},
     "POST /v1/unload_lora_adapter": {"lora_name": "nobody"},
     "POST /api/pull": {"model": "/no/such/model"},
