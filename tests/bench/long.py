@@ -24,9 +24,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cpu_parts import bandwidth, measure, peer, shapes
+from cpu_parts import measure, peer, shapes
 from cpu_parts.process import Process
 
+from mlc_llm.compiler.machine_limits import read_bandwidth
 from mlc_llm.prepare.model_source import resolve_model
 
 STEPS = 8  # of decode, in one timing
@@ -75,7 +76,7 @@ def _at(args: argparse.Namespace, processes: dict[str, Process], depth: int) -> 
     prompts: dict[str, list[float]] = {name: [] for name in processes}
     read = []
     for number in range(args.rounds):
-        read.append(bandwidth.read_bandwidth(args.threads))
+        read.append(read_bandwidth(args.threads))
         for name in list(processes)[:: -1 if number % 2 else 1]:
             time.sleep(measure.SETTLE_S)
             ask = processes[name].ask
