@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "model/target_states.h"
+
 namespace mlc {
 namespace {
 
@@ -155,10 +157,7 @@ Status ModelDrafter::Compute(const Batch& batch, const std::vector<Leaf*>& leave
 
 Status ModelDrafter::FuseStates(Batch* batch) {
   if (info().num_chosen_layers == 0 || batch->target_states.empty()) return Status();
-  std::vector<float> vectors;
-  for (const float* row : batch->target_states) {
-    vectors.insert(vectors.end(), row, row + info().state_size());
-  }
+  std::vector<float> vectors = GatherStates(*batch, info().state_size());
   MLC_ASSIGN_OR_RETURN(const float* made, model()->RunHead(vectors, batch->num_rows()));
   auto width = static_cast<std::ptrdiff_t>(info().hidden_size);
   fused_.assign(made, made + width * batch->num_rows());

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "model/runner/library_functions.h"
+#include "model/target_states.h"
 
 namespace mlc {
 
@@ -17,8 +18,9 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
     return KernelProgram::Load(library, name, params, kept, Device{});
   };
   std::unique_ptr<CpuExecutor> executor(new CpuExecutor());
-  MLC_ASSIGN_OR_RETURN(executor->head_, load(HeadOf(metadata)));
-  executor->head_result_ = metadata.functions.count(kFuse) > 0 ? kStates : kLogits;
+  HeadNames head = HeadOf(metadata);
+  MLC_ASSIGN_OR_RETURN(executor->head_, load(head.function));
+  executor->head_result_ = head.result;
   if (metadata.functions.count(kStep) == 0) {  // heads alone
     return executor->head_ ? std::move(executor) : std::unique_ptr<CpuExecutor>();
   }

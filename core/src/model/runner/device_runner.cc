@@ -23,7 +23,8 @@ Status CheckFunction(const LibraryMetadata& metadata, const char* name, const ch
 Status CheckFunctions(const LibraryMetadata& metadata, const std::string& path) {
   const ModelInfo& info = metadata.info;
   if (info.head_size > 0) {
-    MLC_RETURN_IF_ERROR(CheckFunction(metadata, HeadOf(metadata), nullptr, path));
+    HeadNames head = HeadOf(metadata);
+    MLC_RETURN_IF_ERROR(CheckFunction(metadata, head.function, head.result, path));
   }
   bool has_steps = info.draft_kind.empty() || info.takes_states;
   if (!has_steps) return Status();

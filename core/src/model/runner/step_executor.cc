@@ -22,15 +22,9 @@ Result<StepTensors> TensorsOf(const Batch& batch, KernelProgram* program) {
   return made;
 }
 
-const char* HeadOf(const LibraryMetadata& metadata) {
-  return metadata.functions.count(kFuse) > 0 ? kFuse : kHead;
-}
-
-std::vector<float> GatherStates(const Batch& batch, int size) {
-  std::vector<float> rows;
-  rows.reserve(batch.target_states.size() * static_cast<size_t>(size));
-  for (const float* row : batch.target_states) rows.insert(rows.end(), row, row + size);
-  return rows;
+HeadNames HeadOf(const LibraryMetadata& metadata) {
+  bool fuses = metadata.functions.count(kFuse) > 0;
+  return fuses ? HeadNames{kFuse, kStates} : HeadNames{kHead, kLogits};
 }
 
 Result<std::unique_ptr<StepExecutor>> MakeStepExecutor(ModelLibrary* library,

@@ -29,11 +29,12 @@ struct StepTensors {
 // The results of a program's last run, by name; those without rows are left empty.
 Result<StepTensors> TensorsOf(const Batch& batch, KernelProgram* program);
 
-// The name of the function that RunHead calls.
-const char* HeadOf(const LibraryMetadata& metadata);
-
-// The batch's `target_states` side by side, each of `size` numbers.
-std::vector<float> GatherStates(const Batch& batch, int size);
+// The function that RunHead calls, and its result.
+struct HeadNames {
+  const char* function;
+  const char* result;
+};
+HeadNames HeadOf(const LibraryMetadata& metadata);
 
 // The executor owns its results; they are valid until its next call.
 class StepExecutor {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/runner/library_functions.h"
+#include "model/target_states.h"
 
 namespace mlc {
 namespace {
@@ -26,7 +27,7 @@ VmExecutor::VmExecutor(ModelLibrary* library, const LibraryMetadata& metadata, T
   };
   find(kEmbed, &embed_);
   find(kStep, &step_);
-  find(HeadOf(metadata), &head_);
+  find(HeadOf(metadata).function, &head_);
 }
 
 Result<std::unique_ptr<VmExecutor>> VmExecutor::Load(ModelLibrary* library,
