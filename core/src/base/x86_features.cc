@@ -17,7 +17,7 @@ enum Register { kEax, kEbx, kEcx, kEdx };
 
 // Where CPUID tells of a feature (Intel's manual, volume 2, CPUID).
 struct Feature {
-  std::string_view name;
+  const char* name;
   uint32_t leaf, part;
   Register place;
   int bit;
@@ -82,14 +82,14 @@ bool IsPresent(const Feature&) { return false; }
 
 bool HasX86Feature(std::string_view name) {
   for (const Feature& feature : kFeatures) {
-    if (feature.name == name) return IsPresent(feature);
+    if (name == feature.name) return IsPresent(feature);
   }
   return false;
 }
 
-const std::vector<std::string_view>& X86FeatureNames() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> all;
+const std::vector<const char*>& X86FeatureNames() {
+  static const std::vector<const char*> names = [] {
+    std::vector<const char*> all;
     for (const Feature& feature : kFeatures) all.push_back(feature.name);
     return all;
   }();

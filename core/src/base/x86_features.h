@@ -15,7 +15,7 @@ namespace mlc {
 // name that is not known, and on other CPUs.
 bool HasX86Feature(std::string_view name);
 
-// The names that are known, on every CPU. They end with a zero.
-const std::vector<std::string_view>& X86FeatureNames();
+// The names that are known, on every CPU.
+const std::vector<const char*>& X86FeatureNames();
 
 }  // namespace mlc

@@ -35,8 +35,7 @@ bool HasAppleFeature(const char* name) {
 const std::vector<CpuFeature>& CpuFeatures() {
   static const std::vector<CpuFeature> features = [] {
     std::vector<CpuFeature> all;
-    for (std::string_view name : X86FeatureNames())
-      all.push_back({name.data(), HasX86Feature(name)});
+    for (const char* name : X86FeatureNames()) all.push_back({name, HasX86Feature(name)});
     const CpuFeature arm[] = {
         {"dotprod", MLC_HAS_ARM(AT_HWCAP, HWCAP_ASIMDDP, "DotProd")},
         {"fullfp16", MLC_HAS_ARM(AT_HWCAP, HWCAP_ASIMDHP, "FP16")},
