@@ -76,7 +76,8 @@ def _measured(
     from mlc_llm.compiler import machine_limits
     from mlc_llm.compiler.compile import compile_model, library_spec, read_chat_config
     from mlc_llm.compiler.step_shape import Step
-    from mlc_llm.compiler.step_times import StepProgram, num_threads, weight_shapes
+    from mlc_llm.compiler.step_times import StepProgram, weight_shapes
+    from mlc_llm.compiler.targets import num_threads
 
     config, steps = read_chat_config(folder), steps_for(args)
     options = {"quantization": args.quantization, "device": "cpu", "opt": args.opt}

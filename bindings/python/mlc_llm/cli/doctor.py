@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -74,6 +73,7 @@ def run(args: argparse.Namespace) -> None:
 
 def _machine() -> dict[str, Any]:
     from mlc_llm import _core
+    from mlc_llm.compiler import targets
     from mlc_llm.prepare import jit_cache, linker
 
     return {
@@ -81,9 +81,7 @@ def _machine() -> dict[str, Any]:
         "core": _core.version(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": targets.num_threads(),
         "home": str(jit_cache.home()),
         "linker": str(linker.find() or _NO_LINKER),
     }

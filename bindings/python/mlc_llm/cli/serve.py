@@ -194,7 +194,8 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     for name in ("speculative_mode", "prefix_cache_mode", "prefill_mode"):
         if getattr(args, name) is not None:
             config[name] = getattr(args, name)
-    config |= {"enable_tracing": True} if args.enable_tracing else {}
+    if args.enable_tracing:
+        config["enable_tracing"] = True
     additional = list(args.additional_models)
     if args.speculative_mode == "small_draft":
         config["additional_models"] = additional

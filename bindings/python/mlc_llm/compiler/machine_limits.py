@@ -20,8 +20,7 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.integer import MAX_QUADS, emit_dots
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, fma
-from mlc_llm.compiler.step_times import num_threads
-from mlc_llm.compiler.targets import Device
+from mlc_llm.compiler.targets import Device, num_threads
 
 _BLOCK_BYTES = 256 << 20  # far more than the caches hold
 _SUMS = 8  # vectors that are added up side by side

@@ -13,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -106,7 +105,11 @@ class StepProgram:
         return sorted(found.values(), key=lambda one: -one.seconds)
 
     def _has_program(self) -> bool:
-        return _STEP in self._metadata["functions"] and "_programs" in _functions(self._machine)
+        try:
+            self._machine["_programs"]
+        except (AttributeError, ValueError, KeyError):
+            return False
+        return _STEP in self._metadata["functions"]
 
     def _calls(self, step: Step) -> list[_Call]:
         """Those that have something to do, with their tensors."""
@@ -272,14 +275,6 @@ def share_loops(library: Path) -> None:
     ctypes.c_void_p.in_dll(shared, "__TVMBackendParallelLaunch").value = launch.value
 
 
-def num_threads() -> int:
-    """Of the engine's loops."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on Linux
-        return os.cpu_count() or 1
-
-
 def _measured(calls: Sequence[_Call], seconds: float) -> list[float]:
     """The median time of each call, in runs of all of them."""
     taken: list[list[int]] = [[] for _ in calls]
@@ -314,17 +309,6 @@ def _overhead() -> float:
     tensors = tuple(_random((1, 16), "float32") for _ in args)
     times = _measured([_Call("nothing", entry, (), tensors)] * 50, 0.01)
     return statistics.median(times)
-
-
-def _functions(machine: Any) -> set[str]:
-    found = set()
-    for name in ("_programs",):
-        try:
-            machine[name]
-            found.add(name)
-        except (AttributeError, ValueError, KeyError):
-            pass
-    return found
 
 
 def _random(shape: Sequence[int], dtype: str) -> Any:

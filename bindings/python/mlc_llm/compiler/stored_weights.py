@@ -34,8 +34,8 @@ def _array(raw: bytes, record: Mapping[str, Any]) -> Array:
 
     dtype = numpy_dtype(record["dtype"])
     if dtype == np.float32 and len(raw) == 2 * math.prod(record["shape"]):  # f32-to-bf16
-        halves = np.frombuffer(raw, np.uint16).astype(np.uint32) << 16
-        return halves.view(np.float32).reshape(record["shape"])
+        halves = np.frombuffer(raw, numpy_dtype("bfloat16"))
+        return halves.astype(np.float32).reshape(record["shape"])
     return np.frombuffer(raw, dtype).reshape(record["shape"])
 
 

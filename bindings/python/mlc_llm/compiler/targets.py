@@ -9,6 +9,7 @@ which there are no kernels here is refused, with a list of the names that work.
 
 from __future__ import annotations
 
+import os
 import platform
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -382,3 +383,11 @@ def _vector_unit(machine: str, features: set[str]) -> VectorUnit:
     if "avx2" in features:
         return AVX_VNNI if "avxvnni" in features else AVX2
     return SSE
+
+
+def num_threads() -> int:
+    """The cores that this process may use, and the threads of an engine's loops."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        return os.cpu_count() or 1

@@ -56,7 +56,7 @@ class _Place:
 
     def array(self) -> Array:
         """In the file."""
-        dtype = "uint16" if self.is_half else self.dtype
+        dtype = "bfloat16" if self.is_half else self.dtype
         mode: Any = "r"
         return np.memmap(self.path, numpy_dtype(dtype), mode, self.offset, self.shape or (1,))
 
@@ -102,7 +102,7 @@ class MLCFolder:
             place = self._places[stored]
             values = place.array()[start:stop] if info.shape else place.array()
             if place.is_half:
-                values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+                values = values.astype(np.float32)
             return np.array(values).reshape((stop - start, *info.shape[1:]) if info.shape else ())
         matrix = self._matrix(stored, info.shape)
         parts = zip(matrix.stored, matrix.cut(range(start, stop)).stored, strict=True)

@@ -34,16 +34,15 @@ class DraftLogits:
 
     def __init__(self, nn: Builder, tokens: tuple[int, ...], vocab_size: int) -> None:
         self.nn, self.vocab_size, self.is_whole = nn, vocab_size, not tokens
-        self.places = np.full(vocab_size, -1, np.int32)  # of each token in a head's logits
-        self.places[list(tokens) or slice(None)] = np.arange(len(tokens) or vocab_size)
-        self.size = len(tokens) or vocab_size
         self.tokens = np.array(tokens or range(vocab_size), np.int32)
+        self.places = np.full(vocab_size, -1, np.int32)  # of each token in a head's logits
+        self.places[self.tokens] = np.arange(len(self.tokens))
 
     def __call__(self, heads: list[relax.Expr]) -> relax.Var:
         if self.is_whole and len(heads) == 1:
             return heads[0]
         nn = self.nn
-        key = (len(heads), self.size, self.vocab_size)
+        key = (len(heads), len(self.tokens), self.vocab_size)
         kernel = nn.kernel("spread", key, partial(nn.of(on_cpu, on_gpu).spread, *key))
         map_of = nn.constant(nn.of(self.tokens, self.places))
         out = tensor(num_rows(heads[0]), len(heads) * self.vocab_size)
