@@ -33,3 +33,23 @@ function(mlc_unity target count)
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
+
+# mlc_test_units(VARIABLE count): puts units of about `count` files in place of the files of tests in
+# the variable (test_units.py): most of the code of a test is templates that its neighbours have too.
+function(mlc_test_units variable count)
+  if(NOT MLC_UNITY)
+    return()
+  endif()
+  set(script ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test_units.py)
+  set(folder ${CMAKE_BINARY_DIR}/test_units)
+  list(LENGTH ${variable} length)
+  math(EXPR last "(${length} - 1) / ${count}")
+  foreach(number RANGE ${last})
+    list(APPEND units ${folder}/unit_${number}.cc)
+  endforeach()
+  list(LENGTH units number)
+  add_custom_command(OUTPUT ${units} DEPENDS ${script} ${${variable}}
+    COMMAND ${Python_EXECUTABLE} ${script} ${number} ${folder} ${${variable}}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR} VERBATIM)
+  set(${variable} ${units} PARENT_SCOPE)
+endfunction()

@@ -15,7 +15,7 @@ struct Counts {
   bool refuses = false;
 };
 
-class LaunchRecordsTest : public testing::Test {
+class LaunchRecordsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto record = [this](int index, const ffi::Function& act) {

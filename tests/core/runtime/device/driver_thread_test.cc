@@ -97,7 +97,7 @@ TEST(DriverThreadDeathTest, OtherThreadsAbortAsEver) {
           other.join();
         });
       },
-      testing::KilledBySignal(SIGABRT), "");
+      ::testing::KilledBySignal(SIGABRT), "");
 }
 
 #endif
