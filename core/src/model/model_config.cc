@@ -76,8 +76,7 @@ Status ReadEmbedding(const Json& json, ChatConfig* config) {
 // Our converter writes "weight_layout", MLC-LLM's does not.
 bool IsMlcLlms(const Json& json) {
   const Json* inner = json.Find("model_config");
-  if (inner == nullptr || !inner->is_object()) return false;
-  return inner->Find("weight_layout") == nullptr;
+  return inner != nullptr && inner->is_object() && inner->Find("weight_layout") == nullptr;
 }
 
 Result<ChatConfig> ReadChatConfig(std::string_view text) {
@@ -268,7 +267,8 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   const Json* own = json.Find("draft");
   if (own == nullptr) return Status();
   LibraryMetadata out = *model;
-  out.layers.clear(), out.states.clear();
+  out.layers.clear();
+  out.states.clear();
   out.sampling_version = 0;  // drafts are chosen on the host
   out.tower.reset();
   ModelInfo& info = out.info;
