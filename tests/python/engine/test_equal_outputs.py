@@ -63,8 +63,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def draft_model() -> ResolvedModel:
-    """The same model in another quantization: it agrees often, not always."""
-    return resolve_model(None, quantization="q4f16_1", progress=lambda _: None)
+    """The same model in the types of its own file, as README's commands compile it too: it agrees
+    often, not always."""
+    return resolve_model(None, progress=lambda _: None)
 
 
 @pytest.fixture(scope="module")
