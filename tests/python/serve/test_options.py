@@ -208,6 +208,12 @@ def test_options_that_cannot_be(
     assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
 
 
+def test_a_tower_without_a_model_is_refused(mlc_llm: Callable[..., Any], tmp_path: Path) -> None:
+    options = ("--models-dir", str(tmp_path), "--mmproj", "tower.gguf")
+    done = mlc_llm("serve", *options, "--device", "fake")
+    assert done.returncode != 0 and "--mmproj names the tower of the model" in done.stderr
+
+
 def test_draft_models_are_no_models_of_their_own() -> None:
     class Args:
         overrides, enable_tracing = "max_num_sequence=2", True
@@ -231,6 +237,9 @@ def test_draft_models_are_no_models_of_their_own() -> None:
     first, second = model_specs(Args())  # type: ignore[arg-type]
     assert first.engine_config["mmproj"] == "tower.gguf", "of the first model alone"
     assert "mmproj" not in second.engine_config
+    Args.mmproj = "none"
+    for spec in model_specs(Args()):  # type: ignore[arg-type]
+        assert spec.engine_config["mmproj"] == "none", "of all models"
     assert (second.model, second.model_lib, second.names) == ("draft", "lib", ())
     Args.overrides = "max_num_sequence"
     with pytest.raises(InvalidRequestError):

@@ -150,6 +150,13 @@ def known_models(args: argparse.Namespace) -> KnownModels:
 
     if not (args.models_dir or args.kept_models or args.settings):
         return KnownModels()
+    if args.model is None and args.mmproj not in (None, "none"):
+        raise InvalidRequestError(
+            "--mmproj names the tower of the model on the command line, and there is none; a model "
+            "that requests load has the tower beside it, or the one that mmproj in its engine "
+            "table of --settings names",
+            param="mmproj",
+        )
     template = _spec(args, None)
     settings = ModelSettings(template, (), ())
     mcp_servers: tuple[MCPServer, ...] = ()
@@ -206,6 +213,7 @@ def model_specs(args: argparse.Namespace) -> list[Any]:
     first = replace(_spec(args, None), model=args.model, model_lib=args.model_lib, names=names)
     first = replace(first, adapters=_adapters(args.lora), engine_config=config)
     of_all = {name: value for name, value in config.items() if name != "mmproj"}
+    of_all |= _for_all_models(args)
     others = [replace(_spec(args, model), engine_config=of_all) for model in additional]
     return [first, *others]
 
@@ -224,11 +232,10 @@ def _adapters(given: list[str]) -> dict[str, str]:
 
 def _for_all_models(args: argparse.Namespace) -> dict[str, Any]:
     """The settings of the engines of all models, those that requests load too."""
+    config: dict[str, Any] = {"mmproj": "none"} if args.mmproj == "none" else {}
     if args.prefix_cache_dir is None:
-        return {}
-    config: dict[str, Any] = {
-        "prefix_cache_dir": str(Path(args.prefix_cache_dir).expanduser().absolute())
-    }
+        return config
+    config["prefix_cache_dir"] = str(Path(args.prefix_cache_dir).expanduser().absolute())
     if args.prefix_cache_dir_size is not None:
         config["prefix_cache_dir_bytes"] = args.prefix_cache_dir_size
     return config
