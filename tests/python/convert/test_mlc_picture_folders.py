@@ -20,12 +20,13 @@ import tiny_pictures
 from PIL import Image
 
 from mlc_llm import MLCEngine
+from mlc_llm.cli import parser_of
 from mlc_llm.compiler.convert import convert_model, open_source
 from mlc_llm.compiler.convert.mlc_folder import TYPES, MLCFolder
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
 from mlc_llm.compiler.quantization import StoredParam
 from mlc_llm.compiler.quantization.pack import quantize_rows
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.model_source import CONVERTED_FIRST, resolve_folder
 
 sys.path.append(str(Path(__file__).parents[1] / "compiler" / "support"))
@@ -222,6 +223,25 @@ def test_a_model_argument_is_converted_to_its_own_quantization(
     assert (chat["quantization"], chat["model_type"]) == ("q4f16_1", "llama")
     assert chat["pictures"]["layout"] == "cropped"
     assert resolve_folder(str(theirs)) == folder, "kept"
+
+
+def test_the_command_converts_it(tmp_path: Path) -> None:
+    theirs = write_mlc(tmp_path / "theirs", "llava")
+    convert_model(open_source(theirs), tmp_path / "expected", quantization="q4f16_1")
+    for words in (("convert_weight", theirs), ("gen_config", theirs / "mlc-chat-config.json")):
+        run_command(*words, "-o", tmp_path / "ours")
+    for path in (tmp_path / "expected").iterdir():
+        ours = (tmp_path / "ours" / path.name).read_bytes()
+        assert path.name == "mlc-chat-config.json" or ours == path.read_bytes(), path.name
+    chat = json.loads((tmp_path / "ours/mlc-chat-config.json").read_text())
+    assert (chat["quantization"], chat["pictures"]["layout"]) == ("q4f16_1", "cropped")
+    with pytest.raises(InvalidRequestError, match="converted already"):
+        run_command("convert_weight", tmp_path / "ours", "-o", tmp_path / "again")
+
+
+def run_command(*words: Any) -> None:
+    arguments = parser_of(words[0]).parse_args([str(word) for word in words])
+    arguments.run(arguments)
 
 
 def test_a_picture_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

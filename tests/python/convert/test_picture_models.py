@@ -14,9 +14,10 @@ import tiny_pictures
 from safetensors.numpy import load_file, save_file
 
 from mlc_llm import MLCEngine
+from mlc_llm.cli import parser_of
 from mlc_llm.compiler.calibrate import importance_of
 from mlc_llm.compiler.convert import convert_model, notes, open_source, write_config
-from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 from mlc_llm.prepare.model_source import resolve_model
 
 TEXT_ALONE = "Only the text part of this model (smolvlm) is read: it takes no pictures."
@@ -257,6 +258,30 @@ def test_a_repository_without_its_tower_is_a_text_model(repository: Path, tmp_pa
     source = open_source(repository)
     assert notes(source, "q4f16_1") == [TEXT_ALONE]
     convert_model(source, tmp_path / "out", quantization="q4f16_1")
+    assert "pictures" not in config_of(tmp_path / "out")
+
+
+def test_a_folder_without_its_tower_if_the_user_says_so(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--mmproj none`."""
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+    said: list[str] = []
+    options: dict[str, Any] = {"quantization": "q0f32", "device": "fake"}
+    alone, again = (
+        resolve_model(repository, mmproj="none", progress=said.append, **options) for _ in "12"
+    )
+    whole = resolve_model(repository, progress=said.append, **options)
+    assert "pictures" in whole.config and "pictures" not in alone.config
+    assert "tower_config" not in alone.config["model_config"]
+    assert alone.folder == again.folder != whole.folder
+    assert said.count(TEXT_ALONE) == 1
+    with pytest.raises(InvalidRequestError, match="its text alone") as refused:
+        resolve_model(whole.folder, mmproj="none", device="fake")
+    assert refused.value.param == "mmproj"
+    mlc_llm = ("gen_config", str(repository), "--mmproj", "none", "-o", str(tmp_path / "out"))
+    arguments = parser_of("gen_config").parse_args(mlc_llm)
+    arguments.run(arguments)
     assert "pictures" not in config_of(tmp_path / "out")
 
 

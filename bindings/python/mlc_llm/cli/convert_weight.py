@@ -229,8 +229,12 @@ def path_of(args: argparse.Namespace, steps: Steps) -> Path:
 
 def quantization_of(args: argparse.Namespace, path: Path) -> str:
     """The quantization that the user named, or the one that loses the least."""
+    from mlc_llm.prepare.model_source import kept_quantization
+
     if args.quantization is not None:
         return str(args.quantization)
+    if (prepared := _prepared_folder(path)) is not None:
+        return kept_quantization(prepared)
     source = str(getattr(args, "source", "auto"))
     return "auto" if path.suffix == ".gguf" or source.endswith(".gguf") else "q4f32_1"
 
@@ -249,18 +253,38 @@ def open_model(
 ) -> Any:
     """Opens the model of CONFIG, --source and --mmproj."""
     from mlc_llm.compiler.convert import open_source
-    from mlc_llm.compiler.convert.tower import require_tower
-    from mlc_llm.prepare.local_model import projector_of
+    from mlc_llm.compiler.convert.mlc_folder import is_readable
+    from mlc_llm.compiler.convert.tower import require_tower, text_alone
+    from mlc_llm.prepare.local_model import NO_PROJECTOR, projector_of
 
+    prepared = _prepared_folder(config) if source == "auto" else None
+    if prepared is not None and not is_readable(prepared):
+        raise InvalidRequestError(
+            f"{prepared}: this is an -MLC folder, whose weights are converted already; give the "
+            "original model",
+            param="config",
+        )
     config_file = config / "config.json" if config.is_dir() else config
     weights = config if config.suffix == ".gguf" else config_file.parent
     if weights.suffix != ".gguf" and source != "auto":
         weights = Path(source)
     if weights.suffix != ".gguf":
         projector_of(weights, projector)
-        return open_source(weights, source_format=source_format, config=config_file)
+        own = None if prepared is not None else config_file
+        model = open_source(weights, source_format=source_format, config=own)
+        return text_alone(model) if projector == NO_PROJECTOR else model
     chosen = projector_of(weights, projector)
     model = open_source(weights, source_format=source_format, projector=chosen)
     if chosen is not None and projector is not None:
         require_tower(model)
     return model
+
+
+def _prepared_folder(config: Path) -> Path | None:
+    """The -MLC folder that CONFIG means. One with the original config.json beside it is none."""
+    from mlc_llm.prepare.local_model import CHAT_CONFIG
+
+    if config.name == CHAT_CONFIG:
+        return config.parent
+    is_other = (config / "config.json").is_file() or not (config / CHAT_CONFIG).is_file()
+    return None if is_other else config

@@ -74,7 +74,7 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
         notes,
         open_source,
     )
-    from mlc_llm.compiler.convert.tower import require_tower
+    from mlc_llm.compiler.convert.tower import require_tower, text_alone
 
     said_at = 0.0
 
@@ -86,6 +86,7 @@ def _convert_to(job: dict[str, Any], quantization: str) -> None:
 
     projector = Path(job["projector"]) if "projector" in job else None
     source = open_source(Path(job["source"]), projector=projector)
+    source = text_alone(source) if job.get("text_alone") else source
     if job.get("needs_tower"):
         require_tower(source)
     for note in notes(source, quantization):

@@ -86,14 +86,15 @@ def clean_home() -> None:
 
 
 def converted_folder(
-    source: Path, *, projector: Path | None = None, needs_tower: bool = False, name: str,
-    origin: str, identity: Any,
+    source: Path, *, projector: Path | None = None, needs_tower: bool = False,
+    text_alone: bool = False, name: str, origin: str, identity: Any,
     quantization: str, fallback: str | None, extra: Mapping[str, Any], rules: MakeRules,
     take_config: TakeConfig | None = None,
 ) -> Path:  # fmt: skip
     """The `-MLC` folder of a model in another format.
 
     `projector`: the file of a GGUF model's tower, which `needs_tower` says must be of a known kind.
+    `text_alone`: a folder's own tower is left out.
     `fallback`: the quantization of a file whose own types have no kernels. `extra`: additional
     fields of the folder's config. `origin`: the user's name of the model. `take_config` gets the
     folder and its config while the weights are being converted (nothing if the folder exists).
@@ -102,6 +103,8 @@ def converted_folder(
     folder = _converted(name, quantization, parts)
     if projector and needs_tower and _reads_texts_alone(folder):
         folder = _converted(name, quantization, [*parts, "tower"])  # its conversion says why
+    if text_alone and not _reads_texts_alone(folder):
+        folder = _converted(name, quantization, [*parts, "text"])
     steps = rules.steps
     what = f"the converted weights of {name}"
     with _made(folder, rules, _is_whole_folder, what=what) as missing:
@@ -110,6 +113,7 @@ def converted_folder(
             job: dict[str, Any] = {"kind": "convert", "source": str(source), "output": str(folder)}
             job |= {"quantization": quantization, "fallback": fallback, "extra": dict(extra)}
             job |= {"projector": str(projector), "needs_tower": needs_tower} if projector else {}
+            job |= {"text_alone": text_alone}
             _convert(job, f"Converting {name} to {types_said(quantization)}", rules, take_config)
         else:
             steps.detail(f"Using converted weights: {folder}")

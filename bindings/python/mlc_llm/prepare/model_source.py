@@ -36,6 +36,7 @@ from mlc_llm.prepare.jit_cache import (
 from mlc_llm.prepare.local_model import (
     CHAT_CONFIG,
     DEFAULT_MODEL,
+    NO_PROJECTOR,
     local_path,
     projector_of,
 )
@@ -104,9 +105,9 @@ def resolve_model(
     """Finds a model. Downloads, converts and compiles what is missing.
 
     `quantization` is for a model that is converted; a prepared folder keeps its own, and a
-    different one is an error. `mmproj`: the file of a GGUF model's tower, or "none"; absent: the
-    one beside it. `progress`: steps, or a function that gets a line for each step (default: a bar
-    on the terminal for long steps).
+    different one is an error. `mmproj`: the file of a GGUF model's tower, or "none", which also
+    leaves the tower of a folder out; absent: the one beside it. `progress`: steps, or a function
+    that gets a line for each step (default: a bar on the terminal for long steps).
     """
     needs_linker = model_lib is None and device != FAKE_DEVICE
     steps = steps_of(progress)
@@ -201,6 +202,7 @@ def _folder(
     if (path / CHAT_CONFIG).is_file() and not _is_converted_first(path):
         _require_same_quantization(path, quantization)
         projector_of(path, mmproj)
+        _require_no_tower(path, mmproj)
         if path.is_relative_to(home()):
             mark_used(path / LAST_USE)
         return path
@@ -224,6 +226,7 @@ def _folder(
             path,
             projector=projector,
             needs_tower=mmproj is not None,
+            text_alone=mmproj == NO_PROJECTOR and path.is_dir(),
             name=model_name(model),
             origin=str(model or embedded_model.NAME),
             identity=identity,
@@ -289,7 +292,7 @@ def _quantization(path: Path, asked: str | None, device: str, otherwise: str | N
     if path.suffix == ".gguf":
         return OWN_TYPES
     if _is_converted_first(path):
-        return str(read_chat_config(path).get("quantization"))
+        return kept_quantization(path)
     # 4 bits change vectors too much: MiniLM's have a cosine of 0.95 with float64's (8 bits: 0.9996)
     if (path / "modules.json").is_file():
         return "q8f32_1"
@@ -325,6 +328,20 @@ def _require_same_quantization(folder: Path, asked: str | None) -> None:
             f"{folder} is prepared with quantization {has}; {asked} was asked for. "
             "Give the original model to convert it anew",
             param="quantization",
+        )
+
+
+def kept_quantization(folder: Path) -> str:
+    """That of an `-MLC` folder."""
+    return str(read_chat_config(folder).get("quantization"))
+
+
+def _require_no_tower(folder: Path, mmproj: str | None) -> None:
+    if mmproj == NO_PROJECTOR and "pictures" in read_chat_config(folder):
+        raise InvalidRequestError(
+            f"{folder} is prepared with its tower, which mmproj {NO_PROJECTOR} leaves out. Give "
+            "the original model to convert its text alone",
+            param="mmproj",
         )
 
 

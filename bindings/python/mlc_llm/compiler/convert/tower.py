@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from mlc_llm.compiler import models
 from mlc_llm.compiler.convert.source import ModelSource
@@ -31,6 +31,24 @@ def tower_of(
     tensors = source.tensors()
     parts = [part for weight in as_in_files(tower_weights(spec), tensors) for part in weight.parts]
     return spec if any(part.tensor in tensors for part in parts) else None
+
+
+class _TextAlone:
+    """A model's source, whose tower a user leaves out."""
+
+    def __init__(self, source: ModelSource) -> None:
+        self._source = source
+
+    def hf_config(self) -> dict[str, Any]:
+        config = self._source.hf_config()
+        return {name: config[name] for name in config if name != towers.TOWER_CONFIG}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
+
+
+def text_alone(source: ModelSource) -> ModelSource:
+    return cast("ModelSource", _TextAlone(source))
 
 
 def require_tower(source: ModelSource) -> None:
