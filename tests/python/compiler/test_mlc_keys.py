@@ -4,9 +4,11 @@ family has one that turns its switches off."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import family_fixtures
+import gguf
 import mlc_folder
 import pytest
 import test_encoder_fixtures
@@ -19,6 +21,7 @@ import tiny_experts
 from family_fixtures import stored
 
 from mlc_llm.compiler import models
+from mlc_llm.compiler.convert import open_source, write_config
 from mlc_llm.compiler.models import mlc_keys
 from mlc_llm.errors import UnsupportedError
 
@@ -40,6 +43,21 @@ def test_a_refused_key_says_why(key):
         models.config_from_hf({"model_type": key})
     assert caught.value.param == "model_type"
     assert mlc_keys.REASONS[key] in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("mllama", "cross attention"), ("gemma3n", "Gemma 4"), ("moondream1", "see each other")],
+)
+def test_models_with_pictures_are_refused_with_a_reason(name, why, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": name, "text_config": {}}))
+    writer = gguf.GGUFWriter(tmp_path / "model.gguf", name)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    for path in (tmp_path, tmp_path / "model.gguf"):
+        with pytest.raises(UnsupportedError, match=why):
+            write_config(open_source(path), tmp_path / "out", quantization="q0f32")
 
 
 def types_of(names: list[str]) -> set[str]:

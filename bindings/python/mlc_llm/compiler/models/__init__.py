@@ -130,9 +130,7 @@ def get(model_type: str) -> ModelFamily:
     found = FAMILIES.get(model_type) or outside.family(model_type)
     if found is not None:
         return found
-    from mlc_llm.compiler.models import mlc_keys  # which also runs as a program
-
-    reason = f": {mlc_keys.REASONS[model_type]}" if model_type in mlc_keys.REASONS else ""
+    reason = reason_against(model_type)
     known = [*FAMILIES, *_others()]
     text = TEXTS.get(model_type)
     near = [text[0]] if text else get_close_matches(model_type, [*known, *TEXTS], n=1)
@@ -142,6 +140,13 @@ def get(model_type: str) -> ModelFamily:
         f"available: {', '.join(known)}{faults_of_others()}",
         param="model_type",
     )
+
+
+def reason_against(name: str) -> str:
+    """Why the model with this name is refused, behind a colon; "" if nothing special is known."""
+    from mlc_llm.compiler.models import mlc_keys  # which also runs as a program
+
+    return f": {mlc_keys.REASONS[name]}" if name in mlc_keys.REASONS else ""
 
 
 def _others() -> dict[str, ModelFamily]:

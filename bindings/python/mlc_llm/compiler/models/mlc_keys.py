@@ -27,6 +27,23 @@ _LOADS = "a Hugging Face folder loads with its pictures"
 _CONVERTED = "MLC-LLM's own folders of it are converted first (mlc_llm chat, serve, pull do it)"
 _TEXT_ALONE = "the text alone is"
 _DRAFT = "a part that drafts for another model, not a model"
+_MLLAMA = (
+    "its text looks at pictures in layers of their own (cross attention), which are not supported"
+)
+_GEMMA_3N = (
+    "neither its tower of convolutions nor its text's layers (AltUp, LAuReL) are supported; "
+    "Gemma 4 has replaced it"
+)
+_MOONDREAM = (
+    "its pictures and the first rows of its text see each other, and its crops overlap, which is "
+    "not supported"
+)
+# Of models that take pictures and that MLC-LLM does not have.
+_OTHERS = {
+    **dict.fromkeys(("mllama", "mllama_text_model"), f"Llama 3.2 Vision: {_MLLAMA}"),
+    **dict.fromkeys(("gemma3n", "gemma3n_text"), f"Gemma 3n: {_GEMMA_3N}"),
+    **dict.fromkeys(("moondream1", "moondream2", "moondream3"), f"Moondream: {_MOONDREAM}"),
+}
 REASONS = {
     "llama4": f"{_PICTURES}; {_TEXT}, llama4_text",
     "gemma3": f"{_LOADS}; {_TEXT_ALONE}, gemma3_text",
@@ -40,6 +57,7 @@ REASONS = {
     "eagle": _DRAFT,
     "medusa": _DRAFT,
     "deepseek": "the first DeepSeek has its own layout: V2 and V3 are supported",
+    **_OTHERS,
 }
 # Other names of a family in MLC-LLM's folders.
 OTHER_NAMES = {"bert-bge": "bert", "qwen3-embedding": "qwen3"}

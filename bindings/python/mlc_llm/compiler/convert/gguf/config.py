@@ -180,8 +180,8 @@ def family_of(file: GGUFFile) -> tuple[str, GGUFFormat]:
     known = models.gguf_families()
     if name not in known:
         raise UnsupportedError(
-            f"{file.path}: architecture {name!r} cannot be read from GGUF; "
-            f"known: {', '.join(known)}{models.faults_of_others()}",
+            f"{file.path}: architecture {name!r} cannot be read from GGUF"
+            f"{models.reason_against(name)}; known: {', '.join(known)}{models.faults_of_others()}",
             param="general.architecture",
         )
     if file.metadata.get(f"{name}.expert_count"):
