@@ -38,6 +38,7 @@ PIXELS = ["min_pixels", "max_pixels"]
 UNSAID_OF = {
     "lfm2_vl": ["tile", "min_tiles", "max_tiles", "split_above", *PIXELS],
     "gemma4": PIXELS,
+    "minicpmv": ["max_tiles"],
 }
 
 

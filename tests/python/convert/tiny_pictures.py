@@ -27,6 +27,7 @@ import gguf_file  # noqa: E402
 import tower_cases  # noqa: E402
 import tower_chats  # noqa: E402
 import tower_gguf  # noqa: E402
+import tower_minicpmv  # noqa: E402
 import tower_qwen  # noqa: E402
 import tower_shapes  # noqa: E402
 from tower_parts import kind_of  # noqa: E402
@@ -94,6 +95,8 @@ MARKERS = {
 }
 TOKENS = [*tiny_models.tokens(), *WORDS]
 ROW_TOKENS = {"gemma3": "<image_soft_token>"}  # in GGUF files
+GGUF_TEXTS = {"minicpmv": "qwen2"}  # whose config has no name for its text
+NOT_OF_TEXT = "vision|visual|connector|projector|mlp1|image_newline|vpm|resampler"
 
 
 def config(case: str = "smolvlm") -> dict[str, Any]:
@@ -102,7 +105,8 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
         return tower_chats.answering(case)
     name = "llm_config" if "llm_config" in found else "text_config"
     sizes = [key for key in found.get(name, {}) if key.startswith("vocab_size")] or ["vocab_size"]
-    size = dict.fromkeys(sizes, len(TOKENS))
+    count = tower_minicpmv.VOCABULARY if case == "minicpmv" else len(TOKENS)
+    size = dict.fromkeys(sizes, count)
     text = {name: {**found[name], **size}} if name in found else size
     ends = {"bos_token_id": 1, "eos_token_id": 2}
     key = next((key for key in found if key.startswith("image_token_")), "image_token_id")
@@ -113,6 +117,12 @@ def config(case: str = "smolvlm") -> dict[str, Any]:
 def row_word(case: str) -> str:
     """The text of the token that stands for a row of a picture."""
     return MARKERS[case] if case in (*OF_TEXTS, "pixtral", "mistral3", "gemma4") else "<image>"
+
+
+def template(case: str) -> str:
+    if case in OF_TEXTS:
+        return TEXTS_TEMPLATE
+    return TEMPLATE.replace("<image>", MARKERS.get(case, "<image>"))
 
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:
@@ -159,10 +169,9 @@ def write_hf_folder(folder: Path, case: str = "smolvlm", **changes: Any) -> Path
     (folder / "config.json").write_text(json.dumps(c))
     (folder / "preprocessor_config.json").write_text(json.dumps(processor(c)))
     (folder / "tokenizer.json").write_bytes(tokenizer_json())
-    template = TEMPLATE.replace("<image>", MARKERS.get(case, "<image>"))
-    template = TEXTS_TEMPLATE if case in OF_TEXTS else template
-    extras = {"chat_template": template, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(extras))
+    ends = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>"}
+    extras = json.dumps({"chat_template": template(case), **ends})
+    (folder / "tokenizer_config.json").write_text(extras)
     save_file(weights(c), folder / "model.safetensors")
     return folder
 
@@ -185,7 +194,7 @@ def write_gguf_pair(
     text = {"model_type": "qwen2_vl_text", **own}
     if text["model_type"] in tower_qwen.CASES:
         text["model_type"] = "qwen2_vl_text"
-    text["model_type"] = architecture or text["model_type"]
+    text["model_type"] = architecture or GGUF_TEXTS.get(case, text["model_type"])
     tied = "tie_word_embeddings"
     text[tied] = c.get(tied, text.get(tied))
     taps = c["vision_config"].get("deepstack_visual_indexes")
@@ -200,17 +209,16 @@ def write_gguf_pair(
         writer.add_token_merges(["t h"])
         writer.add_bos_token_id(1)
         writer.add_eos_token_id(2)
-        marker = MARKERS.get(case, "<image>")
-        writer.add_chat_template(TEMPLATE.replace("<image>", marker))
+        writer.add_chat_template(template(case))
 
     def add_taps(writer: gguf.GGUFWriter) -> None:
         if taps:
             writer.add_uint32("qwen3vl.n_deepstack_layers", len(taps))
 
     of_text = {
-        re.sub(r"^(model\.)?(text_model|language_model)\.", r"\1", key): value
+        re.sub(r"^(model\.)?(text_model|language_model|llm)\.", r"\1", key): value
         for key, value in drawn.items()
-        if not re.search("vision|visual|connector|projector|mlp1|image_newline", key)
+        if not re.search(NOT_OF_TEXT, key)
     }
     path = folder / f"{said_name}.gguf"
     gguf_file.write(path, text, of_text, add_taps, add_tokenizer)

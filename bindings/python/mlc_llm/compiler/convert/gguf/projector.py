@@ -29,6 +29,7 @@ from mlc_llm.compiler.spec.transforms import Unpaired
 from mlc_llm.errors import CorruptFileError
 
 _ENDS = (".weight", ".bias")
+_VERSION = "clip.minicpmv_version"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ class Projector:
         if stored.way == "pairs":
             turned = Unpaired(self._head_dim).apply(self._file.read(stored.tensors[0]))
             return turned[start:stop]
+        if name.endswith(self._known.turned):
+            return self._file.read(stored.tensors[0]).T[start:stop]
         if stored.way == "rows":
             whole = np.concatenate([self._file.read(part) for part in stored.tensors])[start:stop]
         else:
@@ -111,8 +114,9 @@ class Projector:
                 param="general.architecture",
             )
         kind = fields.text("vision.projector_type") or fields.text("projector_type") or ""
-        way = fields.text("vision.mm_patch_merge_type")  # of LLaVA 1.6
-        return kind if way in (None, "flat") else f"{kind} {way}"
+        # of LLaVA 1.6, and of MiniCPM-V
+        more = (fields.text("vision.mm_patch_merge_type"), self._file.metadata.get(_VERSION))
+        return " ".join(str(word) for word in (kind, *more) if word not in (None, "flat"))
 
     def _spec(self) -> TowerSpec:
         found = towers.spec_of({towers.TOWER_CONFIG: self.tower_config()}, self._text_width)
@@ -189,8 +193,8 @@ def _long(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _thirds(tensor: str) -> tuple[str, ...]:
-    """The names of what `attn_qkv` is in most files."""
-    return tuple(tensor.replace(".attn_qkv.", f".attn_{one}.") for one in "qkv")
+    """The names of what `attn_qkv` is in most files, and `attn.qkv` of a resampler."""
+    return tuple(tensor.replace("qkv.", f"{one}.") for one in "qkv")
 
 
 def _colours(fields: Fields) -> dict[str, Any]:

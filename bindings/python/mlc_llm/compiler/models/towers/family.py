@@ -49,8 +49,9 @@ class TowerInGGUF:
     every file (`text`: the keys of the text's file);
     `processor(fields)` those of its preprocessor_config.json. `tensors(fields)`: modules of the
     repository, for those of the projector behind its prefix, that gguf-py's table does not have.
-    `plus_one`: ends of names of norms whose weights the file has plus one. `paired`: the rows of
-    queries and keys stand in the file in pairs that turn together, as in those of Llama's texts."""
+    `plus_one`: ends of names of norms whose weights the file has plus one. `turned`: ends of names
+    of matrices whose rows are columns in the file. `paired`: the rows of queries and keys stand in
+    the file in pairs that turn together, as in those of Llama's texts."""
 
     kind: str
     texts: tuple[str, ...]
@@ -59,6 +60,7 @@ class TowerInGGUF:
     processor: Callable[[GGUFFields], dict[str, Any]] = lambda fields: {}
     tensors: Callable[[GGUFFields], Mapping[str, str]] = lambda fields: {}
     plus_one: tuple[str, ...] = ()
+    turned: tuple[str, ...] = ()
     paired: bool = False
 
 

@@ -2,17 +2,22 @@
 64 learned queries look at each of them and become its rows.
 
 (Facts: the authors' `modeling_minicpmv.py`, `resampler.py`, `image_processing_minicpmv.py`,
-`processing_minicpmv.py`; mlx-vlm's `models/minicpmo`, which has the same tower.)
+`processing_minicpmv.py`; mlx-vlm's `models/minicpmo`, which has the same tower; llama.cpp's
+`minicpmv-convert-image-encoder-to-gguf.py` and `clip.cpp`.)
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.family import GGUFFields
 from mlc_llm.compiler.models.towers.family import (
     SIGLIP_USUAL,
     TowerFamily,
+    TowerInGGUF,
     patches,
     pixels,
     vit_fields,
@@ -96,7 +101,8 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
         return str(processor.config.get(name, usual))
 
     old = {"image_mean": "norm_mean", "image_std": "norm_std"}
-    colours = {ours: processor.config.get(theirs) for ours, theirs in old.items()}
+    given = processor.config  # GGUF files have the usual names
+    colours = {ours: given.get(theirs, given.get(ours)) for ours, theirs in old.items()}
     begin, end = word("im_start", "<image>"), word("im_end", "</image>")
     if processor.flag("use_image_id", default=True):
         number = word("im_id_start", "<image_id>"), word("im_id_end", "</image_id>")
@@ -121,9 +127,34 @@ def pictures(processor: ConfigReader, spec: TowerSpec, whole: ConfigReader) -> d
     }
 
 
+def _config_in_gguf(fields: GGUFFields, text: GGUFFields) -> dict[str, Any]:
+    """`vision.image_size` is that of a view. The table has more places."""
+    columns = math.isqrt(fields.rows("v.position_embd.weight"))
+    return {
+        "version": _VERSION,
+        "query_num": fields.rows("resampler.query"),
+        "vision_config": {"image_size": columns * fields.size("vision.patch_size")},
+    }
+
+
+def _tensors_in_gguf(fields: GGUFFields) -> Mapping[str, str]:
+    at = "resampler."
+    joined = {f"attn.in_proj_{end}": f"{at}attn.qkv.{end}" for end in ("weight", "bias")}
+    return {**joined, "proj": f"{at}proj.weight", "vpm.post_layernorm": "v.post_ln"}
+
+
 FAMILY = TowerFamily(
     ("siglip", "siglip_vision_model"),
     ("vision_config", "query_num", "drop_vision_last_layer", "version", "image_token_id"),
     spec,
     pictures,
+    TowerInGGUF(
+        kind="resampler 3",  # clip.minicpmv_version 3 is 2.6
+        texts=("qwen2",),
+        token=_ROW,
+        config=_config_in_gguf,
+        processor=lambda fields: {"scale_resolution": fields.size("vision.image_size")},
+        tensors=_tensors_in_gguf,
+        turned=("resampler.proj",),
+    ),
 )
