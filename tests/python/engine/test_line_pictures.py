@@ -16,7 +16,6 @@ import test_picture_answers
 from test_picture_answers import TOP, Array, tiny_pictures, tower_numpy
 
 from mlc_llm import MLCEngine
-from mlc_llm.compiler import reference
 from mlc_llm.prepare.model_source import resolve_model
 
 import picture_shapes  # isort: skip
@@ -62,16 +61,6 @@ class Model(test_picture_answers.Model):
 
     def expanded(self, rows: int) -> str:
         return rows * "*"
-
-    def greedy(self, pictures: list[Array], count: int) -> list[float]:
-        """NumPy's log probabilities of its likeliest tokens, one behind the other."""
-        spec, params, ids, words = self.prepared(pictures)
-        found = []
-        for _ in range(count):
-            last = reference.logits(spec, params, ids)[-1][:words]
-            found.append(-float(np.log(np.exp(last - last.max()).sum())))
-            ids.append(int(last.argmax()))
-        return found
 
 
 @pytest.fixture(scope="module", params=["llava_next", "phi3_v"])

@@ -1,5 +1,5 @@
 """What a model says of a picture, from the picture's file on: NumPy's tower and decoder give the
-engine's log probabilities."""
+engine's log probabilities, of the first token and of 16 greedy ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ EXPANDED = {
     "gemma4": f"<|image>{64 * '*'}<image|>",
     "minicpmv": f"<image_id>#</image_id><image>{6 * '*'}</image>",
 }
-TOP = 5
+TOP, TOKENS = 5, 16
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,22 @@ class Model:
 
     def logprobs(self, pictures: list[Array]) -> Array:
         """NumPy's, of the first token of the answer."""
+        return self._next(*self.prepared(pictures))
+
+    def greedy(self, pictures: list[Array], count: int) -> list[float]:
+        """NumPy's log probabilities of its likeliest tokens, one behind the other."""
         spec, params, ids, words = self.prepared(pictures)
+        found = []
+        for _ in range(count):
+            last = self._next(spec, params, ids, words)
+            found.append(float(last.max()))
+            ids.append(int(last.argmax()))
+        return found
+
+    def _next(self, spec: Any, params: dict[str, Array], ids: list[int], words: int) -> Array:
         if self.case == "gemma3":
             spec = with_pictures(spec, PictureRows(see_each_other=True))
-        step = {"last_seen": np.array(last_seen(ids, words))}
+        step = {"last_seen": np.array(tower_numpy.last_seen(ids, words))}
         last = reference.logits(spec, params, ids, step=step)[-1][:words]
         return np.asarray(last - last.max() - np.log(np.exp(last - last.max()).sum()))
 
@@ -141,15 +153,6 @@ class Model:
         return [token.logprob for token in logprobs.content[0].top_logprobs]
 
 
-def last_seen(ids: list[int], words: int) -> list[int]:
-    """The last place that each row sees, where those of a picture see each other."""
-    seen = list(range(len(ids)))
-    for place in reversed(range(len(ids) - 1)):
-        if words <= ids[place] == ids[place + 1] - 1:
-            seen[place] = seen[place + 1]
-    return seen
-
-
 def png(picture: Array) -> bytes:
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "PNG")
@@ -182,5 +185,8 @@ def test_numpy_says_the_same(model: Model, seeds: list[int]) -> None:
     pictures = [drawn(seed, side) for seed in seeds]
     want = np.sort(model.logprobs(pictures))[::-1][:TOP]
     np.testing.assert_allclose(model.answer(pictures), want, atol=2e-3)
+    if len(seeds) > 1:
+        greedy = model.greedy(pictures, TOKENS)
+        np.testing.assert_allclose(model.answer(pictures, TOKENS), greedy, atol=2e-3)
     other = np.sort(model.logprobs([drawn(9, side) for _ in seeds]))[::-1][:TOP]
     assert np.abs(other - want).max() > 0.05, "the picture counts"

@@ -20,6 +20,7 @@ from vm_runner import Runner
 from mlc_llm.compiler import models, quantization, reference
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.convert.weights import as_in_files, check_tensors, convert_weights
+from mlc_llm.compiler.layers.pictures import with_pictures
 from mlc_llm.compiler.models.text_part import text_part
 from mlc_llm.compiler.random_weights import draw, unfolded
 from mlc_llm.compiler.spec.tower import TowerSpec
@@ -101,8 +102,11 @@ class Fixture:
             params[inputs] = np.concatenate([params[inputs], first])
         next_row = iter(range(words, words + len(rows)))
         ids = [token if token >= 0 else next(next_row) for token in prompt]
+        sees = self.tower.rows.see_each_other
+        spec = with_pictures(spec, self.tower.rows) if sees else spec
         for _ in range(count):
-            ids.append(int(reference.logits(spec, params, ids)[-1][:words].argmax()))
+            step = {"last_seen": np.array(tower_numpy.last_seen(ids, words))} if sees else {}
+            ids.append(int(reference.logits(spec, params, ids, step=step)[-1][:words].argmax()))
         return ids[-count:]
 
     def runner(self, scheme: str = "q0f32") -> Runner:
