@@ -79,6 +79,20 @@ def test_text_alone_needs_no_tower(engine: MLCEngine) -> None:
     assert engine.metrics()["encoded_pictures_sum"] == before
 
 
+def test_a_chat_with_ten_pictures_encodes_each_once(folder: Path) -> None:
+    """Each turn shows all pictures again, and the engine keeps no prefix."""
+    messages: list[Any] = []
+    with MLCEngine(folder, engine_config={"prefix_cache_mode": "disable"}) as engine:
+        for number in range(10):
+            image = {"url": png(30, 30, number), "detail": "low"}
+            part = {"type": "image_url", "image_url": image}
+            messages.append({"role": "user", "content": [part]})
+            made = engine.chat.completions.create(messages=messages, max_tokens=1, temperature=0.0)
+            messages.append({"role": "assistant", "content": said(made)})
+            assert engine.metrics()["encoded_pictures_sum"] == number + 1
+        assert made.usage.prompt_tokens > 10 * 16
+
+
 def test_a_damaged_picture_is_named(engine: MLCEngine) -> None:
     with pytest.raises(MLCError) as refused:
         ask(engine, png(50, 50, 1)[:-40])
