@@ -175,15 +175,22 @@ def test_the_tower_of_another_text_is_left_out(tmp_path: Path) -> None:
     [
         ("qwen2_5_vl", {"depth": 2**31 - 1}, "clip.vision.block_count"),
         ("qwen3_vl", {"deepstack_visual_indexes": [0]}, "clip.vision.is_deepstack_layers"),
+        ("minicpmv", {"patch_size": 0}, "clip.vision.patch_size"),
     ],
 )
-def test_qwens_damaged_files_are_typed_errors(
+def test_damaged_files_of_other_kinds_are_typed_errors(
     tmp_path: Path, case: str, said: dict[str, Any], param: str
 ) -> None:
     path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", case, said=said)
     with pytest.raises(CorruptFileError) as error:
         notes(opened(path), "q0f16")
     assert error.value.param == param
+
+
+def test_other_versions_of_minicpmv_are_read_as_texts(tmp_path: Path) -> None:
+    path = tiny_pictures.write_gguf_pair(tmp_path, "minicpmv", said={"minicpmv_version": 4})
+    (note,) = notes(opened(path), "q0f16")
+    assert "(mmproj-F16.gguf: resampler 4)" in note
 
 
 def test_another_file_is_no_projector(tmp_path: Path) -> None:
