@@ -142,6 +142,8 @@ def test_bits_do_not_depend_on_company_tiles_or_threads(many, monkeypatch):
     for row in {unit[0] for unit in UNITS}:
         alone = run(both, x, y, a, b, [unit for unit in UNITS if unit[0] == row])
         assert np.array_equal(alone[row], together[row])
+    few = [unit for unit in UNITS if unit[0] < 4]  # whose products are the work of several tasks
+    assert np.array_equal(run(both, x[:4], y[:4], a, b, few), together[:4])
     assert np.array_equal(run(kernels("float16", (2, 1)), x, y, a, b, UNITS), together)
 
 

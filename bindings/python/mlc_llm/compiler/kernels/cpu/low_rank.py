@@ -50,7 +50,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 
 _TOGETHER = 16  # units whose groups are prefetched
 _ROWS = 4  # of a task
-_FEW = 16  # rows whose groups are the work of several threads
+_TASKS = 4  # of several threads, for few rows
+_PAIR = 2  # rows that are tried together where a whole tile has different adapters
 _VECTORS = 8  # of outputs in a task
 # The products for which waking other threads pays.
 _MANY = 1 << 15
@@ -67,40 +68,51 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
     def body(x, a, groups, scales, table, t) -> None:
         rows, units = T.Cast("int32", table.shape[0]), T.Cast("int32", t.shape[0])
         threads = units >= _from(parts * RANKS * ins)
+        blocks_of_rows = emit_value((rows + (rows_at_once - 1)) // rows_at_once)
         # Few rows are the work of several threads each.
-        slices = emit_value(T.if_then_else(T.And(rows <= _FEW, threads), 2 * parts, 1))
+        slices = emit_value(T.if_then_else(threads, T.max(T.Div(_TASKS, blocks_of_rows), 1), 1))
 
         def emit(row, count: int, slice, floats) -> None:
-            if count == 1:
-                _emit_start(a, groups, table, row, slice, parts)
-            read = _emit_reader(x, codes, row, count, floats)
             products = emit_value(table[row, COUNT] * parts)
-            with T.serial(T.Div(products - slice + (slices - 1), slices)) as turn:
-                index = emit_value(slice + turn * slices)
-                part = emit_value(T.floormod(index, parts))
-                unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
-                group = emit_value(groups[unit])
-                each = min(RANKS, tile.w_rows * rows_at_once // count)  # as many sums for one row
-                for begin in range(0, RANKS, each):
-                    emit_ranks(read, count, unit, group, part, range(begin, begin + each))
+            share = emit_value(T.Div(products + (slices - 1), slices))
+            first = emit_value(slice * share)
+            turns = emit_value(T.min(products - first, share))
+            with T.If(turns > 0), T.Then():
+                if count <= _PAIR:
+                    _emit_start(a, groups, table, row, first, turns, parts)
+                read = _emit_reader(x, codes, row, count, floats)
+                with T.serial(turns) as turn:
+                    index = emit_value(first + turn)
+                    emit_product(read, row, count, index, emit_value(turns - turn))
 
-        def emit_ranks(read, count: int, unit, group, part, ranks: range) -> None:
+        def emit_product(read, row, count: int, index, left) -> None:
+            """One of the products of rows with a part of A, and `left` in all from this one on."""
+            part = emit_value(T.floormod(index, parts))
+            unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
+            group = emit_value(groups[unit])
+            each = min(RANKS, tile.w_rows * rows_at_once // count)  # as many sums for one row
+            for begin in range(0, RANKS, each):
+                emit_ranks(read, count, unit, group, part, range(begin, begin + each), left)
+
+        def emit_ranks(read, count: int, unit, group, part, ranks: range, left) -> None:
             """Some ranks of a group, for units of neighbouring rows."""
             each = len(ranks)
-            sums = emit_floats(count * each)
-            emit_zero(sums, count * each)
+            # A buffer for each row: one of 1 KB would be in memory, and every sum be stored there.
+            sums = [emit_floats(each) for _ in range(count)]
+            for own in sums:
+                emit_zero(own, each)
             with T.serial(blocks) as block:
-                if count == 1:  # behind the end is the next group of the adapter
-                    _emit_prefetch(a, group, part * blocks + block + _AHEAD, ranks)
+                if count <= _PAIR:  # behind a group is the next one of the adapter
+                    with T.If(block + _AHEAD < left * blocks), T.Then():
+                        _emit_prefetch(a, group, part * blocks + block + _AHEAD, ranks)
                 ws = [_weight(a, group, part * blocks + block, j) for j in ranks]
-                for m in range(count):
+                for m, own in enumerate(sums):
                     value = emit_value(read(m, block))
                     for i, w in enumerate(ws):
-                        place = [at((m * each + i) * LANES)]
-                        T.buffer_store(sums, fma(value, w, sums[place[0]]), place)
-            for m in range(count):
+                        T.buffer_store(own, fma(value, w, own[at(i * LANES)]), [at(i * LANES)])
+            for m, own in enumerate(sums):
                 scale = emit_value(T.reinterpret("float32", scales[unit + m]))
-                whole = emit_sums([sums[at((m * each + i) * LANES)] for i in range(each)])
+                whole = emit_sums([own[at(i * LANES)] for i in range(each)])
                 place = [unit + m, at(part * RANKS + ranks.start, each)]
                 T.buffer_store(t, whole * splat(scale, each), place)
 
@@ -111,8 +123,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
             each = partial(emit, slice=slice, floats=floats)
             _emit_alike(table, first, rows_at_once, each)
 
-        tasks = emit_value((rows + (rows_at_once - 1)) // rows_at_once * slices)
-        _emit_tasks(tasks, threads, task)
+        _emit_tasks(emit_value(blocks_of_rows * slices), threads, task)
 
     x = Arg("x", ("rows", ins)) if codes is None else codes.arg
     weights = Arg("a", ("pool", parts * blocks, RANKS, LANES), dtype)
@@ -179,7 +190,7 @@ def _alike(table, groups, row, after):
 
 def _emit_alike(table, first, rows: int, emit: Callable) -> None:
     """Calls `emit(row, count)` for the rows [first, first + rows) of the table that have units: for
-    all at once if they are alike, or for each."""
+    all at once if they are alike, or for some."""
 
     def found(row, count: int) -> None:
         with T.If(table[row, COUNT] > 0), T.Then():
@@ -188,8 +199,25 @@ def _emit_alike(table, first, rows: int, emit: Callable) -> None:
     with T.If(table[first, RUN] >= rows):
         with T.Then():
             found(first, rows)
-        with T.Else(), T.serial(T.min(T.Cast("int32", table.shape[0]) - first, rows)) as m:
-            found(emit_value(first + m), 1)
+        with T.Else():
+            left = emit_value(T.min(T.Cast("int32", table.shape[0]) - first, rows))
+            _emit_some(table, first, left, rows, lambda m, n: found(emit_value(first + m), n))
+
+
+def _emit_some(table, first, rows, most: int, emit: Callable) -> None:
+    """Calls `emit(m, count)` for the rows first + [0, rows), at most `most`: for two at once if
+    they are alike, or for each."""
+    if most <= _PAIR:
+        with T.serial(rows) as m:
+            emit(m, 1)
+        return
+    with T.serial(T.Div(rows + (_PAIR - 1), _PAIR)) as pair:
+        m = emit_value(pair * _PAIR)
+        with T.If(table[first + m, RUN] >= _PAIR):
+            with T.Then():
+                emit(m, _PAIR)
+            with T.Else(), T.serial(T.min(rows - m, _PAIR)) as i:
+                emit(emit_value(m + i), 1)
 
 
 class Added(low_rank.Added):
@@ -212,11 +240,10 @@ class Added(low_rank.Added):
             with T.If(args[3][first, RUN] >= rows):
                 with T.Then():
                     emit(sums, 0, rows)
-                with T.Else():  # row by row, which registers cannot be
+                with T.Else():  # some by number, which registers do not have
                     kept = emit_floats(rows)
                     _emit_copy(kept, sums, rows)
-                    with T.serial(rows) as m:
-                        emit(kept, m, 1)
+                    _emit_some(args[3], first, rows, rows, partial(emit, kept))
                     _emit_copy(sums, kept, rows)
 
     def _emit_units(self, args: Sequence[Any], sums, begin, rows: int, *, first, block) -> None:
@@ -303,12 +330,12 @@ def _emit_prefetch(weights, group, block, ranks: Iterable[int]) -> None:
         emit_prefetch(weights, group, block, rank, 0)
 
 
-def _emit_start(weights, groups, table, row, index, parts: int) -> None:
-    """Prefetches the first blocks of the product `index` of a row."""
+def _emit_start(weights, groups, table, row, index, products, parts: int) -> None:
+    """Prefetches the first blocks of some products of a row, from the product `index` on."""
     unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
     group, blocks = emit_value(groups[unit]), T.Cast("int32", weights.shape[1]) // parts
     first = emit_value(T.floormod(index, parts) * blocks)
-    with T.serial(T.min(blocks, _AHEAD)) as block:
+    with T.serial(T.min(products * blocks, _AHEAD)) as block:
         _emit_prefetch(weights, group, first + block, range(RANKS))
 
 
