@@ -9,13 +9,13 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
-from mlc_llm.compiler.kernels.cpu.softmax import BLOCK, State, UnmaskedRows
+from mlc_llm.compiler.kernels.cpu.attention_rows import UnmaskedRows
+from mlc_llm.compiler.kernels.cpu.softmax import State
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
-    emit_floats,
     emit_sum,
+    emit_sums,
     emit_value,
-    emit_zero,
     fma,
 )
 
@@ -37,26 +37,24 @@ class LatentState(State):
                 with T.serial(PAGE_SIZE // SLOTS) as pair:
                     self._emit_products(rows, some, base + i, number, emit_value(pair * SLOTS))
             for m, g in heads:
-                self._emit_masked(rows, self._weight(m, g, base + i), index)
+                self._emit_masked(rows, at(self._weight(rows, m, g, base + i)), index)
 
     def _emit_products(self, rows: UnmaskedRows, heads: list, page, number, slot) -> None:
         """q . row, for a few heads and slots of a page."""
         group, size = self.shape.group, self.shape.row
-        sums = emit_floats(len(heads) * SLOTS)
-        emit_zero(sums, len(heads) * SLOTS)
+        sums = emit_sums(len(heads) * SLOTS)
         with T.serial(size // LANES) as vector:
             keys = [self.value_at(number, slot + s, vector * LANES) for s in range(SLOTS)]
             keys = [emit_value(key) for key in keys]
             for h, (m, g) in enumerate(heads):
                 query = self.reader.q[rows.begin + m, self.head * group + g, at(vector * LANES)]
                 query = emit_value(query)
-                for s, key in enumerate(keys):
-                    place = at((h * SLOTS + s) * LANES)
-                    T.buffer_store(sums, fma(query, key, sums[place]), [place])
+                for total, key in zip(sums[h * SLOTS :], keys, strict=False):
+                    T.buffer_store(total, fma(query, key, total[at(0)]), [at(0)])
         for h, (m, g) in enumerate(heads):
-            first = (m * group + g) * BLOCK + page * PAGE_SIZE + slot
+            first = self._weight(rows, m, g, page) + slot
             for s in range(SLOTS):
-                total = emit_sum(sums[at((h * SLOTS + s) * LANES)])
+                total = emit_sum(sums[h * SLOTS + s][at(0)])
                 T.buffer_store(self.weights, total, [first + s])
 
     def _emit_masked(self, rows: UnmaskedRows, place, index) -> None:

@@ -28,11 +28,10 @@ from mlc_llm.compiler.kernels.cpu.integer import (
 from mlc_llm.compiler.kernels.cpu.page_slots import emit_codes, emit_scale
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
-    emit_floats,
     emit_fold,
     emit_prefetch,
+    emit_sums,
     emit_value,
-    emit_zero,
     fma,
     shuffle,
 )
@@ -81,6 +80,8 @@ def emit_value_ahead(reader: Floats | Codes, head, numbers: list, slot, d, count
 class Floats:
     """Pages of floats."""
 
+    sums = 1  # of a score
+
     shape: AttentionShape
     q: Any
     pages: Any
@@ -92,8 +93,7 @@ class Floats:
         """q . k for pages with these numbers: 16 floats for each query head and page. Row m is
         `begin` + m. Asks for the keys of `later` pages meanwhile."""
         group, each = self.shape.group, len(numbers)
-        sums = emit_floats(len(heads) * each)
-        emit_zero(sums, len(heads) * each)
+        sums = emit_sums(len(heads) * each)
         with T.serial(self.shape.dim // 4) as quarter:
             emit_ahead(self, 0, head, later, quarter * 4 * PAGE_SIZE, 4 * PAGE_SIZE)
             for i in range(4):
@@ -102,10 +102,9 @@ class Floats:
                 keys = [emit_value(to_float(key)) for key in keys]
                 for h, (m, g) in enumerate(heads):
                     query = splat(self.q[begin + m, head * group + g, d])
-                    for j, key in enumerate(keys):
-                        place = at((h * each + j) * LANES)
-                        T.buffer_store(sums, fma(query, key, sums[place]), [place])
-        return lambda h, j: sums[at((h * each + j) * LANES)]
+                    for total, key in zip(sums[h * each :], keys, strict=False):
+                        T.buffer_store(total, fma(query, key, total[at(0)]), [at(0)])
+        return lambda h, j: sums[h * each + j][at(0)]
 
     def emit_scaled(self, head, number, weights, places: list) -> None:
         """Multiplies weights of a page by the scales of its values."""
@@ -118,6 +117,8 @@ class Floats:
 @dataclass(frozen=True)
 class Codes:
     """Pages of codes. The queries have codes, the sums of their codes, and scales."""
+
+    sums = _PARTS  # of a score
 
     shape: AttentionShape
     q: Any
@@ -167,7 +168,7 @@ class Codes:
             m, g = heads[h]
             number = m * group + g
             whole = [
-                to_float(sums[at(((h * each + j) * _PARTS + part) * LANES)]
+                to_float(sums[(h * each + j) * _PARTS + part][at(0)]
                 + splat(self.offsets[number * _PARTS + part]))
                 for part in range(_PARTS)
             ]  # fmt: skip
@@ -179,10 +180,7 @@ class Codes:
     def _emit_sums(self, head, heads: list, numbers: list, later: Sequence):
         """Sums of products of codes: for each query head, page and part of the query's codes."""
         group, each = self.shape.group, len(numbers)
-        vectors = len(heads) * each * _PARTS
-        sums = T.sblock_alloc_buffer((vectors * LANES,), "int32")
-        for i in range(vectors):
-            T.buffer_store(sums, splat(T.int32(0)), [at(i * LANES)])
+        sums = emit_sums(len(heads) * each * _PARTS, "int32")
         quads = quads_at_a_time(self.unit, self.shape.dim // 4)
         with T.serial(self.shape.dim // 4 // quads) as step:
             first = emit_value(step * quads)
@@ -192,11 +190,11 @@ class Codes:
                         for i in range(quads)]  # fmt: skip
                 for h, (m, g) in enumerate(heads):
                     for part in range(_PARTS):
-                        place = at(((h * each + j) * _PARTS + part) * LANES)
+                        total = sums[(h * each + j) * _PARTS + part]
                         codes = [self.codes[self._code(m * group + g, part, first + i)]
                                  for i in range(quads)]  # fmt: skip
-                        total = emit_dots(self.unit, sums[place], keys, codes, weight_bits=8)
-                        T.buffer_store(sums, total, [place])
+                        more = emit_dots(self.unit, total[at(0)], keys, codes, weight_bits=8)
+                        T.buffer_store(total, more, [at(0)])
         return sums
 
     def emit_scaled(self, head, number, weights, places: list) -> None:
@@ -213,6 +211,8 @@ class Codes:
 class WordCodes(Codes):
     """For processors without products of unsigned and signed bytes that add up to 32 bits. Codes of
     keys and of queries are multiplied as numbers of 16 bits: bytes 0 and 2, then bytes 1 and 3."""
+
+    sums = 1
 
     def _emit_stored(self, h, codes: list) -> None:
         total = splat(T.int32(0))
@@ -231,24 +231,22 @@ class WordCodes(Codes):
     def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
         group, each = self.shape.group, len(numbers)
         hs = [m * group + g for m, g in heads]
-        sums = T.sblock_alloc_buffer((len(heads) * each * LANES,), "int32")
-        for i in range(len(heads) * each):
-            T.buffer_store(sums, splat(T.int32(0)), [at(i * LANES)])
+        sums = emit_sums(len(heads) * each, "int32")
         with T.serial(self.shape.dim // 4) as quad:
             emit_ahead(self, 0, head, later, quad * PAGE_SIZE, PAGE_SIZE)
             for j, n in enumerate(numbers):
                 words = emit_value(self.pages[n, 0, head, at(quad * PAGE_SIZE)])
                 keys = emit_words(words)
                 for i, h in enumerate(hs):
-                    place = at((i * each + j) * LANES)
+                    total = sums[i * each + j]
                     codes = [self.codes[self._word(h, quad, pair)] for pair in range(2)]
-                    total = emit_word_dots(self.unit, sums[place], keys, codes)
-                    T.buffer_store(sums, total, [place])
+                    more = emit_word_dots(self.unit, total[at(0)], keys, codes)
+                    T.buffer_store(total, more, [at(0)])
         scales = [self.pages[n, 0, head, at(self.shape.scales_at)] for n in numbers]
         scales = [emit_value(T.reinterpret(f"float32x{LANES}", scale)) for scale in scales]
 
         def dot(i: int, j: int):
-            total = sums[at((i * each + j) * LANES)] + splat(self.offsets[hs[i] * _PARTS])
+            total = sums[i * each + j][at(0)] + splat(self.offsets[hs[i] * _PARTS])
             return to_float(total) * (scales[j] * splat(self.scales[hs[i]]))
 
         return dot

@@ -16,6 +16,7 @@ its result depends only on its history.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -25,26 +26,26 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
-from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
-from mlc_llm.compiler.kernels.cpu.softmax import (
+from mlc_llm.compiler.kernels.cpu.attention_rows import (
     BLOCK,
     BLOCK_PAGES,
     Call,
     MaskedRow,
-    State,
-    Totals,
     UnmaskedRows,
 )
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
+from mlc_llm.compiler.kernels.cpu.softmax import State, Totals
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 
 PART_BLOCKS = 16
 PART = PART_BLOCKS * BLOCK
 TOGETHER = 4  # rows that walk side by side
-MOST_ROWS = 2 * TOGETHER  # of a task
+MOST_ROWS = 8 * TOGETHER  # of a task
 MANY = 16  # from this number of rows on, a task has several rows, whatever they share
 MANY_TASKS = 16  # rows that share pages are in one task where this leaves so many tasks
-SPLIT_TASKS = 64  # how many parts are walked at a time when threads share a history
+SPLIT_PARTS = 128  # how many parts of all pairs are walked at a time when threads share a history
+SPLIT_RUNS = 64  # in how many runs threads take them
 SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
 
 
@@ -93,15 +94,12 @@ def _emit_unsplit(call: Call, rows) -> None:
         T.writes()
         head, begin = emit_value(task // tasks), emit_value(task % tasks * each)
         count = emit_value(T.min(each, rows - begin))
-        state = _state(call, head, MOST_ROWS)
+        state = _state(call, head, MOST_ROWS).for_task(TOGETHER)
         totals = Totals(call, MOST_ROWS)
         state.emit_begin(0, count)
         with T.serial(count) as m:
             state.emit_queries(emit_value(begin + m), m)
-        # Rows of several sequences may share a task, so the last row need not be the longest.
-        ends = [call.positions[begin + T.min(m, count - 1)] for m in range(MOST_ROWS)]
-        with T.If(reduce(T.max, ends) >= PART), T.Then():
-            totals.emit_begin(count)
+        totals.emit_begin(count)
 
         def next_part(block, m, number) -> None:
             with T.If(T.And(block > 0, block % PART_BLOCKS == 0)), T.Then():
@@ -109,13 +107,18 @@ def _emit_unsplit(call: Call, rows) -> None:
                 state.emit_begin(m, number)
 
         shared = _SharedBlocks(call, begin, count)
-        # Each part is walked by all rows before the next: its pages stay in a core's cache.
-        with T.serial(shared.most // PART_BLOCKS + 1) as part:
+        # A block is walked by all rows before the next: it stays in a core's cache.
+        with T.serial(shared.most) as block:
             with T.serial(0, count // TOGETHER * TOGETHER, step=TOGETHER) as m:
-                first = call.emit_first_page(emit_value(begin + m))
-                side_by_side = UnmaskedRows([m + i for i in range(TOGETHER)], begin, first)
-                with T.serial(T.min(shared[m] - part * PART_BLOCKS, PART_BLOCKS)) as i:
-                    block = emit_value(part * PART_BLOCKS + i)
+                with T.If(block < shared[m]), T.Then():
+                    first, before = (
+                        call.emit_first_page(emit_value(begin + row))
+                        for row in (m, T.max(m - TOGETHER, 0))
+                    )
+                    side_by_side = UnmaskedRows([m + i for i in range(TOGETHER)], begin, first)
+                    pages = [call.page_indices[f + block * BLOCK_PAGES] for f in (first, before)]
+                    with T.If(T.Or(m == 0, pages[0] != pages[1])), T.Then():
+                        state.emit_block_ahead(side_by_side, block)
                     next_part(block, m, TOGETHER)
                     state.emit_block(side_by_side, block)
         with T.serial(count) as m:
@@ -146,7 +149,9 @@ def _emit_rows_of_a_task(call: Call, rows):
         return T.And(share[0], rows * call.shape.kv_heads >= MANY_TASKS * count)
 
     each = T.Select(T.Or(rows >= MANY, fits(TOGETHER)), T.int32(TOGETHER), T.int32(1))
-    return emit_value(T.Select(fits(MOST_ROWS), T.int32(MOST_ROWS), each))
+    for count in (2 * TOGETHER, 4 * TOGETHER, MOST_ROWS):
+        each = T.Select(fits(count), T.int32(count), each)
+    return emit_value(each)
 
 
 class _SharedBlocks:
@@ -189,15 +194,18 @@ class _SharedBlocks:
 
 
 class _Split:
-    """For few rows: a task walks one part of a row's history, for one key head. For long histories,
-    SPLIT_TASKS parts are walked at a time and then merged."""
+    """For few rows: threads share the parts of the rows' histories. Of long histories so many parts
+    are walked at a time that there are SPLIT_PARTS of all pairs, and then merged.
+
+    A unit of work is a part of one row for some key heads, as many as leave MANY_TASKS units: they
+    lie side by side in a page, and memory is read fastest from one end to the other."""
 
     def __init__(self, call: Call, rows) -> None:
         self.call, self.rows = call, rows
         self.pairs = emit_value(rows * call.shape.kv_heads)
         # parts of a pair that are walked at a time
-        self.each = emit_value(T.int32(SPLIT_TASKS) // self.pairs)
-        self.state = _state(call, None, SPLIT_TASKS)
+        self.each = emit_value(T.int32(SPLIT_PARTS) // self.pairs)
+        self.state = _state(call, None, SPLIT_PARTS)
         self.totals = Totals(call, SPLIT_PAIRS)
 
     def emit(self) -> None:
@@ -210,7 +218,7 @@ class _Split:
             with T.If(self._is_seen(first, count, shortest)), T.Then():
                 self._emit_wave(first, count)
         with T.serial(self.pairs) as pair:
-            row, head = self._row_and_head(pair)
+            row, head = emit_value(pair % self.rows), emit_value(pair // self.rows)
             self.totals.emit_result(self.call.y, row, head, pair)
 
     def _emit_extremes(self):
@@ -233,34 +241,57 @@ class _Split:
         return T.Or(recent, first * PART < shape.sinks)
 
     def _emit_wave(self, first, count) -> None:
-        with T.parallel(self.pairs * count) as task, T.sblock("part"):
+        together = self._heads_together(count)
+        units = emit_value(self.pairs * count // together)
+        with T.parallel(SPLIT_RUNS) as run, T.sblock("run"):
             T.reads()
             T.writes()
-            self._emit_part(task, emit_value(first + task // self.pairs))
+            state = self.state.for_task(1)
+            begin = emit_value(run * units // SPLIT_RUNS)
+            with T.serial((run + 1) * units // SPLIT_RUNS - begin) as i:
+                self._emit_unit(state, emit_value(begin + i), first, count, together)
         with T.serial(self.pairs) as pair, T.serial(count) as i:
-            with T.If((first + i) * PART <= self._position(pair)), T.Then():
+            with T.If((first + i) * PART <= self.call.positions[pair % self.rows]), T.Then():
                 self.totals.emit_add(self.state, i * self.pairs + pair, pair, 1)
 
-    def _row_and_head(self, pair):
-        """The rows of a head are neighbours: they may share pages."""
-        return emit_value(pair % self.rows), emit_value(pair // self.rows)
+    def _heads_together(self, count):
+        """The number of key heads of a unit."""
+        heads, found = self.call.shape.kv_heads, T.int32(1)
+        for some in (n for n in range(2, heads + 1) if heads % n == 0):
+            found = T.Select(self.pairs * count >= MANY_TASKS * some, T.int32(some), found)
+        return emit_value(found)
 
-    def _position(self, pair):
-        return self.call.positions[pair % self.rows]
-
-    def _emit_part(self, task, part) -> None:
-        row, head = self._row_and_head(task % self.pairs)
-        position = emit_value(self.call.positions[row])
-        state = self.state.of_head(head)
-        begin = part * PART_BLOCKS
+    def _emit_unit(self, state: State, unit, first, count, together) -> None:
+        """The rows of a part come one after another: they may share pages. So a thread's run has
+        about as many full parts as any other, since the last part, which is short, comes with the
+        others of its heads."""
+        call = self.call
+        row, rest = emit_value(unit % self.rows), emit_value(unit // self.rows)
+        i, head = emit_value(rest % count), emit_value(rest // count * together)
+        position = emit_value(call.positions[row])
+        begin = emit_value((first + i) * PART_BLOCKS)
         end = T.min(begin + PART_BLOCKS, position // BLOCK + 1)
-        first, oldest = self.call.emit_first_page(row), self.call.emit_oldest(row, position)
-        cut = MaskedRow([task], row - task, first, self.call.shape, position, oldest)
-        with T.If(part * PART <= position), T.Then():
-            state.emit_begin(task, 1)
-            state.emit_queries(row, task)
-            with T.serial(end - begin) as block:
-                state.emit_block(cut, emit_value(begin + block))
+        table, oldest = call.emit_first_page(row), call.emit_oldest(row, position)
+
+        def each_head(act: Callable[[State, Any], None]) -> None:
+            with T.serial(together) as h:
+                own = emit_value(head + h)
+                act(state.of_head(own), emit_value(i * self.pairs + own * self.rows + row))
+
+        def start(state: State, slot: Any) -> None:
+            state.emit_begin(slot, 1)
+            state.emit_queries(row, slot)
+
+        with T.If(begin * BLOCK <= position), T.Then():
+            each_head(start)
+            with T.serial(end - begin) as number:
+                block = emit_value(begin + number)
+
+                def walk(state: State, slot: Any) -> None:
+                    cut = MaskedRow([slot], row - slot, table, call.shape, position, oldest)
+                    state.emit_block(cut, block)
+
+                each_head(walk)
 
 
 def _state(call: Call, head, slots: int) -> State:

@@ -244,6 +244,15 @@ def emit_floats(vectors: int):
     return T.sblock_alloc_buffer((vectors * LANES,), "float32")
 
 
+def emit_sums(count: int, dtype: str = "float32") -> list:
+    """That many vectors of sums, which begin at 0 and stay in registers. As one buffer, 16 of them
+    would be memory of a pool, and fewer might be part of a buffer that is not in use meanwhile."""
+    sums = [T.alloc_buffer((LANES,), dtype) for _ in range(count)]
+    for vector in sums:
+        T.buffer_store(vector, splat(tirx.const(0, dtype)), [at(0)])
+    return sums
+
+
 def emit_zero(buffer, vectors: int) -> None:
     for i in range(vectors):
         T.buffer_store(buffer, splat(0.0), [at(i * LANES)])
