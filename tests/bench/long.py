@@ -2,19 +2,21 @@
 
 usage: ./dev bench long FILE.gguf|SHAPE-TYPE [--depths 2048,8192,16384,32768] [--threads 2]
                         [--rounds 5] [--prompts 512] [--prompt-rounds 2] [--kv-cache-dtype f16|q8]
-                        [--no-peer] [--ask]
+                        [--no-peer] [--ask] [--json FILE]
 
 Both programs get the same tokens and pages of the same precision; llama.cpp has flash attention.
 At each depth they take turns. `pages`: the bytes of pages that a step reads, divided by what it
 takes longer than behind 16 tokens; and the share of the bandwidth that the same threads reach in
-the same run. A history is computed once and grows from depth to depth, which takes minutes; `--ask`
-waits for a line on standard input before each depth is timed, so that a busy machine can be made
-quiet for it.
+the same run. Of a history the first 1,024 tokens are computed, and the others are copies of their
+keys and values: times do not depend on these. `--ask` waits for a line on standard input before
+each depth is timed, so that a busy machine can be made quiet for it. `--json` puts the figures
+into a file, beside those of other models.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
@@ -30,7 +32,8 @@ from cpu_parts.process import Process
 from mlc_llm.compiler.machine_limits import read_bandwidth
 from mlc_llm.prepare.model_source import resolve_model
 
-STEPS = 8  # of decode, in one timing
+STEPS = 4  # of decode, in one timing
+COMPUTED = 1024  # tokens of a history
 
 
 def main() -> None:
@@ -45,17 +48,22 @@ def main() -> None:
         contenders.append(measure.peer_of(path, "llama.cpp"))
     more = {
         "context": max(args.depths) + 1024,
-        "sequences": 1,
+        "sequences": 2,  # one for the copies
+        "computed": COMPUTED,
         "kv_cache_dtype": args.kv_cache_dtype,
     }
     contenders = [replace(c, options={**c.options, **more}) for c in contenders]
     print(f"{path.name}, {args.kv_cache_dtype} pages, {args.threads} threads", flush=True)
     with measure.running(contenders, args.threads) as processes:
-        _measure(args, processes)
+        found = _measure(args, processes)
+    if args.json:
+        known = json.loads(args.json.read_text()) if args.json.is_file() else {}
+        known[f"{path.stem}, {args.kv_cache_dtype} pages"] = found
+        args.json.write_text(json.dumps(known, indent=1) + "\n")
 
 
-def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> None:
-    short = None
+def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> list[dict[str, Any]]:
+    every: list[dict[str, Any]] = []
     for depth in (measure.SHORT, *args.depths):
         for process in processes.values():
             process.ask("decode", batch=1, history=depth, steps=1)  # computes the history
@@ -63,11 +71,13 @@ def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> None:
             print(f"ready behind {depth}", flush=True)
             sys.stdin.readline()
         found = _at(args, processes, depth)
-        if short is None:
-            short, read = found, processes["ours"]
+        found["page_bytes"] = processes["ours"].ask("page_bytes", length=depth)
+        if not every:
             _print_head(args, list(processes))
         else:
-            _print(found, short, read.ask("page_bytes", length=depth))
+            _print(found, every[0])
+        every.append(found)
+    return every
 
 
 def _at(args: argparse.Namespace, processes: dict[str, Process], depth: int) -> dict[str, Any]:
@@ -98,12 +108,12 @@ def _print_head(args: argparse.Namespace, names: list[str]) -> None:
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
 
 
-def _print(found: dict[str, Any], short: dict[str, Any], page_bytes: int) -> None:
+def _print(found: dict[str, Any], short: dict[str, Any]) -> None:
     decode = {name: 1 / seconds for name, seconds in found["step"].items()}
     more = found["step"]["ours"] - short["step"]["ours"]
     read = ["-", "-"]  # a short history on a busy machine may cost nothing that can be seen
     if more > 0:
-        speed = page_bytes / more
+        speed = (found["page_bytes"] - short["page_bytes"]) / more
         share = f"{speed / found['bandwidth']:.0%} of {found['bandwidth'] / 1e9:.1f}"
         read = [f"{speed / 1e9:.1f}", share]
     cells = [f"{found['depth']}", *_compared(decode), *read, *_compared(found["prompt"])]
@@ -127,6 +137,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--prompt-rounds", type=int, default=2)
     parser.add_argument("--kv-cache-dtype", choices=["f16", "q8"], default="f16")
     parser.add_argument("--no-peer", action="store_true", help="without llama.cpp")
+    parser.add_argument("--json", type=Path, help="the file for the figures")
     parser.add_argument("--ask", action="store_true", help="waits for a line before timing")
     return parser.parse_args()
 

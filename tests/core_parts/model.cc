@@ -91,6 +91,22 @@ class ModelRunner {
     }
   }
 
+  // Sequence 0 grows to `length` tokens with copies of the pages that it has, which are full. For
+  // benchmarks: the time of a step does not depend on what its pages hold.
+  void Repeat(int length) {
+    int size = cache_->page_size(), known = cache_->Length(0);
+    if (known == 0 || known % size != 0 || length < known) {
+      ThrowIfError(InvalidArgument("no such length"));
+    }
+    ThrowIfError(cache_->Append(0, length - known));
+    for (size_t g = 0; g < cache_->num_groups(); ++g) {
+      const std::vector<int32_t>& pages = cache_->Pages(0, g);
+      std::vector<int32_t> to(pages.begin() + known / size, pages.end()), from;
+      for (size_t i = 0; i < to.size(); ++i) from.push_back(pages[i % (pages.size() - to.size())]);
+      if (!to.empty()) ThrowIfError(model_->CopyPages(from, to));
+    }
+  }
+
   // Sequence 0 keeps its first `length` tokens; there are no others.
   void Keep(int length) {
     int surplus = cache_->Length(0) - length;
@@ -218,6 +234,8 @@ void BindModel(py::module_& m) {
            "A sequence that shares the first tokens of another.")
       .def("copy", &ModelRunner::Copy, py::arg("parent"), py::arg("child"),
            "A sequence with the tokens of another, and pages of its own.")
+      .def("repeat", &ModelRunner::Repeat, py::arg("length"),
+           "Sequence 0 grows to that length with copies of its pages.")
       .def("keep", &ModelRunner::Keep, py::arg("length"),
            "Sequence 0 keeps its first tokens; others are gone.")
       .def("forward", &ModelRunner::Forward, py::arg("tokens"), py::arg("all_logits") = false,

@@ -28,8 +28,8 @@ _PIECE = 1 << 26  # random bytes at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """Sizes of a Llama, of a Mixtral if it has experts, or of a GLM-4.5 without experts if it has
-    an MTP layer."""
+    """Sizes of a Llama, of a Mixtral if it has experts, of a GLM-4.5 without experts if it has an
+    MTP layer, or of a Gemma 3 if it has a window, which five of six layers have."""
 
     hidden: int
     wide: int
@@ -43,6 +43,11 @@ class Shape:
     chosen: int = 0
     tied: bool = False
     mtp: bool = False
+    window: int = 0
+
+    @property
+    def architecture(self) -> str:
+        return "gemma3" if self.window else "glm4moe" if self.mtp else "llama"
 
     @property
     def blocks(self) -> int:
@@ -61,6 +66,8 @@ SHAPES = {
     # SmolLM2 135M's, with 512 inputs in place of 576, which are no whole blocks of 256
     "SmolLM2": Shape(hidden=512, wide=1536, layers=30, heads=8, kv_heads=4, dim=64,
                      vocabulary=49152, tied=True),
+    "Gemma3-270M": Shape(hidden=640, wide=2048, layers=18, heads=4, kv_heads=1, dim=256,
+                         vocabulary=262144, theta=1000000.0, tied=True, window=512),
     "tiny": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
                   tied=True),
     "tiny-MTP": Shape(hidden=256, wide=512, layers=2, heads=4, kv_heads=2, dim=64, vocabulary=4096,
@@ -84,7 +91,7 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    writer = gguf.GGUFWriter(partial, "glm4moe" if shape.mtp else "llama")
+    writer = gguf.GGUFWriter(partial, shape.architecture)
     _add_sizes(writer, shape)
     types = gguf.LlamaFileType.__members__
     writer.add_file_type(types.get(f"MOSTLY_{kind}") or types[f"MOSTLY_{kind}_M"])
@@ -138,6 +145,8 @@ def _add_sizes(writer: gguf.GGUFWriter, s: Shape) -> None:
     writer.add_rope_freq_base(s.theta)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_vocab_size(s.vocabulary)
+    if s.window:
+        writer.add_sliding_window(s.window)
     if s.experts:
         writer.add_expert_count(s.experts)
         writer.add_expert_used_count(s.chosen)
@@ -186,6 +195,11 @@ def _tensors(s: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"blk.{i}.attn_k.weight", (keys, s.hidden)
         yield f"blk.{i}.attn_v.weight", (keys, s.hidden)
         yield f"blk.{i}.attn_output.weight", (s.hidden, queries)
+        if s.window:
+            yield f"blk.{i}.attn_q_norm.weight", (s.dim,)
+            yield f"blk.{i}.attn_k_norm.weight", (s.dim,)
+            yield f"blk.{i}.post_attention_norm.weight", (s.hidden,)
+            yield f"blk.{i}.post_ffw_norm.weight", (s.hidden,)
         yield f"blk.{i}.{'post_attention' if s.mtp else 'ffn'}_norm.weight", (s.hidden,)
         if s.experts:
             yield f"blk.{i}.ffn_gate_inp.weight", (s.experts, s.hidden)

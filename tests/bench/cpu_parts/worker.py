@@ -37,6 +37,9 @@ class Backend(Protocol):
     def logits(self, tokens: list[int]) -> np.ndarray:
         """Appends to sequence 0; the logits of all rows."""
 
+    def repeat(self, length: int) -> None:
+        """Sequence 0 grows to `length` with copies of its keys and values."""
+
     def truncate(self, length: int) -> None:
         """Sequence 0 forgets what stands behind; other sequences are gone."""
 
@@ -64,6 +67,9 @@ class Ours:
     def logits(self, tokens: list[int]) -> np.ndarray:
         raw = self._runner.forward(tokens, True)
         return np.frombuffer(raw, np.float32).reshape(len(tokens), -1)
+
+    def repeat(self, length: int) -> None:
+        self._runner.repeat(length)
 
     def truncate(self, length: int) -> None:
         self._runner.keep(length)
@@ -125,6 +131,20 @@ class Peer:
         raw = self._lib.llama_get_logits(self._context)
         return np.ctypeslib.as_array(raw, (len(tokens), self.vocab_size)).copy()
 
+    def repeat(self, length: int) -> None:
+        lib, memory, known = self._lib, self._memory, self._lengths[0]
+        size = lib.llama_state_seq_get_size(self._context, 0)
+        state = (ctypes.c_uint8 * size)()
+        lib.llama_state_seq_get_data(self._context, state, size, 0)
+        for begin in range(known, length, known):  # through sequence 1, at later positions
+            if lib.llama_state_seq_set_data(self._context, state, size, 1) == 0:
+                raise RuntimeError("llama.cpp does not take a copy of its own state")
+            lib.llama_memory_seq_add(memory, 1, -1, -1, begin)
+            lib.llama_memory_seq_cp(memory, 1, 0, -1, -1)
+            lib.llama_memory_seq_rm(memory, 1, -1, -1)
+            self._lengths[0] += known
+        self.truncate(length)
+
     def truncate(self, length: int) -> None:
         for sequence in range(1, self._sequences):
             self._lib.llama_memory_seq_rm(self._memory, sequence, -1, -1)
@@ -176,8 +196,11 @@ def _resident_weights() -> int:
 
 
 class Worker:
-    def __init__(self, backend: Backend, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, backend: Backend, clock: Callable[[], float] = time.perf_counter, computed: int = 0
+    ) -> None:
         self._backend, self._clock = backend, clock
+        self._computed = computed  # first tokens of a history; the others are copies (0: none is)
         self.kv_bytes_per_token = backend.kv_bytes_per_token
         self._history = -1
         rng = np.random.default_rng(0)
@@ -247,15 +270,20 @@ class Worker:
     def _begin(self, history: int) -> None:
         """Sequence 0 has that many tokens, computed once."""
         known = self._history if 0 < self._history <= history else 0
+        own = min(history, self._computed or history)
+        known = min(known, own) if known < history else known
         self._backend.truncate(known)
-        if known < history:
-            self._backend.extend(self._text[known:history])
+        if known < own:
+            self._backend.extend(self._text[known:own])
+        if max(known, own) < history:
+            self._backend.repeat(history)
         self._history = history
 
 
 def _worker(name: str, options: dict[str, Any], clock: Callable[[], float]) -> Any:
     if name in ("ours", "peer"):
-        return Worker(Ours(options) if name == "ours" else Peer(options), clock)
+        backend = Ours(options) if name == "ours" else Peer(options)
+        return Worker(backend, clock, options.get("computed", 0))
     import generators
 
     return generators.GeneratorWorker(generators.GENERATORS[name](options), clock)

@@ -46,6 +46,7 @@ MANY = 16  # from this number of rows on, a task has several rows, whatever they
 MANY_TASKS = 16  # rows that share pages are in one task where this leaves so many tasks
 SPLIT_PARTS = 128  # how many parts of all pairs are walked at a time when threads share a history
 SPLIT_RUNS = 64  # in how many runs threads take them
+SPLIT_UNITS = 8  # key heads are in one unit of work where this leaves so many units
 SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
 
 
@@ -197,7 +198,7 @@ class _Split:
     """For few rows: threads share the parts of the rows' histories. Of long histories so many parts
     are walked at a time that there are SPLIT_PARTS of all pairs, and then merged.
 
-    A unit of work is a part of one row for some key heads, as many as leave MANY_TASKS units: they
+    A unit of work is a part of one row for some key heads, as many as leave SPLIT_UNITS units: they
     lie side by side in a page, and memory is read fastest from one end to the other."""
 
     def __init__(self, call: Call, rows) -> None:
@@ -258,7 +259,7 @@ class _Split:
         """The number of key heads of a unit."""
         heads, found = self.call.shape.kv_heads, T.int32(1)
         for some in (n for n in range(2, heads + 1) if heads % n == 0):
-            found = T.Select(self.pairs * count >= MANY_TASKS * some, T.int32(some), found)
+            found = T.Select(self.pairs * count >= SPLIT_UNITS * some, T.int32(some), found)
         return emit_value(found)
 
     def _emit_unit(self, state: State, unit, first, count, together) -> None:
