@@ -74,10 +74,23 @@ def quality(axes: list[Any]) -> None:
     bars(axes[1], names, {"": agreement}, "Tokens that q0f32 would choose, %")
 
 
+def long(axes: list[Any]) -> None:
+    """What a token costs behind long histories, in milliseconds."""
+    _, *depths = next(iter(figures("performance-long").values()))  # the first is a short history
+    steps = {p: [1e3 * d["step"][p] for d in depths] for p in depths[0]["step"]}
+    both = [d for d in depths if set(d["prompt"]) == set(steps)]
+    tokens = {p: [1e3 / d["prompt"][p] for d in both] for p in steps}
+    title = "Llama 3.2 1B's shape, 2 threads: ms of a decode step"
+    bars(axes[0], [f"behind {d['depth']:,}" for d in depths], steps, title)
+    bars(axes[1], [f"behind {d['depth']:,}" for d in both], tokens, "ms of a prompt's token")
+    axes[0].legend(frameon=False, fontsize=8, loc="lower right")
+
+
 PLOTS: dict[str, tuple[Callable[[list[Any]], None], tuple[float, float]]] = {
     "speed": (speed, (8, 7)),
     "memory": (memory, (8, 3)),
     "quality": (quality, (8, 3.4)),
+    "long": (long, (8, 4.4)),
 }
 
 

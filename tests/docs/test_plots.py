@@ -38,7 +38,10 @@ def test_the_bars_are_the_figures_of_the_files(name: str) -> None:
     values = [value for one in axes for call in one.barh.call_args_list for value in call.args[1]]
     data = {n: plots.figures(n) for n in plots.MACHINES.values()}
     last = data["performance"]
+    depths = next(iter(plots.figures("performance-long").values()))[1:]
     expected = {
+        "long": [1e3 * d["step"][p] for p in ("ours", "llama.cpp") for d in depths]
+        + [1e3 / d["prompt"][p] for p in ("ours", "llama.cpp") for d in depths[:-1]],
         "speed": [
             data[machine]["threads_2"]["cases"][case][program]["median"]
             for machine in plots.MACHINES.values()
