@@ -345,7 +345,9 @@ def _names(model: type[Model] | type[OneOf]) -> ir.Names:
 
 
 def _doc(model: type) -> str:
-    return inspect.getdoc(model) or ""
+    """Each paragraph on a line of its own: every language breaks the lines by itself."""
+    paragraphs = (inspect.getdoc(model) or "").split("\n\n")
+    return "\n\n".join(part.replace("\n", " ") for part in paragraphs)
 
 
 def _default(info: FieldInfo, where: str) -> Any:

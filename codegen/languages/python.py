@@ -99,6 +99,7 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
         f"{FOLDER}/types_gen.py": common.render(
             "python/types.py.j2", stamp=stamp, views=views, exports=[view.name for view in views]
         ),
+        **_engine_words(stamp, language.declarations),
         f"{FOLDER}/sdk/completions_gen.py": common.render(
             "python/completions.py.j2", stamp=stamp, routes=routes, imports=imports
         ),
@@ -113,6 +114,23 @@ def generate(protocol: ir.Protocol) -> dict[str, str]:
             for helper in protocol.helpers
         },
     }
+
+
+def _engine_words(
+    stamp: common.Stamp, declarations: Mapping[str, ir.Declaration]
+) -> dict[str, str]:
+    """The settings of an engine that take certain words alone, for the command line: a module that
+    imports nothing."""
+    config = declarations.get("EngineConfig")
+    lines = []
+    for field in config.fields if isinstance(config, ir.Struct) else ():
+        type_ = declarations[field.type.name] if isinstance(field.type, ir.Ref) else None
+        if isinstance(type_, ir.Enum) and not type_.open:
+            words = tuple(value.wire for value in type_.values)
+            lines.append(f"{field.name.upper()}S = {words}")
+    head = [f"# {stamp.source}", f"# Schema hash: {stamp.schema_hash}"]
+    head += ['"""The words that settings of an engine take."""', ""]
+    return {f"{FOLDER}/sdk/engine_words_gen.py": "\n".join([*head, *lines, ""])} if lines else {}
 
 
 @dataclass(frozen=True)

@@ -1150,8 +1150,7 @@ class KVLoadRequestParam(TypedDict, total=False):
 
 class KVHeldRequestParam(TypedDict, total=False):
     """A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing
-    is
-    computed.
+    is computed.
     """
 
     chat: ChatCompletionRequestParam | None

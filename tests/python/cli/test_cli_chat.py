@@ -86,6 +86,15 @@ def test_options_may_stand_between_the_model_and_the_prompt(line: str) -> None:
     assert (args.model, args.prompt) == ("m", "hi")
 
 
+@pytest.mark.parametrize(
+    "repository", ["org/repo", "hf://org/repo", "HF://org/repo", "https://huggingface.co/org/repo"]
+)
+def test_a_repository_of_the_hub_may_be_written_in_any_form(repository: str) -> None:
+    args = cli._parse(["chat", "-hf", repository, "hi"])
+    _sort_words(args)
+    assert (args.model, args.prompt) == ("HF://org/repo", "hi")
+
+
 def test_a_prompt_is_answered_on_standard_output_alone(chat: Run) -> None:
     """Details come with -v, and on standard error."""
     first, second, third = (chat("--prompt", "hi", *more) for more in ((), ("-v",), ("-q",)))

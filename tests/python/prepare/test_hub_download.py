@@ -150,9 +150,39 @@ def test_repositories_without_usable_weights(hub):
     del hub.files["model.safetensors"]
     with pytest.raises(UnsupportedError, match="torch weights only"):
         resolve_folder("HF://org/repo", progress=Lines())
-    hub.files = {"model.Q4_0.gguf": b"GGUF"}
-    with pytest.raises(UnsupportedError, match="GGUF files only"):
-        resolve_folder("HF://org/repo", progress=Lines())
+    with pytest.raises(UnsupportedError, match="holds no GGUF files; leave :Q4_0 out"):
+        resolve_folder("HF://org/repo:Q4_0", progress=Lines())
+
+
+GGUF = ("m-Q4_K_M.gguf", "m-Q8_0.gguf", "m-UD-Q2_K_XL.gguf", "mmproj-m-f16.gguf", "mmproj-m-bf16.gguf",
+        "BF16/m-BF16-00001-of-00002.gguf", "BF16/m-BF16-00002-of-00002.gguf")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "first", "others"),
+    [
+        ("HF://org/repo", "m-Q4_K_M.gguf", ["mmproj-m-f16.gguf"]),
+        ("HF://org/repo:q8_0", "m-Q8_0.gguf", ["mmproj-m-f16.gguf"]),
+        ("hf.co/org/repo:Q2_K_XL", "m-UD-Q2_K_XL.gguf", ["mmproj-m-f16.gguf"]),
+        (f"{HUB}/org/repo/blob/main/m-Q8_0.gguf", "m-Q8_0.gguf", ["mmproj-m-f16.gguf"]),
+        ("HF://org/repo:BF16", GGUF[5], [GGUF[6], "mmproj-m-f16.gguf"]),
+    ],
+)
+def test_a_repository_of_gguf_files_gives_one_model(hub, written, first, others):
+    """That with the types behind the colon, as in llama.cpp and Ollama; all its parts, its tower."""
+    hub.files = {name: name.encode() for name in (*GGUF, "README.md")}
+    path = model_source.resolve_source(written, progress=Lines())
+    folder = path.parents[first.count("/")]
+    assert path == folder / first and path.read_bytes() == first.encode()
+    downloaded = {str(one.relative_to(folder)) for one in folder.rglob("*.gguf")}
+    assert downloaded == {first, *others}
+
+
+def test_types_that_no_gguf_file_has(hub):
+    hub.files = {name: b"" for name in ("m-F32.gguf", "m-Q6_K.gguf")}
+    for written in ("HF://org/repo", "HF://org/repo:Q4_0"):
+        with pytest.raises(NotFoundError, match="no GGUF files fit.*There are: F32, Q6_K"):
+            model_source.resolve_source(written, progress=Lines())
 
 
 def test_file_names_that_leave_the_folder(hub):

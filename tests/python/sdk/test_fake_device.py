@@ -137,14 +137,22 @@ def test_its_name_is_in_its_repr(engine: MLCEngine) -> None:
 
 
 def test_a_timeout_in_seconds(engine: MLCEngine) -> None:
+    """Errors name it as it was given."""
     endless_request = {"messages": HELLO, "debug_config": {"ignore_eos": True}}
-    with pytest.raises(DeadlineExceededError):
-        engine.chat.completions.create(**endless_request, timeout=0.001)
+    for stream in (False, True):
+        for name, limit in (("timeout", 0.001), ("timeout_ms", 1)):
+            with pytest.raises(DeadlineExceededError, match=f"the request's {name}$") as caught:
+                list(
+                    engine.chat.completions.create(
+                        **endless_request, stream=stream, **{name: limit}
+                    )
+                )
+            assert caught.value.param == name
     with pytest.raises(DeadlineExceededError):
         engine.completions.create(
             prompt="x", max_tokens=30000, debug_config={"ignore_eos": True}, timeout=0.001
         )
-    for wrong in (0, -1, float("nan"), float("inf"), "30", [1]):
+    for wrong in (0, -1, float("nan"), float("inf"), 1e8, "30", [1]):
         with pytest.raises(InvalidRequestError, match="'timeout' must be a number of seconds"):
             engine.chat.completions.create(messages=HELLO, timeout=wrong)
 

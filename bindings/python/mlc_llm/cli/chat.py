@@ -112,7 +112,9 @@ def run(args: argparse.Namespace) -> None:
 def _sort_words(args: argparse.Namespace) -> None:
     """`chat MODEL PROMPT` and `chat -m MODEL PROMPT` mean `chat --model MODEL --prompt PROMPT`."""
     if args.hf_repo is not None:
-        args.model = f"HF://{args.hf_repo.removeprefix('HF://')}"
+        from mlc_llm.prepare.hub_download import PREFIX, repository
+
+        args.model = repository(args.hf_repo) or f"{PREFIX}{args.hf_repo}"
     first, *rest = args.words or [None]
     if args.model is None:
         args.model = first

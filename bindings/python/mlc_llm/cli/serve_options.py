@@ -8,6 +8,12 @@ from pathlib import Path
 
 from mlc_llm.cli.serve_files import file_mode
 from mlc_llm.cli.settings import add_model_options, json_list, size_in_bytes
+from mlc_llm.sdk.engine_words_gen import (
+    MODES,
+    PREFILL_MODES,
+    PREFIX_CACHE_MODES,
+    SPECULATIVE_MODES,
+)
 
 
 def add_serve_options(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +28,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
     parser.add_argument("--quantization", help="for a model that is not prepared yet")
     parser.add_argument(
-        "--mode", choices=("local", "interactive", "server"), default="local",
+        "--mode", choices=MODES, default="local",
         help="what the engine is for (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
@@ -42,11 +48,10 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         help="the model answers to any name, while it is the only one",
     )  # fmt: skip
     parser.add_argument(
-        "--speculative-mode",
-        choices=("disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"),
+        "--speculative-mode", choices=SPECULATIVE_MODES,
         help="how tokens are drafted ahead (default: disable)",
     )  # fmt: skip
-    parser.add_argument("--prefix-cache-mode", choices=("radix", "disable"))
+    parser.add_argument("--prefix-cache-mode", choices=PREFIX_CACHE_MODES)
     parser.add_argument(
         "--prefix-cache-dir", metavar="DIR",
         help="a folder that keeps the prefix cache for the next start; it tells what prompts were",
@@ -55,7 +60,7 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
         "--prefix-cache-dir-size", type=size_in_bytes, metavar="SIZE",
         help="the most that its files may take (default: 8GiB)",
     )  # fmt: skip
-    parser.add_argument("--prefill-mode", choices=("hybrid", "chunked"))
+    parser.add_argument("--prefill-mode", choices=PREFILL_MODES)
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')
     add_model_options(parser)
     parser.add_argument(

@@ -29,6 +29,7 @@ from mlc_llm.errors import (
     error_of,
 )
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.prepare.gguf_names import files_to_take, names_types, types_in
 from mlc_llm.prepare.jit_cache import MakeRules, home_errors_named
 from mlc_llm.prepare.progress import Steps
 from mlc_llm.prepare.temporary_files import check_space, locked
@@ -84,6 +85,8 @@ def _of_address(text: str, parts: list[str]) -> str:
             return f"{PREFIX}{owner}/{repo}"
         case [owner, repo, "tree", revision]:
             return f"{PREFIX}{owner}/{repo}" + ("" if revision == "main" else f":{revision}")
+        case [owner, repo, "blob" | "resolve", "main", *_, name] if types := types_in(Path(name)):
+            return f"{PREFIX}{owner}/{repo}:{types}"
         case [owner, repo, "blob" | "resolve", *_]:
             raise InvalidRequestError(
                 f"{text}: this is a file of a repository; give the whole one "
@@ -97,10 +100,16 @@ def _of_address(text: str, parts: list[str]) -> str:
 
 @dataclass(frozen=True)
 class HubModel:
-    """A repository and its revision: `HF://org/repo` or `HF://org/repo:revision`."""
+    """A repository and its revision: `HF://org/repo` or `HF://org/repo:revision`. A revision with
+    the name of types, `:Q4_K_M`, chooses a GGUF file instead, as in llama.cpp and Ollama."""
 
     repo: str
     revision: str | None = None
+
+    @property
+    def types(self) -> str | None:
+        """Of a GGUF file's weights."""
+        return self.revision if self.revision and names_types(self.revision) else None
 
     @classmethod
     def parse(cls, text: str) -> HubModel:
@@ -203,13 +212,17 @@ def _list_files(model: HubModel) -> tuple[str, list[_RemoteFile]]:
     from huggingface_hub import HfApi
 
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
-    info = api.model_info(model.repo, revision=model.revision, files_metadata=True)
+    revision = None if model.types else model.revision
+    info = api.model_info(model.repo, revision=revision, files_metadata=True)
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
     prepared = "mlc-chat-config.json" in siblings
     patterns = PREPARED_FILES if prepared else ORDINARY_FILES
     wanted = [name for name in siblings if any(fnmatch.fnmatch(name, p) for p in patterns)]
-    if not prepared and not any(name.endswith(".safetensors") for name in wanted):
-        raise UnsupportedError(_no_safetensors(model, list(siblings)), param="model")
+    has_safetensors = any(name.endswith(".safetensors") for name in wanted)
+    if model.types or not (prepared or has_safetensors):
+        if not any(name.endswith(".gguf") for name in siblings):
+            raise UnsupportedError(_no_model(model, list(siblings)), param="model")
+        wanted = files_to_take(list(siblings), model.types, model)
     files = [_remote_file(model, siblings[name]) for name in wanted]
     assert info.sha is not None, "the hub names the commit where files are asked for"
     return info.sha, sorted(files, key=lambda file: file.size or 0)
@@ -225,12 +238,12 @@ def _remote_file(model: HubModel, sibling: Any) -> _RemoteFile:
     return _RemoteFile(sibling.rfilename, sibling.size, sha256, git_sha1)
 
 
-def _no_safetensors(model: HubModel, names: list[str]) -> str:
-    if any(name.endswith(".gguf") for name in names):
-        return f"{model} holds GGUF files only: download one and give its path"
+def _no_model(model: HubModel, names: list[str]) -> str:
+    if model.types:
+        return f"{model} holds no GGUF files; leave :{model.types} out"
     if any(name.endswith(".bin") for name in names):
         return f"{model} holds torch weights only (*.bin): convert it to safetensors first"
-    return f"{model} holds no model: neither mlc-chat-config.json nor safetensors"
+    return f"{model} holds no model: neither mlc-chat-config.json nor safetensors nor GGUF"
 
 
 def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> None:

@@ -7,21 +7,14 @@ from pathlib import Path
 
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
 from mlc_llm.prepare import embedded_model, hub_download
+from mlc_llm.prepare.gguf_names import is_model_file, is_projector, name_of, projector_rank
 from mlc_llm.prepare.jit_cache import LAST_USE, MakeRules, home
 
 CHAT_CONFIG = "mlc-chat-config.json"
 # The model argument that means the embedded model.
 DEFAULT_MODEL = "default"
 _HF_CONFIG = "config.json"
-_LATER_PART = re.compile(r"-(?!0*1-)\d+-of-\d+\.gguf$")  # a file that is not the first of several
-# What follows the name of a model in the name of its file: the type of its weights, its part.
-_KIND = re.compile(
-    r"([-._](UD|I?Q\d\w*|TQ\d\w*|F16|FP16|BF16|F32|MXFP4\w*|NVFP4|\d+-of-\d+))+$", re.IGNORECASE
-)
-_PROJECTOR = "mmproj"  # is in the name of a file with the tower of a model
 NO_PROJECTOR = "none"  # the model reads text alone
-# The types of a tower's weights, the best one first. Float16 is what they become.
-_PROJECTOR_KINDS = ("f16", "bf16", "f32", "q8_0")
 
 
 def local_path(model: str | Path | None, rules: MakeRules) -> Path:
@@ -31,7 +24,8 @@ def local_path(model: str | Path | None, rules: MakeRules) -> Path:
         return embedded_model.embedded_model_file(weights_home / "embedded", rules)
     if isinstance(model, str) and model.startswith(hub_download.PREFIX):
         repository = hub_download.HubModel.parse(model)
-        return hub_download.download(repository, weights_home, rules)
+        folder = hub_download.download(repository, weights_home, rules)
+        return next(filter(is_model_file, sorted(folder.rglob("*.gguf"))), folder)
     path = Path(model).expanduser()
     if path.is_file() and path.name == CHAT_CONFIG:
         path = path.parent
@@ -56,22 +50,17 @@ def _only_gguf(folder: Path) -> Path | None:
     return files[0] if files else None
 
 
-def is_projector(path: Path) -> bool:
-    """Whether this is a GGUF file of llama.cpp with the tower of a model, by its name."""
-    return path.suffix == ".gguf" and _PROJECTOR in path.name.lower()
-
-
 def projector_beside(model: Path) -> Path | None:
     """The file with the tower of a GGUF model: one in its folder with "mmproj" and the name of the
     model, or any one with "mmproj" if the folder holds no other model."""
     if model.suffix != ".gguf" or is_projector(model):
         return None
     every = [path for path in sorted(model.parent.glob("*.gguf")) if is_projector(path)]
-    name = _name_of(model)
-    found = [path for path in every if _name_of(path) == name]
-    if not found and {_name_of(path) for path in _models_in(model.parent)} == {name}:
+    name = name_of(model)
+    found = [path for path in every if name_of(path) == name]
+    if not found and {name_of(path) for path in _models_in(model.parent)} == {name}:
         found = every
-    return min(found, key=_projector_rank, default=None)
+    return min(found, key=projector_rank, default=None)
 
 
 def projector_of(model: Path, asked: object) -> Path | None:
@@ -90,25 +79,8 @@ def projector_of(model: Path, asked: object) -> Path | None:
     return path.absolute()
 
 
-def is_model_file(path: Path) -> bool:
-    """Whether this is a GGUF file of a model, or the first one of several, by its name."""
-    is_other = _LATER_PART.search(path.name) or is_projector(path)
-    return path.suffix == ".gguf" and not is_other
-
-
 def _models_in(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.glob("*.gguf")) if is_model_file(path)]
-
-
-def _name_of(model: Path) -> str:
-    words = model.stem.lower().replace(_PROJECTOR, "").strip("-._")
-    return _KIND.sub("", words).strip("-._")
-
-
-def _projector_rank(path: Path) -> int:
-    kinds = enumerate(_PROJECTOR_KINDS)
-    matching = (rank for rank, kind in kinds if path.stem.lower().endswith(kind))
-    return next(matching, len(_PROJECTOR_KINDS))
 
 
 def _kept_folder(name: str) -> Path | None:

@@ -17,6 +17,7 @@ from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, Async
 from mlc_llm.sdk.core_engine import CoreEngine, absolute, ends_stream, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase, conversation
 from mlc_llm.sdk.loop_events import LoopEvents
+from mlc_llm.sdk.timeout import TIMEOUT_MS
 from mlc_llm.types_gen import (
     AdapterList,
     ChatCompletionMessageParam,
@@ -47,9 +48,11 @@ class AsyncChunkStream(Generic[_Answer]):
         request_id: int,
         events: asyncio.Queue[Event],
         name: str | None = None,
+        timeout: object = None,
     ) -> None:
         self._core = core
         self._chunk = chunk
+        self._timeout = timeout
         self._id = request_id
         self._name = name
         self._events = events
@@ -68,7 +71,7 @@ class AsyncChunkStream(Generic[_Answer]):
             raise
         if ends_stream(kind):
             self._end()
-        raise_if_error(kind, text)
+        raise_if_error(kind, text, self._timeout)
         if not text:
             raise StopAsyncIteration
         return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
@@ -113,14 +116,15 @@ class AsyncSender:
             raise
         finally:
             self._core.forget(name, request_id)
-        raise_if_error(kind, text)
+        raise_if_error(kind, text, request.get(TIMEOUT_MS))
         return as_mlc_llm(answer.model_validate_json(text), name)
 
     async def stream(
         self, route: str, chunk: type[_Answer], request: Mapping[str, Any], name: str | None
     ) -> AsyncChunkStream[_Answer]:
         request_id, events = await self._submit(route, request, name)
-        return AsyncChunkStream(self._core, chunk, request_id, events, name)
+        timeout = request.get(TIMEOUT_MS)
+        return AsyncChunkStream(self._core, chunk, request_id, events, name, timeout)
 
     async def _submit(
         self, route: str, request: Mapping[str, Any], name: str | None

@@ -8,13 +8,12 @@ takes as not given.
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from typing_extensions import Self, Unpack
 
-from mlc_llm.errors import InvalidRequestError
+from mlc_llm.sdk.timeout import Timeout
 from mlc_llm.types_gen import (
     ChatCompletion,
     ChatCompletionChunk,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from mlc_llm.sdk.engine import Sender
 
 _Item = TypeVar("_Item", covariant=True)
-_MOST_SECONDS = 1e9
 
 
 class Stream(Protocol[_Item]):
@@ -66,7 +64,7 @@ def _request(
 ) -> dict[str, Any]:
     """The body to send. A misspelt or missing parameter is a TypeError, as in any call."""
     if timeout is not None:
-        params = {"timeout_ms": _milliseconds(timeout), **params}
+        params = {"timeout_ms": Timeout.of(timeout), **params}
     unknown = sorted(params.keys() - known.keys())
     if unknown:
         raise TypeError(f"create() got an unexpected keyword argument {unknown[0]!r}")
@@ -74,13 +72,6 @@ def _request(
     if missing:
         raise TypeError(f"create() missing required keyword argument {missing[0]!r}")
     return {**params, **(extra_body or {})}
-
-
-def _milliseconds(seconds: object) -> int:
-    if not isinstance(seconds, float | int) or not 0 < seconds < _MOST_SECONDS:
-        message = f"'timeout' must be a number of seconds above 0, not {seconds!r}"
-        raise InvalidRequestError(message, param="timeout")
-    return math.ceil(seconds * 1000)
 
 
 class ChatCompletions:

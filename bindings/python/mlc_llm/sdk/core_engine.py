@@ -27,6 +27,7 @@ from mlc_llm.prepare.model_source import FAKE_DEVICE, ResolvedModel, StepListene
 from mlc_llm.prepare.progress import steps_of
 from mlc_llm.sdk.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.sdk.model_names import same_model
+from mlc_llm.sdk.timeout import TIMEOUT_MS, named_as_given
 
 Log = Callable[[str], None]
 Progress = Callable[[float, str], bool | None]
@@ -267,7 +268,7 @@ class CoreEngine:
             raise
         finally:
             self.forget(name, request_id)
-        raise_if_error(kind, text)
+        raise_if_error(kind, text, request.get(TIMEOUT_MS))
         return text
 
     def plan(self) -> dict[str, Any]:
@@ -325,9 +326,10 @@ def ends_stream(kind: int) -> bool:
     return bool(kind != _core.EVENT_CHUNK)
 
 
-def raise_if_error(kind: int, text: str | bytes) -> None:
+def raise_if_error(kind: int, text: str | bytes, timeout: object = None) -> None:
+    """`timeout`: the request's `timeout_ms`."""
     if kind == _core.EVENT_ERROR:
-        raise error_from_json(json.loads(text))
+        raise named_as_given(error_from_json(json.loads(text)), timeout)
 
 
 @atexit.register

@@ -16,6 +16,7 @@ from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
 from mlc_llm.sdk.completions_gen import Completions, Embeddings, Rerank
 from mlc_llm.sdk.core_engine import CoreEngine, absolute, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase, conversation
+from mlc_llm.sdk.timeout import TIMEOUT_MS
 from mlc_llm.types_gen import (
     AdapterList,
     ChatCompletionMessageParam,
@@ -50,6 +51,7 @@ class ChunkStream(Generic[_Answer]):
         self._core = core
         self._chunk = chunk
         self._name = name
+        self._timeout = request.get(TIMEOUT_MS)
         self._id, self._events = core.stream(route, request, name)
         self._open = True
 
@@ -62,7 +64,7 @@ class ChunkStream(Generic[_Answer]):
         kind, text = self._events.next()
         if kind != _CHUNK:
             self._end()
-            raise_if_error(kind, text)
+            raise_if_error(kind, text, self._timeout)
             raise StopIteration
         return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
 

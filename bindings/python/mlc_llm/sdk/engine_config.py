@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mlc_llm.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from mlc_llm.types_gen import PrefillMode, PrefixCacheMode, SpeculativeMode
 
 _PAGE_SIZE = 16  # in tokens; the kernels are compiled for it
 # These are not for the core: what to load and how, and names without a setting here.
@@ -42,14 +45,12 @@ class EngineConfig:
     attention_sink_size: int | None = None
     max_history_size: int | None = None
     kv_state_kind: Literal["kv_cache", "rnn_state"] | None = None
-    speculative_mode: Literal[
-        "disable", "small_draft", "prompt_lookup", "mtp", "eagle", "medusa"
-    ] = "disable"
+    speculative_mode: SpeculativeMode = "disable"
     spec_draft_length: int = 0
     spec_tree_width: int = 1
-    prefix_cache_mode: Literal["disable", "radix"] = "radix"
+    prefix_cache_mode: PrefixCacheMode = "radix"
     prefix_cache_max_num_recycling_seqs: int | None = None
-    prefill_mode: Literal["chunked", "hybrid"] = "hybrid"
+    prefill_mode: PrefillMode = "hybrid"
     verbose: bool = True
 
     def asjson(self) -> str:

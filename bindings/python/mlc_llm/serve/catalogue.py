@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mlc_llm.prepare.local_model import CHAT_CONFIG, is_model_file
+from mlc_llm.prepare.gguf_names import is_model_file
+from mlc_llm.prepare.local_model import CHAT_CONFIG
 from mlc_llm.prepare.model_source import model_name
 from mlc_llm.sdk.model_names import same_model
 

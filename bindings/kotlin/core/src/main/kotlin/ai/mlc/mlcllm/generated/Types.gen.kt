@@ -2394,8 +2394,7 @@ data class KVLoadRequest(
 
 /**
  * A request whose prompts are looked up in the prefix cache: `chat` or `completion`. Nothing
- * is
- * computed.
+ * is computed.
  */
 @Serializable
 @JsonIgnoreUnknownKeys
