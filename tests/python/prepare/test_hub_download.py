@@ -154,7 +154,8 @@ def test_repositories_without_usable_weights(hub):
         resolve_folder("HF://org/repo:Q4_0", progress=Lines())
 
 
-GGUF = ("m-Q4_K_M.gguf", "m-Q8_0.gguf", "m-UD-Q2_K_XL.gguf", "mmproj-m-f16.gguf", "mmproj-m-bf16.gguf",
+GGUF = ("m-Q4_K_M.gguf", "m-Q8_0.gguf", "m-UD-Q2_K_XL.gguf",
+        "mmproj-m-f16.gguf", "mmproj-m-bf16.gguf",
         "BF16/m-BF16-00001-of-00002.gguf", "BF16/m-BF16-00002-of-00002.gguf")  # fmt: skip
 
 
@@ -169,7 +170,7 @@ GGUF = ("m-Q4_K_M.gguf", "m-Q8_0.gguf", "m-UD-Q2_K_XL.gguf", "mmproj-m-f16.gguf"
     ],
 )
 def test_a_repository_of_gguf_files_gives_one_model(hub, written, first, others):
-    """That with the types behind the colon, as in llama.cpp and Ollama; all its parts, its tower."""
+    """The one that has the types behind the colon: all its parts, and its tower."""
     hub.files = {name: name.encode() for name in (*GGUF, "README.md")}
     path = model_source.resolve_source(written, progress=Lines())
     folder = path.parents[first.count("/")]

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import mlc_llm
 from mlc_llm import AsyncMLCEngine, MLCEngine
 from mlc_llm.errors import DeadlineExceededError, InvalidRequestError, NotFoundError
 from mlc_llm.sdk.completions_gen import AsyncEmbeddings, ChatCompletions
@@ -155,6 +157,19 @@ def test_a_timeout_in_seconds(engine: MLCEngine) -> None:
     for wrong in (0, -1, float("nan"), float("inf"), 1e8, "30", [1]):
         with pytest.raises(InvalidRequestError, match="'timeout' must be a number of seconds"):
             engine.chat.completions.create(messages=HELLO, timeout=wrong)
+
+
+def test_the_package_lists_its_names() -> None:
+    """For the Tab key of an interactive Python."""
+    assert {"MLCEngine", "AsyncMLCEngine", "plan", "__version__"} <= {*dir(mlc_llm)}
+
+
+@pytest.mark.parametrize("wrong", [{"device": 3}, {"engine_config": [1]}])
+def test_arguments_of_another_type_are_named(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(InvalidRequestError, match=f"{name} must be") as caught:
+        MLCEngine(FOLDER, **({"device": "fake"} | wrong))
+    assert caught.value.param == name
 
 
 def test_create_describes_its_fields() -> None:

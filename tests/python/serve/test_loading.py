@@ -160,9 +160,17 @@ def test_an_unknown_name_may_be_one_that_is_being_loaded() -> None:
 
 
 def test_the_models_are_announced() -> None:
+    """With the context that each has, and the address of the page."""
     with started_server(str(FAKE), "--device", "fake") as it:
         assert get(f"{it.url}/ready").json() == {"status": "ready", "model": "fake-model"}
-        assert it.errors.index("running on") < it.errors.index("Models are ready on")
+        lines = (
+            "running on",
+            "fake-model: A chat may have ",
+            f"ready on {it.url}",
+            f"page is {it.url}/",
+        )
+        wait_until(lambda: all(line in it.errors for line in lines))
+        assert sorted(lines, key=it.errors.index) == list(lines)
         assert it.stop() == 0
 
 

@@ -110,7 +110,12 @@ def run(args: argparse.Namespace) -> None:
         log_config=log_config(args.log_format),
     )
     server = Server(
-        config, drain, models, drain_seconds=args.shutdown_timeout, uds_mode=args.uds_mode
+        config,
+        drain,
+        models,
+        drain_seconds=args.shutdown_timeout,
+        uds_mode=args.uds_mode,
+        api_prefix=options.api_prefix,
     )
     try:
         server.run()

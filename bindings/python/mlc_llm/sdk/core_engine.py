@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from mlc_llm import _core
 from mlc_llm.errors import (
@@ -43,6 +43,10 @@ def choose_device(device: str, log: StepListener = None) -> str:
     form of MLC-LLM's lines."""
     if device == FAKE_DEVICE:
         return device
+    if not isinstance(cast("object", device), str):
+        raise InvalidRequestError(
+            f"device must be a name such as 'cpu', not {device!r}", param="device"
+        )
     # Mesa's Vulkan layer for desktops complains on standard error if there is no desktop.
     os.environ.setdefault("NODEVICE_SELECT", "1")
     choice = json.loads(call_core(_core.choose_device, device.encode(errors="replace")))

@@ -65,10 +65,15 @@ def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, 
     if isinstance(settings, EngineConfig):
         given: Mapping[str, Any] = settings.core_settings()
         mode = _same("mode", mode, settings.mode)
-    elif settings is not None and not isinstance(settings, Mapping):
-        given = settings.model_dump(exclude_none=True)
-    else:
+    elif settings is None or isinstance(settings, Mapping):
         given = settings or {}
+    elif (dump := getattr(settings, "model_dump", None)) is not None:
+        given = dump(exclude_none=True)
+    else:
+        raise InvalidRequestError(
+            f"engine_config must be a mapping or an EngineConfig, not {settings!r}",
+            param="engine_config",
+        )
     config: dict[str, Any] = {"mode": mode or "local"} if mode or "mode" not in given else {}
     config |= {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
     models = config.get("additional_models")

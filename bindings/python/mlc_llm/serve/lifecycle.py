@@ -139,8 +139,10 @@ class Server(uvicorn.Server):
         *,
         drain_seconds: float,
         uds_mode: int | None = None,
+        api_prefix: str = "",
     ) -> None:
         super().__init__(config)
+        self._api_prefix = api_prefix
         self._uds_mode = uds_mode
         self.failure: BaseException | None = None  # the reason why a model could not be loaded
         self.url = ""  # the address, once it listens
@@ -178,6 +180,8 @@ class Server(uvicorn.Server):
         gc.freeze()
         if self._models.loading.ended:
             _log.info("Models are ready on %s", self.url)
+            if self.config.uds is None:
+                _log.info("The chat page is %s%s/", self.url, self._api_prefix)
 
     def _bound_url(self) -> str:
         if self.config.uds is not None:

@@ -317,8 +317,7 @@ class ModelRegistry:
             load_all(engine, spec.adapters)
             served = ServedModel(spec.names, spec.argument, engine, slot.created, plan)
             leases = self._arrive(slot, served)
-        if plan.get("context_limit"):
-            _log.info("%s: %s", slot.name, plan["summary"][-1])
+        _log.info("%s: %s", slot.name, plan["summary"][-1])
         _log.debug("Loaded %s in %.0f ms", slot.name, (time.monotonic() - began) * 1e3)
         for lease in leases:
             lease.future.set_result(served)
