@@ -194,6 +194,7 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_named(tmp_path: Path) 
         ({"eagle_config": {IDS: [-1, 2, 3]}}, UnsupportedError),
         ({"transformer_layer_config": None}, CorruptFileError),
         ({"model_type": 3}, CorruptFileError),
+        ({"model_type": "gemma4_assistant"}, UnsupportedError),
         ({"model_type": "tea", "architectures": ["Tea"]}, UnsupportedError),
         ({"hidden_size": -1}, CorruptFileError),
     ],

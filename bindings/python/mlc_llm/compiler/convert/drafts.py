@@ -40,6 +40,7 @@ _EAGLE_NAMES = (
 _CHOSEN, _NORMED = "eagle_aux_hidden_state_layer_ids", "norm_before_residual"
 _MORE_NORMS = ("norm_before_fc", "fc_norm", "norm_output")  # of Eagle 3.1
 _OWN = (_CHOSEN, _NORMED, *_MORE_NORMS, "eagle_config", "bias", "draft_vocab_size")
+_ASSISTANT = "gemma4_assistant"
 _LAYER = "transformer_layer_config"  # of vLLM's speculators: a config of the layer alone
 
 
@@ -56,6 +57,13 @@ class Draft:
         if not self._files:
             raise _no_weights(folder)
         config = read_json(folder / "config.json")
+        if config.get("model_type") == _ASSISTANT:
+            raise UnsupportedError(
+                f"{folder}: {_ASSISTANT} is not supported: it reads the keys and values of Gemma 4 "
+                "itself, and drafts have pages of their own; use a smaller Gemma 4 "
+                "(--speculative-mode small_draft --additional-models MODEL) or prompt_lookup",
+                param=PARAM,
+            )
         is_eagle = f"{EAGLE}fc.weight" in self._files
         self.spec: EagleSpec | MedusaSpec = (
             self._eagle(config, num_layers) if is_eagle else self._medusa(config)
