@@ -52,6 +52,7 @@ Status AddBranches(const StepItem& item, int first_row, KVCache* cache, Batch* b
     cache->Fork(parent, branch, ForkOf(item, draft));
     RowSpan span{branch, {drafts.tokens().begin() + draft, drafts.tokens().begin() + end}};
     span.num_logit_rows = end - draft;
+    span.num_hidden_rows = item.wants_states ? end - draft : 0;
     span.prompt = &item.sequence->request->request.prompt;
     MLC_RETURN_IF_ERROR(AddRows(span, cache, batch));
     AddCopies(item, draft, first_row, branch, *cache, batch);

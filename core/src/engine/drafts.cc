@@ -1,6 +1,7 @@
 #include "engine/drafts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace mlc {
@@ -13,10 +14,11 @@ int Drafts::length() const {
   return empty() ? 0 : *std::max_element(depths_.begin(), depths_.end());
 }
 
-void Drafts::Add(int32_t token, int parent) {
+void Drafts::Add(int32_t token, int parent, double chance) {
   depths_.push_back(depth(parent) + 1);
   tokens_.push_back(token);
   parents_.push_back(parent);
+  chances_.push_back(chance);
 }
 
 void Drafts::Truncate(int count) {
@@ -24,10 +26,20 @@ void Drafts::Truncate(int count) {
   tokens_.resize(size);
   parents_.resize(size);
   depths_.resize(size);
+  chances_.resize(size);
 }
 
 void Drafts::Prune(int depth) {
   KeepIf([&](int draft) { return this->depth(draft) <= depth; });
+}
+
+void Drafts::KeepLikeliest(int count) {
+  std::vector<int> order(tokens_.size()), rank(tokens_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return chance(a) > chance(b); });
+  for (int i = 0; i < size(); ++i) rank[static_cast<size_t>(order[static_cast<size_t>(i)])] = i;
+  KeepIf([&](int draft) { return rank[static_cast<size_t>(draft)] < count; });
 }
 
 int Drafts::Child(int parent, int32_t token) const {
@@ -62,7 +74,7 @@ Drafts Drafts::DepthFirst() const {
   while (!waiting.empty()) {
     auto [draft, parent_now] = waiting.back();
     waiting.pop_back();
-    ordered.Add((*this)[draft], parent_now);
+    ordered.Add((*this)[draft], parent_now, chance(draft));
     push_children(draft, ordered.size() - 1);
   }
   return ordered;

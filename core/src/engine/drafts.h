@@ -35,16 +35,20 @@ class Drafts {
   int parent(int draft) const { return parents_[static_cast<size_t>(draft)]; }
   // The number of drafts on the path to it, itself included; 0 for kKnown.
   int depth(int draft) const { return draft < 0 ? 0 : depths_[static_cast<size_t>(draft)]; }
+  // How probable its drafter takes the path to it: at most as probable as the path to its parent.
+  double chance(int draft) const { return chances_[static_cast<size_t>(draft)]; }
   // The depth of the deepest draft.
   int length() const;
 
-  void Add(int32_t token, int parent);
+  void Add(int32_t token, int parent, double chance = 1);
   // Adds a draft behind the last one.
   void Append(int32_t token) { Add(token, size() - 1); }
   // Keeps the first `count` drafts.
   void Truncate(int count);
   // Keeps the drafts that are at most `depth` deep.
   void Prune(int depth);
+  // Keeps the `count` drafts with the highest chances; of equal ones, the first.
+  void KeepLikeliest(int count);
   // Keeps the drafts for which `keep(draft)` is true and whose parents are kept. Calls `keep` in
   // order.
   template <typename Predicate>
@@ -76,6 +80,7 @@ class Drafts {
  private:
   std::vector<int32_t> tokens_;
   std::vector<int> parents_, depths_;
+  std::vector<double> chances_;
 };
 
 template <typename Predicate>
@@ -86,7 +91,7 @@ void Drafts::KeepIf(Predicate keep) {
     int above = parent(draft) < 0 ? kKnown : now[static_cast<size_t>(parent(draft))];
     bool is_kept = above != kNone && keep(draft);
     now.push_back(is_kept ? kept.size() : kNone);
-    if (is_kept) kept.Add((*this)[draft], above);
+    if (is_kept) kept.Add((*this)[draft], above, chance(draft));
   }
   *this = std::move(kept);
 }

@@ -257,13 +257,13 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
                        device_choice_.Assign(items, outputs.logits));
   ScorePrompts(logit_rows_, items, logits, &scratch_);
   int decode_rows = 0, prefill_rows = 0;
-  std::vector<const float*> states;  // for the drafter
+  std::vector<RowStates> states;  // for the drafter
   ptrdiff_t hidden_row = 0, size = info().hidden_size, chosen = size * info().num_chosen_layers;
   bool of_layers = speculator_->drafter() && speculator_->drafter()->reads_chosen_layers();
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;
-    states.push_back(of_layers ? outputs.layer_states + chosen * hidden_row
-                               : outputs.hidden_states + size * hidden_row);
+    states.push_back(of_layers ? RowStates{outputs.layer_states + chosen * hidden_row, chosen}
+                               : RowStates{outputs.hidden_states + size * hidden_row, size});
     if (item.wants_states) {
       hidden_row += item.num_rows + item.drafts.size();
     } else if (item.sequence->is_pooled()) {

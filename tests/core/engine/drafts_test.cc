@@ -69,6 +69,26 @@ TEST(Drafts, PartsOfATreeAreTrees) {
   EXPECT_EQ(some.num_branches(), 2) << "11 follows 7 now";
 }
 
+TEST(Drafts, TheLikeliestAreATreeToo) {
+  Drafts tree;  // 7 (8 (9), 10), 11
+  tree.Add(7, Drafts::kKnown, 0.6);
+  tree.Add(8, 0, 0.5);
+  tree.Add(9, 1, 0.1);
+  tree.Add(10, 0, 0.1);
+  tree.Add(11, Drafts::kKnown, 0.3);
+  auto likeliest = [&](int count) {
+    Drafts kept = tree;
+    kept.KeepLikeliest(count);
+    return kept;
+  };
+  EXPECT_EQ(likeliest(2), (Drafts{7, 8}));
+  EXPECT_EQ(likeliest(3).tokens(), (std::vector<int32_t>{7, 8, 11}));
+  EXPECT_EQ(likeliest(3).chance(2), 0.3);
+  EXPECT_EQ(likeliest(4).tokens(), (std::vector<int32_t>{7, 8, 9, 11})) << "the first of equal ones";
+  EXPECT_EQ(likeliest(9), tree);
+  EXPECT_TRUE(likeliest(0).empty());
+}
+
 TEST(Drafts, DepthFirstIsTheSameTreeInFewBranches) {
   Drafts levels;
   levels.Add(7, Drafts::kKnown);

@@ -7,6 +7,7 @@ A bias leaves two letters, so that the guesses of random weights are often right
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,21 @@ def test_answers_are_those_without_drafts(drafting: Drafting) -> None:
             for _ in range(2):  # again from the prefixes that are kept
                 assert [answer(engine, fields) for fields in ASKED] == expected
             assert accepted(engine) > 20
+
+
+def test_trees_give_the_same_where_states_branch(drafting: Drafting) -> None:
+    model, drafts = drafting
+    trees = {**drafts, "spec_tree_width": 3}
+    config = json.loads((Path(model[0]) / "mlc-chat-config.json").read_text())
+    if config["model_type"] == "qwen3_5":
+        with pytest.raises(UnsupportedError, match="states do not branch"):
+            engine_of(model, **trees)
+        return
+    with engine_of(model) as engine:
+        expected = [answer(engine, fields) for fields in ASKED]
+    with engine_of(model, **trees) as engine:
+        assert [answer(engine, fields) for fields in ASKED] == expected
+        assert accepted(engine) > 10
 
 
 def test_batches_and_preempted_requests_get_the_same(drafting: Drafting) -> None:

@@ -33,10 +33,6 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
                    "and no other; Medusa's heads and Eagle's layers are converted with their model "
                    "(mlc_llm convert_weight --draft)");
   }
-  std::string kind = DraftKind(config);
-  if (config.spec_tree_width.value_or(1) > 1 && !kind.empty()) {
-    return Invalid("spec_tree_width", "spec_tree_width over 1 is not for speculative_mode " + kind);
-  }
   if (config.spec_draft_length && mode == SpeculativeMode::kDisable) {
     return Invalid("spec_draft_length", "spec_draft_length needs a speculative_mode");
   }

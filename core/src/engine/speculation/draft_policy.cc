@@ -1,6 +1,7 @@
 #include "engine/speculation/draft_policy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <queue>
 
 namespace mlc {
@@ -9,15 +10,18 @@ namespace {
 constexpr int64_t kOldAfter = 1000;  // in measurements
 constexpr double kNewest = 0.2;      // the least weight of a new measurement in the mean
 constexpr double kForget = 0.999;    // factor of the ledger for each step
-constexpr double kMayLoseShare = 0.02, kMayLose = 0.03;
+constexpr double kMayLoseShare = 0.01, kMayLoseSteps = 4;
 constexpr double kFirstGuess = 0.6;   // the probability when nothing is known
 constexpr double kGuessWeight = 2;    // weight of kFirstGuess, in drafts
-constexpr double kRecentDrafts = 20;  // how many drafts a record remembers
-constexpr double kIdle = 0.99;        // factor of a record for each step without drafts
-// How many rows are tried before fewer were measured, and what their cost is taken for beyond that:
-// a share of the step for each row of it.
-constexpr int kFirstRows = 4;
-constexpr double kRowShare = 0.1;
+constexpr double kAllWeight = 5;      // weight of all sequences beside one, in drafts
+constexpr double kRecentDrafts = 20, kAllDrafts = 100;  // that one, and all, remember
+constexpr double kIdle = 0.996;  // factor of a record for each step without drafts
+// How many more rows than sequences are tried at first, and what a row beyond the tried ones is
+// taken for: a share of the time that a plain step takes for a row.
+constexpr int kFirstRows = 3;
+constexpr double kRowShare = 0.5;
+constexpr double kOptimism = 0.5;    // the share of the way to the line that is believed
+constexpr double kFirstShare = 0.8;  // of the first time of a size, the least that remains
 constexpr double kLeastGain = 0.02;  // a draft must promise at least so many tokens
 
 using Count = DraftRecord::Count;
@@ -27,73 +31,108 @@ void Keep(double share, Count* count) {
   count->accepted *= share;
 }
 
-void Add(int tried, int accepted, Count* count) {
+void Add(int tried, int accepted, double most, Count* count) {
   if (tried == 0) return;
-  Keep(std::min(1.0, kRecentDrafts / (count->tried + tried)), count);
+  Keep(std::min(1.0, most / (count->tried + tried)), count);
   count->tried += tried;
   count->accepted += accepted;
 }
 
-double Mean(const Count& count, double guess) {
-  return (kGuessWeight * guess + count.accepted) / (kGuessWeight + count.tried);
+void Idle(DraftRecord* record) {
+  for (Count* count : {&record->first, &record->next}) {
+    Keep(std::min(1.0, kRecentDrafts / std::max(1.0, count->tried)) * kIdle, count);
+  }
+}
+
+double Mean(const Count& count, double guess, double weight) {
+  return (weight * guess + count.accepted) / (weight + count.tried);
+}
+
+// Steps of as many rows cost about the same.
+int RowClass(int rows) {
+  int size = 1;
+  while (rows > 8 * size) size *= 2;
+  return (rows + size - 1) / size * size;
 }
 
 // One more draft for one candidate.
 struct Extra {
   double gain;  // expected number of tokens
   size_t candidate;
-  int depth;  // the depth of this draft, from 1
+  int depth;  // how many drafts the candidate has then
   bool operator<(const Extra& other) const { return gain < other.gain; }
 };
 
 }  // namespace
 
-void StepTimes::Add(int rows, double seconds) {
-  auto [found, is_new] = entries_.emplace(rows, Entry{seconds, 0, 0});
+void StepTimes::Add(int size, double seconds) {
+  auto [found, is_new] = entries_.emplace(size, Entry{seconds, 0, 0});
   Entry& entry = found->second;
   if (!is_new && now_ - entry.time > kOldAfter) entry = Entry{seconds, 0, 0};
   ++entry.count;
-  // The first step of a size also waits for memory and code.
   if (entry.count == 2 && seconds < entry.seconds) entry.seconds = seconds;
   entry.seconds += (seconds - entry.seconds) * std::max(1.0 / entry.count, kNewest);
   entry.time = ++now_;
 }
 
-std::optional<double> StepTimes::Measured(int rows) const {
-  auto found = entries_.find(rows);
+std::optional<double> StepTimes::Measured(int size) const {
+  auto found = entries_.find(size);
   if (found == entries_.end() || now_ - found->second.time > kOldAfter) return std::nullopt;
   return found->second.seconds;
 }
 
-double StepTimes::Estimate(int rows, int base) const {
-  if (std::optional<double> seconds = Measured(rows)) return *seconds;
-  double least = entries_.at(base).seconds;
-  auto near = entries_.upper_bound(rows);
-  while (near != entries_.end() && !Measured(near->first)) ++near;
-  if (near == entries_.end()) {  // more rows than were measured
-    do --near;
-    while (near->first > base && !Measured(near->first));
-    if (rows <= std::max(2 * near->first, kFirstRows)) return least;
-    if (near->first <= base) return least * (1 + kRowShare * (rows - base) / base);
-  }
-  double share = static_cast<double>(rows - base) / (near->first - base);
-  return std::max(least, least + share * (near->second.seconds - least));
+std::optional<double> StepTimes::Sure(int size) const {
+  std::optional<double> seconds = Measured(size);
+  return seconds && entries_.at(size).count > 1 ? seconds : std::nullopt;
 }
 
-bool DraftPolicy::MayDraft() const { return lost_s_ <= kMayLose + kMayLoseShare * total_s_; }
+double StepTimes::Near(int size) const {
+  std::optional<double> best;
+  int distance = 0;
+  for (const auto& [other, entry] : entries_) {
+    std::optional<double> seconds = Sure(other);
+    if (!seconds || (best && std::abs(other - size) > distance)) continue;
+    best = seconds, distance = std::abs(other - size);
+  }
+  return best.value_or(0);
+}
+
+double StepTimes::Estimate(int size, int base, double base_seconds) const {
+  int largest = base;
+  double below = base_seconds, slope = 0;  // of the next smaller size
+  for (auto at = entries_.upper_bound(base); at != entries_.end(); ++at) {
+    std::optional<double> seconds = Measured(at->first);
+    if (!seconds) continue;
+    double known = Sure(at->first) ? *seconds : std::max(below, kFirstShare * *seconds);
+    slope = std::max(0.0, (known - below) / (at->first - largest));
+    if (at->first == size) return known;
+    if (at->first > size) return below + kOptimism * slope * (size - largest);
+    below = known, largest = at->first;
+  }
+  int near = base + std::max(2 * (largest - base), kFirstRows);
+  double least = below + kOptimism * slope * (size - largest);
+  return least + base_seconds * kRowShare * std::max(0, size - near) / base;
+}
+
+bool DraftPolicy::MayDraft() const { return lost_ <= kMayLoseSteps + kMayLoseShare * total_; }
 
 std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
                                      const std::vector<DraftCandidate>& candidates,
                                      double draft_seconds, bool at_once) const {
   std::vector<int> chosen(candidates.size(), 0);
-  if (candidates.empty() || !times_.Measured(step.sequences) || !MayDraft()) return chosen;
+  std::optional<double> plain = plain_.Sure(step.sequences);
+  if (candidates.empty() || !plain || !MayDraft()) return chosen;
   std::priority_queue<Extra> extras;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (candidates[i].max_drafts > 0) extras.push({candidates[i].chances.first, i, 1});
+    if (!candidates[i].gains.empty()) extras.push({candidates[i].gains[0], i, 1});
   }
   // The drafts that the step has already were chosen, so they are counted as good ones.
   int rows = step.sequences + step.drafts, deepest = 0;
-  double tokens = rows, best_rate = tokens / times_.Estimate(rows, step.sequences);
+  auto seconds = [&] {
+    if (rows == step.sequences) return *plain;
+    return drafted_.Estimate(RowClass(rows), step.sequences, *plain);
+  };
+  double tokens = rows, best_rate = tokens / seconds();
   std::vector<int> tried = chosen;
   while (!extras.empty()) {
     Extra extra = extras.top();
@@ -104,23 +143,51 @@ std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
     tried[extra.candidate] = extra.depth;
     deepest = std::max(deepest, extra.depth);
     double drafting = draft_seconds * (at_once ? 1 : deepest);
-    double rate = tokens / (times_.Estimate(rows, step.sequences) + drafting);
+    double rate = tokens / (seconds() + drafting);
     if (rate > best_rate) {
       best_rate = rate;
       chosen = tried;
     }
-    const DraftCandidate& candidate = candidates[extra.candidate];
-    if (extra.depth < candidate.max_drafts) {
-      extras.push({extra.gain * candidate.chances.next, extra.candidate, extra.depth + 1});
-    }
+    const std::vector<double>& gains = candidates[extra.candidate].gains;
+    auto next = static_cast<size_t>(extra.depth);
+    if (next < gains.size()) extras.push({gains[next], extra.candidate, extra.depth + 1});
   }
   return chosen;
 }
 
 DraftChances DraftPolicy::Chances(DraftSource source, const DraftRecord& record) const {
   const DraftRecord& all = all_[static_cast<size_t>(source)];
-  return {Mean(record.first, Mean(all.first, kFirstGuess)),
-          Mean(record.next, Mean(all.next, kFirstGuess))};
+  double first = Mean(all.first, kFirstGuess, kGuessWeight);
+  double next = Mean(all.next, first, kGuessWeight);
+  return {Mean(record.first, first, kAllWeight), Mean(record.next, next, kAllWeight)};
+}
+
+std::vector<double> DraftPolicy::ChainGains(DraftChances chances, int max_drafts) {
+  std::vector<double> gains;
+  for (double gain = chances.first; static_cast<int>(gains.size()) < max_drafts;) {
+    gains.push_back(gain);
+    gain *= chances.next;
+  }
+  return gains;
+}
+
+std::vector<double> DraftPolicy::TreeGains(const Drafts& tree) const {
+  double trust = (kGuessWeight + trees_.accepted) / (kGuessWeight + trees_.tried);
+  std::vector<double> gains;
+  for (int draft = 0; draft < tree.size(); ++draft) {
+    gains.push_back(std::min(1.0, trust * tree.chance(draft)));
+  }
+  std::sort(gains.rbegin(), gains.rend());
+  return gains;
+}
+
+void DraftPolicy::RecordTree(const Drafts& tree, int num_accepted) {
+  double expected = 0;
+  for (int draft = 0; draft < tree.size(); ++draft) expected += tree.chance(draft);
+  if (expected == 0) return;
+  Keep(std::min(1.0, kRecentDrafts / (trees_.tried + expected)), &trees_);
+  trees_.tried += expected;
+  trees_.accepted += num_accepted;
 }
 
 void DraftPolicy::Record(DraftSource source, int num_drafts, int num_accepted,
@@ -128,26 +195,33 @@ void DraftPolicy::Record(DraftSource source, int num_drafts, int num_accepted,
   // The drafts behind the first refused one were not tried.
   int num_tried = std::min(num_drafts, num_accepted + 1);
   int first = std::min(1, num_tried), first_accepted = std::min(1, num_accepted);
-  for (DraftRecord* r : {record, &all_[static_cast<size_t>(source)]}) {
-    if (num_drafts == 0) {
-      Keep(kIdle, &r->first);
-      Keep(kIdle, &r->next);
-    }
-    Add(first, first_accepted, &r->first);
-    Add(num_tried - first, num_accepted - first_accepted, &r->next);
-  }
+  DraftRecord* all = &all_[static_cast<size_t>(source)];
+  if (num_drafts == 0) Idle(record);
+  Add(first, first_accepted, kRecentDrafts, &record->first);
+  Add(first, first_accepted, kAllDrafts, &all->first);
+  Add(num_tried - first, num_accepted - first_accepted, kRecentDrafts, &record->next);
+  Add(num_tried - first, num_accepted - first_accepted, kAllDrafts, &all->next);
 }
 
 void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
                              double seconds) {
-  times_.Add(num_rows, model_seconds);
-  std::optional<double> plain = times_.Measured(num_sequences);
-  bool is_plain = num_rows == num_sequences && seconds <= model_seconds;
-  double lost = plain && !is_plain ? seconds - *plain * num_tokens / num_sequences : 0;
-  lost_s_ = lost_s_ * kForget + lost;
-  total_s_ = total_s_ * kForget + seconds;
-  // Time that drafting gained may be lost again, but at most as much as may be lost anyway.
-  lost_s_ = std::max(lost_s_, -(kMayLose + kMayLoseShare * total_s_));
+  bool is_plain = num_rows == num_sequences;
+  if (is_plain) {
+    plain_.Add(num_sequences, model_seconds);
+    for (DraftRecord& record : all_) Idle(&record);
+  } else {
+    drafted_.Add(RowClass(num_rows), model_seconds);
+  }
+  std::optional<double> plain = plain_.Measured(num_sequences);
+  if (!plain) return;
+  bool has_drafted = !is_plain || seconds > model_seconds;
+  double lost = has_drafted ? seconds / *plain - static_cast<double>(num_tokens) / num_sequences : 0;
+  lost_ = lost_ * kForget + lost;
+  total_ = total_ * kForget + seconds / *plain;
+  // What drafting gained may be lost again, but at most as much as may be lost anyway. One dear
+  // trial does not end drafting for long.
+  double most = kMayLoseSteps + kMayLoseShare * total_;
+  lost_ = std::clamp(lost_, -most, most + 1);
 }
 
 }  // namespace mlc

@@ -3,7 +3,7 @@
 //
 // Drafts pay when their rows cost little compared with the tokens that they probably yield. An
 // unknown value is estimated in favour of drafting; then it is tried and measured. A ledger of the
-// lost time limits the cost of trying to 2 % of the recent time plus 30 ms.
+// lost time limits the cost of trying to 1 % of the recent time plus that of four plain steps.
 #pragma once
 
 #include <array>
@@ -11,20 +11,26 @@
 #include <optional>
 #include <vector>
 
+#include "engine/drafts.h"
 #include "engine/sequence.h"
 
 namespace mlc {
 
-// The seconds of a step by its number of rows: running means of measurements, which expire.
+// The seconds of something by its size: running means of measurements, which expire.
 class StepTimes {
  public:
-  void Add(int rows, double seconds);
+  void Add(int size, double seconds);
   // The mean, if it was measured not long ago.
-  std::optional<double> Measured(int rows) const;
-  // The same; if there is none, an estimate on the line from `base` rows, which must be measured,
-  // to the next larger measured number. Up to twice the largest one it is the time of `base` rows,
-  // so that more rows are tried, but not all at once; behind that, on the line to the largest one.
-  double Estimate(int rows, int base) const;
+  std::optional<double> Measured(int size) const;
+  // The same, if it was measured more than once: the first time also waits for memory and code.
+  std::optional<double> Sure(int size) const;
+  // That of the nearest size which has one, of two the larger; 0: there is none.
+  double Near(int size) const;
+  // The mean, or an estimate in favour of what is not known: half of the way from the next smaller
+  // size that was measured to the line through its neighbours. `base_seconds`: of `base`, from
+  // which on sizes count. Sizes are tried step by step: twice as far from the base as the largest
+  // measured one; behind that they are taken for expensive.
+  double Estimate(int size, int base, double base_seconds) const;
 
  private:
   struct Entry {
@@ -42,10 +48,12 @@ struct DraftChances {
   double first, next;
 };
 
+// What one sequence may get.
 struct DraftCandidate {
-  DraftChances chances;
-  int max_drafts;          // depth
-  int rows_per_draft = 1;  // width
+  // How many tokens each further draft probably yields, never more than the one before it: of a
+  // chain each depth (ChainGains), of a tree each draft, the likeliest first.
+  std::vector<double> gains;
+  int rows_per_draft = 1;
 };
 
 // A step that decodes: a row for each sequence, and a row for each draft that it has already.
@@ -55,16 +63,22 @@ struct DecodeRows {
 
 class DraftPolicy {
  public:
-  // For each candidate, how many drafts its sequence should have, one after the other.
-  // `draft_seconds`: the time to draft one more token for all of them; 0 when they are drafted
-  // already. `at_once`: the time to draft any number.
+  // For each candidate, how many of its drafts its sequence should have. `draft_seconds`: the time
+  // to draft one more token for all of them; 0 when they are drafted already. `at_once`: the time
+  // to draft any number.
   std::vector<int> Choose(const DecodeRows& rows, const std::vector<DraftCandidate>& candidates,
                           double draft_seconds, bool at_once = false) const;
 
   // `record`: of drafts of that source in one sequence.
   DraftChances Chances(DraftSource source, const DraftRecord& record) const;
+  // The gains of a chain.
+  static std::vector<double> ChainGains(DraftChances chances, int max_drafts);
+  // The gains of a tree's drafts, by what their drafter takes for their chances.
+  std::vector<double> TreeGains(const Drafts& tree) const;
   // Records how many of a sequence's drafts in a step, one after the other, were accepted.
   void Record(DraftSource source, int num_drafts, int num_accepted, DraftRecord* record);
+  // Records how many drafts of a tree were accepted.
+  void RecordTree(const Drafts& tree, int num_accepted);
   // Records a step that decoded `num_sequences` and yielded `num_tokens`. `seconds` is the time
   // with drafting, `model_seconds` the time without it.
   void RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
@@ -73,10 +87,12 @@ class DraftPolicy {
  private:
   bool MayDraft() const;
 
-  StepTimes times_;
+  // Of steps without drafts, by sequences, and with drafts, by RowClass.
+  StepTimes plain_, drafted_;
   std::array<DraftRecord, kNumDraftSources> all_;  // of all sequences
-  double lost_s_ = 0;   // lost by drafting in recent steps; negative: gained
-  double total_s_ = 0;  // of recent steps
+  DraftRecord::Count trees_;  // `tried`: how many drafts should have been accepted, by their chances
+  double lost_ = 0;   // lost by drafting in recent steps, in plain steps; negative: gained
+  double total_ = 0;  // of recent steps, in plain steps
 };
 
 }  // namespace mlc

@@ -29,7 +29,7 @@ class Drafter {
   virtual bool reads_states() const { return false; }
   virtual bool reads_chosen_layers() const { return false; }
   // They are [count, size of a row's states]: of a sequence's rows from position `first` on,
-  // without those of refused drafts. Called for each sequence of each step.
+  // without those of refused drafts. Called for each sequence of each step, one or more times.
   virtual void TakeStates(const Sequence&, int first, int count, const float* states) {
     (void)first, (void)count, (void)states;
   }
@@ -40,7 +40,8 @@ class Drafter {
   // As those of its model (Model), if it has one.
   virtual int64_t DropWeights() { return 0; }
   virtual int64_t TouchWeights() { return 0; }
-  // The measured time of one more draft for each of `num_tasks`; 0: not measured.
+  // The measured time of one more draft for each of `num_tasks`, or of the nearest number for which
+  // there is one; 0: there is none.
   virtual double seconds_per_draft(int num_tasks) const = 0;
   // Whether all drafts of a call are made together, so that this is the time of the call.
   virtual bool drafts_at_once() const { return false; }

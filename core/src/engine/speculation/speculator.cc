@@ -67,8 +67,6 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     rows -= item.num_rows;
     pages -= cache.PagesNeeded(item.sequence->id, item.num_rows);
   }
-  // a step gives no hidden states of branches
-  int width = drafter_ != nullptr && drafter_->reads_states() ? 1 : shape_.width;
   std::vector<Request> requests;
   for (StepItem& item : *items) {
     if (!item.wants_logits || item.sequence->num_generated() == 0) continue;
@@ -83,7 +81,7 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     if (drafts <= 0) continue;
     pages -= extra_pages();
     rows -= drafts;
-    requests.push_back({&item, drafts, width});
+    requests.push_back({&item, drafts, shape_.width});
   }
   return requests;
 }
@@ -93,8 +91,11 @@ void Speculator::ChooseLengths(const DecodeRows& rows, double draft_seconds,
   std::vector<DraftCandidate> candidates;
   for (const Request& request : *requests) {
     const DraftRecord& record = RecordOf(request.source, *request.item->sequence);
-    candidates.push_back(
-        {policy_.Chances(request.source, record), request.max_drafts, request.width});
+    DraftChances chances = policy_.Chances(request.source, record);
+    // Of a tree that is not drafted yet it is not known how many drafts will be checked: at least
+    // one at each depth.
+    int width = draft_seconds > 0 ? 1 : request.width;
+    candidates.push_back({DraftPolicy::ChainGains(chances, request.max_drafts), width});
   }
   bool at_once = draft_seconds > 0 && drafter_->drafts_at_once();
   std::vector<int> lengths = policy_.Choose(rows, candidates, draft_seconds, at_once);
@@ -125,6 +126,15 @@ void Speculator::Draft(const std::vector<Request>& requests) {
   }
 }
 
+void Speculator::ChooseDrafts(const DecodeRows& rows, const std::vector<Request>& requests) const {
+  std::vector<DraftCandidate> candidates;
+  for (const Request& request : requests) {
+    candidates.push_back({policy_.TreeGains(request.item->drafts)});
+  }
+  std::vector<int> counts = policy_.Choose(rows, candidates, 0);
+  for (size_t i = 0; i < counts.size(); ++i) requests[i].item->drafts.KeepLikeliest(counts[i]);
+}
+
 void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
                                std::vector<StepItem>* items) {
   int rows = limits.max_rows;
@@ -134,7 +144,7 @@ void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
     int item_rows = item.num_rows + item.drafts.FirstChain();
     rows -= item_rows;
     pages -= cache.PagesNeeded(item.sequence->id, item_rows);
-    if (item.sequence->is_pooled()) sequences = 0;  // no step has both hidden states and branches
+    if (item.sequence->is_pooled()) sequences = 0;  // beside embeddings nothing branches
   }
   for (StepItem& item : *items) {
     int kept = item.drafts.FirstChain();
@@ -189,7 +199,7 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   if (drafter_ != nullptr && drafter_->reads_states()) {
     for (StepItem& item : *items) item.wants_states = !item.sequence->is_pooled();
   }
-  bool is_adaptive = shape_.length == 0, is_decode = IsDecode(*items);
+  bool is_adaptive = shape_.is_adaptive(), is_decode = IsDecode(*items);
   // Beside chunks of prompts, the cost of a row is not known.
   bool may_guess = !is_adaptive || is_decode;
   DecodeRows rows{static_cast<int>(items->size())};
@@ -222,28 +232,34 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
     ChooseLengths(rows, seconds, &requests);
   }
   Draft(requests);
+  if (is_adaptive && shape_.width > 1) ChooseDrafts(rows, requests);
   LimitBranches(limits, cache, items);
 }
 
 void Speculator::TakeStates(const std::vector<StepItem>& items,
-                            const std::vector<const float*>& states,
+                            const std::vector<RowStates>& states,
                             const std::vector<SequenceCommit>& commits) {
   auto commit = commits.begin();  // in the order of the items, with new choices between them
   for (size_t i = 0; i < items.size(); ++i) {
     const StepItem& item = items[i];
-    int num_accepted = 0;
+    std::vector<int> accepted;
     if (item.wants_logits) {
       while (commit->sequence != item.sequence) ++commit;
-      num_accepted = commit->num_accepted;
+      accepted = item.drafts.Path(commit->last_accepted);
     }
     if (!item.wants_states) continue;
-    int first = item.sequence->num_computed - item.num_rows;
-    drafter_->TakeStates(*item.sequence, first, item.num_rows + num_accepted, states[i]);
+    int row = item.sequence->num_computed - item.num_rows;
+    drafter_->TakeStates(*item.sequence, row, item.num_rows, states[i].first);
+    row += item.num_rows;
+    for (int draft : accepted) {
+      const float* state = states[i].first + states[i].size * (item.num_rows + draft);
+      drafter_->TakeStates(*item.sequence, row++, 1, state);
+    }
   }
 }
 
 void Speculator::Observe(const std::vector<StepItem>& items,
-                         const std::vector<const float*>& states,
+                         const std::vector<RowStates>& states,
                          const std::vector<SequenceCommit>& commits, double seconds) {
   if (drafter_ != nullptr) TakeStates(items, states, commits);
   int num_rows = 0, num_drafts = 0, num_tokens = 0;
@@ -264,6 +280,7 @@ void Speculator::Observe(const std::vector<StepItem>& items,
     }
     bool is_by_drafter = source == DraftSource::kDrafter;
     if (is_by_drafter && drafts > 0) metrics_.AddDrafts(drafts, accepted);
+    if (is_by_drafter && shape_.width > 1) policy_.RecordTree(commit.drafts, accepted);
     if (is_decode || drafts > 0) {
       policy_.Record(source, drafts, accepted, &RecordOf(source, *commit.sequence));
     }

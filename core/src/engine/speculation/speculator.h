@@ -5,6 +5,7 @@
 // They never change the generated text (engine/commit), only how fast it comes.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -23,12 +24,19 @@ constexpr int kMaxDrafts = 15, kMaxTreeDrafts = 63;
 struct DraftShape {
   int length = 0;  // depth; 0: as deep as it pays
   int width = 1;   // side by side
+  bool is_adaptive() const { return length == 0; }
 };
 
 struct DraftLimits {
   int max_rows;       // of one step
   int max_sequences;  // of one step, with branches
   int max_length;     // of one sequence
+};
+
+// The hidden states of an item's rows, then of its drafts: [rows, size].
+struct RowStates {
+  const float* first;
+  ptrdiff_t size;
 };
 
 class Speculator {
@@ -44,7 +52,7 @@ class Speculator {
   void AddDrafts(const DraftLimits& limits, const KVCache& cache, std::vector<StepItem>* items);
   // Learns from the step of the last AddDrafts call. `states`: of each item, the hidden states of
   // its rows, if it wants them. `seconds` does not include drafting.
-  void Observe(const std::vector<StepItem>& items, const std::vector<const float*>& states,
+  void Observe(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                const std::vector<SequenceCommit>& commits, double seconds);
 
   // The drafter's; null after it has failed, or when there is none.
@@ -69,10 +77,12 @@ class Speculator {
   void ChooseLengths(const DecodeRows& rows, double draft_seconds,
                      std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
+  // Of drafted trees keeps the likeliest drafts, as many as pay (Eagle-2, arXiv 2406.16858).
+  void ChooseDrafts(const DecodeRows& rows, const std::vector<Request>& requests) const;
   // Removes the branches for which there are no rows, sequences or pages.
   static void LimitBranches(const DraftLimits& limits, const KVCache& cache,
                             std::vector<StepItem>* items);
-  void TakeStates(const std::vector<StepItem>& items, const std::vector<const float*>& states,
+  void TakeStates(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                   const std::vector<SequenceCommit>& commits);
   // Drafts what is known of the answers. Moves the requests that got drafts out of `requests`.
   std::vector<Request> DraftKnown(bool uses_predictions, std::vector<Request>* requests);

@@ -1,6 +1,7 @@
 #include "engine/speculation/tree_drafter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace mlc {
@@ -43,7 +44,7 @@ void TreeDrafter::Sample(Run* run) {
   order.resize(std::min(order.size(), static_cast<size_t>(run->task.width)));
   run->leaves.clear();
   for (size_t i : order) {
-    run->drafts.Add(tokens[i], grown[i].draft);
+    run->drafts.Add(tokens[i], grown[i].draft, std::exp(grown[i].score));
     run->leaves.push_back(
         {run->drafts.size() - 1, grown[i].id, grown[i].score, nullptr, grown[i].state});
   }

@@ -23,9 +23,7 @@ class TreeDrafter : public Drafter {
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) final;
   int64_t DropWeights() final { return model_->DropWeights(); }
   int64_t TouchWeights() final { return model_->TouchWeights(); }
-  double seconds_per_draft(int num_tasks) const final {
-    return seconds_.Measured(num_tasks).value_or(0);
-  }
+  double seconds_per_draft(int num_tasks) const final { return seconds_.Near(num_tasks); }
 
  protected:
   struct Branch;  // what a drafter with pages keeps of a sequence

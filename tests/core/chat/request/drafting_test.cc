@@ -56,7 +56,6 @@ TEST(DraftFiles, WhatCannotBeIsRefused) {
   const char *none = "{}", *draft = R"({"draft": {"model": "m", "model_lib": "l"}})";
   const Refusal refusals[] = {
       {R"({"speculative_mode": "medusa"})", draft, "additional_models", invalid},
-      {R"({"speculative_mode": "medusa", "spec_tree_width": 2})", none, "spec_tree_width", invalid},
       {R"({"speculative_mode": "small_draft"})", none, "speculative_mode", invalid},
       {R"({"speculative_mode": "small_draft", "additional_models": []})", none, "speculative_mode",
        invalid},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/engine_driver.h"
 
@@ -20,6 +21,12 @@ constexpr int32_t kFirst = 'x';  // every prompt begins with it
 // guesses right too.
 void Circle(const std::vector<int32_t>& history, float* logits) {
   logits['a' + (history.back() + 1) % 5] = 3.0f;
+}
+
+// The same, but the right token is the second likeliest behind every third one.
+void SecondBest(const std::vector<int32_t>& history, float* logits) {
+  Circle(history, logits);
+  if (history.size() % 3 == 0) logits['z'] = 3.2f;
 }
 
 ModelInfo LayerInfo(int num_chosen = 0) {
@@ -42,7 +49,8 @@ struct Seen {
 // A layer that sees texts from their second token on. Its states are hashes of their tokens.
 class Layer : public FakeModel {
  public:
-  Layer(Seen* seen, int num_chosen) : FakeModel(LayerInfo(num_chosen), Circle), seen_(seen) {}
+  Layer(Seen* seen, int num_chosen, Script script)
+      : FakeModel(LayerInfo(num_chosen), std::move(script)), seen_(seen) {}
 
   // The state of the last chosen layer is that of all of them.
   Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override {
@@ -99,10 +107,10 @@ class Layer : public FakeModel {
 class World {
  public:
   explicit World(DraftShape shape, EngineOptions options = Driver::Options(),
-                 ModelInfo info = TestInfo()) {
+                 ModelInfo info = TestInfo(), FakeModel::Script script = Circle) {
     options.draft_shape = shape;
-    auto drafter = LayerDrafter::Create(std::make_unique<Layer>(&seen, info.num_chosen_layers),
-                                        kByteVocab, 1024);
+    auto layer = std::make_unique<Layer>(&seen, info.num_chosen_layers, std::move(script));
+    auto drafter = LayerDrafter::Create(std::move(layer), kByteVocab, 1024);
     drafter_ = drafter->get();
     driver = std::make_unique<Driver>(
         testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value(), info));
@@ -130,6 +138,23 @@ class World {
   std::unique_ptr<Driver> driver;
   LayerDrafter* drafter_;
 };
+
+TEST(LayerDrafter, ABranchThatIsAcceptedGivesItsStates) {
+  EngineOptions options = Driver::Options();
+  options.prefix_cache = false;
+  auto steps = [&](DraftShape shape) {
+    World world(shape, options, TestInfo(), SecondBest);
+    world.Ask(1, "abcdeabcde", 40);
+    world.Ask(2, "bcd", 40);
+    world.driver->Run();
+    EXPECT_EQ(world.seen.wrong, 0);
+    EXPECT_EQ(world.seen.gone, 0);
+    EXPECT_GT(world.seen.targets, 10 + 3 + 40 + 40 - 10);
+    EXPECT_TRUE(world.driver->AllPagesFree());
+    return world.driver->engine().metrics().num_steps;
+  };
+  EXPECT_LT(steps({4, 2}), steps({4, 1}) * 2 / 3);
+}
 
 TEST(LayerDrafter, EachRowGetsTheTargetsStateOfTheTokensBeforeIt) {
   EngineOptions options = Driver::Options();
