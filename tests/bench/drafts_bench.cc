@@ -6,16 +6,20 @@
 //   [--rates=0.75,0.6,0.45,0] [--batch=1,4,16]
 //                    [--tokens=96] [--runs=5] [--length=0] [--threads=2]
 //
-// An engine without drafts and one with them answer the same requests in turn. One line of JSON a
-// case on stdout; tests/bench/speculation.py reads it.
+// For each batch it measures first what a step with each number of drafts costs, and a draft. That
+// gives the most that drafts can gain at a share: with the best fixed length, known before. Then an
+// engine without drafts and one with them answer the same requests in turn. One line of JSON for
+// the costs and for each case on stdout; tests/bench/speculation.py reads them.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -30,6 +34,9 @@ namespace mlc {
 namespace {
 
 constexpr int kPromptTokens = 32, kContext = 1024;
+constexpr int kCostSteps = 8;                                          // of each length
+constexpr int kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15};
+constexpr int kCostRows = 48;  // of the largest step whose cost is measured
 
 using Texts = std::map<RequestId, std::vector<int32_t>>;  // prompts with their answers
 
@@ -50,13 +57,16 @@ class Synthetic : public Drafter {
   }
   void Clear() override { part_->Clear(); }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
-    MLC_ASSIGN_OR_RETURN(std::vector<Drafts> drafts, part_->Draft(tasks));
+    std::vector<DraftTask> shorter = tasks;
+    for (DraftTask& task : shorter) task.max_drafts = std::min(task.max_drafts, most);
+    MLC_ASSIGN_OR_RETURN(std::vector<Drafts> drafts, part_->Draft(shorter));
     for (size_t i = 0; i < tasks.size(); ++i) drafts[i] = Replaced(*tasks[i].sequence, drafts[i]);
     return drafts;
   }
 
   const Texts* texts = nullptr;
   double rate = 0;
+  int most = kMaxDrafts;
 
  private:
   Drafts Replaced(const Sequence& sequence, const Drafts& drafts) const {
@@ -171,6 +181,112 @@ std::vector<double> Numbers(const std::string& text) {
   return found;
 }
 
+// What drafts of a part cost: milliseconds of a step without drafts, of a step with some for each
+// sequence, by their number, and of one more draft for each (of the call, if it makes all).
+struct Costs {
+  double plain = 0, draft = 0;
+  std::map<int, double> steps;
+  bool at_once = false;
+};
+
+double Total(const std::map<int, SpecMetrics::Times>& times) {
+  double sum = 0;
+  for (const auto& [size, time] : times) sum += time.seconds;
+  return sum;
+}
+
+Costs Measure(const ModelFiles& files, int batch, Engine* plain) {
+  World world = MakeWorld(files, batch, kMaxDrafts);
+  Costs costs;
+  costs.at_once = world.drafter->drafts_at_once();
+  Texts expected, found;
+  costs.plain = 1e3 * batch / Answer(plain, batch, kCostSteps * (2 + kMaxDrafts), &expected);
+  world.drafter->texts = &expected;
+  world.drafter->rate = 1;
+  double drafts = 0, seconds = 0;
+  for (int length : kLengths) {
+    int rows = batch * (1 + length);
+    if (length > 1 && rows > kCostRows) break;
+    world.drafter->most = length;
+    world.engine->ResetMetrics();
+    Answer(world.engine.get(), batch, kCostSteps * (1 + length), &found);
+    const SpecMetrics made = world.engine->metrics().speculation;
+    auto step = made.verify_times.find(rows);
+    if (step == made.verify_times.end()) break;  // it makes no more drafts
+    costs.steps[length] = 1e3 * step->second.seconds / static_cast<double>(step->second.count);
+    seconds += Total(made.draft_times);
+    for (const auto& [size, time] : made.draft_times) {
+      drafts += static_cast<double>(time.count) * (costs.at_once ? 1 : length);
+    }
+  }
+  costs.draft = 1e3 * seconds / drafts;
+  return costs;
+}
+
+// The most that drafts of a fixed length gain when each is right with probability `rate`, and that
+// length.
+std::pair<double, int> Best(const Costs& costs, double rate) {
+  std::pair<double, int> best = {1, 0};
+  for (const auto& [length, step] : costs.steps) {
+    double tokens = 1;
+    for (int i = 1; i <= length; ++i) tokens += std::pow(rate, i);
+    double drafting = costs.draft * (costs.at_once ? 1 : length);
+    best = std::max(best, std::make_pair(tokens * costs.plain / (step + drafting), length));
+  }
+  return best;
+}
+
+Json ToJson(const Costs& costs, int batch) {
+  Json::Array steps;
+  for (const auto& [length, ms] : costs.steps) steps.push_back(Json::Array{Json(length), Json(ms)});
+  return Json().Set("batch", batch).Set("plain_ms", costs.plain).Set("draft_ms", costs.draft).Set(
+      "steps", steps);
+}
+
+// Answers in turn. The gain of all answers contains what the first trials lose; that of the median
+// run does not.
+Json Compare(World* plain, World* drafts, int batch, double rate, int tokens, int runs) {
+  std::vector<double> without, with, gains;
+  double plain_seconds = 0, seconds = 0;  // for each token
+  drafts->drafter->rate = rate;
+  for (int run = 0; run < runs; ++run) {
+    Texts expected, found;
+    without.push_back(Answer(plain->engine.get(), batch, tokens, &expected));
+    drafts->drafter->texts = &expected;
+    with.push_back(Answer(drafts->engine.get(), batch, tokens, &found));
+    gains.push_back(with.back() / without.back());
+    plain_seconds += 1 / without.back();
+    seconds += 1 / with.back();
+    if (found != expected) std::fprintf(stderr, "the drafts changed an answer\n"), std::exit(1);
+  }
+  const SpecMetrics counts = drafts->engine->metrics().speculation;
+  double steps = counts.draft_count.empty() ? 0 : static_cast<double>(counts.draft_count[0]);
+  double drafted = 0;
+  for (size_t i = 1; i < counts.draft_count.size(); ++i) {
+    drafted += static_cast<double>(counts.draft_count[i]);
+  }
+  Json::Array rows;  // of steps with drafts: rows, how many steps, milliseconds of each
+  for (const auto& [size, times] : counts.verify_times) {
+    double each = 1e3 * times.seconds / static_cast<double>(times.count);
+    rows.push_back(Json::Array{Json(size), Json(times.count), Json(each)});
+  }
+  return Json()
+      .Set("batch", batch)
+      .Set("rate", rate)
+      .Set("plain", Median(without))
+      .Set("drafts", Median(with))
+      .Set("gain", Median(gains))
+      .Set("all", plain_seconds / seconds)
+      .Set("length", steps > 0 ? drafted / steps : 0.0)
+      .Set("draft_ms", drafted > 0 ? 1e3 * Total(counts.draft_times) / drafted : 0.0)
+      .Set("rows", rows);
+}
+
+void Print(const Json& line) {
+  std::printf("%s\n", line.Dump().c_str());
+  std::fflush(stdout);
+}
+
 int Main(int argc, char** argv) {
   ModelFiles files;
   files.folder = Option(argc, argv, "--model", "");
@@ -180,48 +296,19 @@ int Main(int argc, char** argv) {
   int tokens = std::atoi(Option(argc, argv, "--tokens", "96").c_str());
   int runs = std::atoi(Option(argc, argv, "--runs", "5").c_str());
   int length = std::atoi(Option(argc, argv, "--length", "0").c_str());
+  ModelFiles with_part = files;
+  with_part.draft_kind = Option(argc, argv, "--draft", kMtp);
   for (double size : Numbers(Option(argc, argv, "--batch", "1,4,16"))) {
     int batch = static_cast<int>(size);
     World plain = MakeWorld(files, batch, 0);
+    Costs costs = Measure(with_part, batch, plain.engine.get());
+    Print(ToJson(costs, batch));
     for (double rate : Numbers(Option(argc, argv, "--rates", "0.75,0.6,0.45,0"))) {
-      files.draft_kind = Option(argc, argv, "--draft",
-                                kMtp);  // an engine for each rate: its policy knows nothing yet
-      World drafts = MakeWorld(files, batch, length);
-      files.draft_kind = "";
-      std::vector<double> without, with, gains;
-      for (int run = 0; run < runs; ++run) {
-        Texts expected, found;
-        without.push_back(Answer(plain.engine.get(), batch, tokens, &expected));
-        drafts.drafter->texts = &expected;
-        drafts.drafter->rate = rate;
-        with.push_back(Answer(drafts.engine.get(), batch, tokens, &found));
-        gains.push_back(with.back() / without.back());
-        if (found != expected) std::fprintf(stderr, "the drafts changed an answer\n"), std::exit(1);
-      }
-      const SpecMetrics counts = drafts.engine->metrics().speculation;
-      double steps = counts.draft_count.empty() ? 0 : static_cast<double>(counts.draft_count[0]);
-      double drafted = 0;
-      for (size_t i = 1; i < counts.draft_count.size(); ++i) {
-        drafted += static_cast<double>(counts.draft_count[i]);
-      }
-      double draft_seconds = 0;
-      for (const auto& [size, times] : counts.draft_times) draft_seconds += times.seconds;
-      Json::Array rows;  // of steps with drafts: rows, how many steps, milliseconds of each
-      for (const auto& [size, times] : counts.verify_times) {
-        double each = 1e3 * times.seconds / static_cast<double>(times.count);
-        rows.push_back(Json::Array{Json(size), Json(times.count), Json(each)});
-      }
-      Json line = Json()
-                      .Set("batch", batch)
-                      .Set("rate", rate)
-                      .Set("plain", Median(without))
-                      .Set("drafts", Median(with))
-                      .Set("gain", Median(gains))
-                      .Set("length", steps > 0 ? drafted / steps : 0.0)
-                      .Set("draft_ms", drafted > 0 ? 1e3 * draft_seconds / drafted : 0.0)
-                      .Set("rows", rows);
-      std::printf("%s\n", line.Dump().c_str());
-      std::fflush(stdout);
+      World drafts = MakeWorld(with_part, batch, length);  // its policy knows nothing yet
+      auto [best, best_length] = Best(costs, rate);
+      Print(Compare(&plain, &drafts, batch, rate, tokens, runs)
+                .Set("best", best)
+                .Set("best_length", best_length));
     }
   }
   return 0;

@@ -184,18 +184,31 @@ def synthetic(args: argparse.Namespace) -> None:
                *(f"--{option}" for option in args.options)]  # fmt: skip
     print(f"decode tok/s of {args.synthetic} with {args.part}, {args.tokens} tokens, medians of"
           f" {args.runs}", flush=True)  # fmt: skip
-    print(f"{'batch':>5} {'accepted':>9} {'plain':>8} {'drafts':>8} {'gain':>6} {'length':>7}"
-          f" {'ms/draft':>9}  steps with drafts: rows (how many) ms")  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for case in map(json.loads, process.stdout):
-            rows = ", ".join(f"{rows} ({count}) {ms:.1f}" for rows, count, ms in case["rows"])
-            print(f"{case['batch']:5d} {case['rate']:9.0%} {case['plain']:8.1f}"
-                  f" {case['drafts']:8.1f} {case['gain']:6.2f} {case['length']:7.1f}"
-                  f" {case['draft_ms']:9.2f}  {rows}",
-                  flush=True)  # fmt: skip
+            print(*(costs_of(case) if "steps" in case else [case_of(case)]), sep="\n", flush=True)
     if process.returncode != 0:
         raise SystemExit(f"{program.name} ended with {process.returncode}")
+
+
+def costs_of(case: dict[str, Any]) -> list[str]:
+    steps = ", ".join(f"{length}: {ms:.1f}" for length, ms in case["steps"])
+    return [
+        f"batch {case['batch']}: a step {case['plain_ms']:.1f} ms, a draft {case['draft_ms']:.2f};"
+        f" a step by drafts of each sequence: {steps}",
+        f"{'accepted':>9} {'plain':>8} {'drafts':>8} {'gain':>6} {'of all':>6} {'best':>12}"
+        f" {'length':>7} {'ms/draft':>9}  steps with drafts: rows (how many) ms",
+    ]
+
+
+def case_of(case: dict[str, Any]) -> str:
+    rows = ", ".join(f"{rows} ({count}) {ms:.1f}" for rows, count, ms in case["rows"])
+    return (
+        f"{case['rate']:9.0%} {case['plain']:8.1f} {case['drafts']:8.1f} {case['gain']:6.2f}"
+        f" {case['all']:6.2f} {case['best']:6.2f} ({case['best_length']:2d})"
+        f" {case['length']:7.1f} {case['draft_ms']:9.2f}  {rows}"
+    )
 
 
 def main() -> None:
