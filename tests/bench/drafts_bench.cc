@@ -34,7 +34,7 @@ namespace mlc {
 namespace {
 
 constexpr int kPromptTokens = 32, kContext = 1024;
-constexpr int kCostSteps = 8;                                          // of each length
+constexpr int kCostSteps = 8;  // of each length
 constexpr int kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15};
 constexpr int kCostRows = 48;  // of the largest step whose cost is measured
 
@@ -239,8 +239,11 @@ std::pair<double, int> Best(const Costs& costs, double rate) {
 Json ToJson(const Costs& costs, int batch) {
   Json::Array steps;
   for (const auto& [length, ms] : costs.steps) steps.push_back(Json::Array{Json(length), Json(ms)});
-  return Json().Set("batch", batch).Set("plain_ms", costs.plain).Set("draft_ms", costs.draft).Set(
-      "steps", steps);
+  return Json()
+      .Set("batch", batch)
+      .Set("plain_ms", costs.plain)
+      .Set("draft_ms", costs.draft)
+      .Set("steps", steps);
 }
 
 // Answers in turn. The gain of all answers contains what the first trials lose; that of the median

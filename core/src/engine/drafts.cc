@@ -36,8 +36,7 @@ void Drafts::Prune(int depth) {
 void Drafts::KeepLikeliest(int count) {
   std::vector<int> order(tokens_.size()), rank(tokens_.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return chance(a) > chance(b); });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return chance(a) > chance(b); });
   for (int i = 0; i < size(); ++i) rank[static_cast<size_t>(order[static_cast<size_t>(i)])] = i;
   KeepIf([&](int draft) { return rank[static_cast<size_t>(draft)] < count; });
 }

@@ -84,7 +84,8 @@ TEST(Drafts, TheLikeliestAreATreeToo) {
   EXPECT_EQ(likeliest(2), (Drafts{7, 8}));
   EXPECT_EQ(likeliest(3).tokens(), (std::vector<int32_t>{7, 8, 11}));
   EXPECT_EQ(likeliest(3).chance(2), 0.3);
-  EXPECT_EQ(likeliest(4).tokens(), (std::vector<int32_t>{7, 8, 9, 11})) << "the first of equal ones";
+  EXPECT_EQ(likeliest(4).tokens(), (std::vector<int32_t>{7, 8, 9, 11}))
+      << "the first of equal ones";
   EXPECT_EQ(likeliest(9), tree);
   EXPECT_TRUE(likeliest(0).empty());
 }

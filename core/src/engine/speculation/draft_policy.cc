@@ -11,9 +11,9 @@ constexpr int64_t kOldAfter = 1000;  // in measurements
 constexpr double kNewest = 0.2;      // the least weight of a new measurement in the mean
 constexpr double kForget = 0.999;    // factor of the ledger for each step
 constexpr double kMayLoseShare = 0.01, kMayLoseSteps = 4;
-constexpr double kFirstGuess = 0.6;   // the probability when nothing is known
-constexpr double kGuessWeight = 2;    // weight of kFirstGuess, in drafts
-constexpr double kAllWeight = 5;      // weight of all sequences beside one, in drafts
+constexpr double kFirstGuess = 0.6;  // the probability when nothing is known
+constexpr double kGuessWeight = 2;   // weight of kFirstGuess, in drafts
+constexpr double kAllWeight = 5;     // weight of all sequences beside one, in drafts
 constexpr double kRecentDrafts = 20, kAllDrafts = 100;  // that one, and all, remember
 constexpr double kIdle = 0.996;  // factor of a record for each step without drafts
 // How many more rows than sequences are tried at first, and what a row beyond the tried ones is
@@ -215,7 +215,8 @@ void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens, do
   std::optional<double> plain = plain_.Measured(num_sequences);
   if (!plain) return;
   bool has_drafted = !is_plain || seconds > model_seconds;
-  double lost = has_drafted ? seconds / *plain - static_cast<double>(num_tokens) / num_sequences : 0;
+  double lost =
+      has_drafted ? seconds / *plain - static_cast<double>(num_tokens) / num_sequences : 0;
   lost_ = lost_ * kForget + lost;
   total_ = total_ * kForget + seconds / *plain;
   // What drafting gained may be lost again, but at most as much as may be lost anyway. One dear

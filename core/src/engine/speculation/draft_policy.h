@@ -90,7 +90,8 @@ class DraftPolicy {
   // Of steps without drafts, by sequences, and with drafts, by RowClass.
   StepTimes plain_, drafted_;
   std::array<DraftRecord, kNumDraftSources> all_;  // of all sequences
-  DraftRecord::Count trees_;  // `tried`: how many drafts should have been accepted, by their chances
+  DraftRecord::Count
+      trees_;         // `tried`: how many drafts should have been accepted, by their chances
   double lost_ = 0;   // lost by drafting in recent steps, in plain steps; negative: gained
   double total_ = 0;  // of recent steps, in plain steps
 };

@@ -258,8 +258,7 @@ void Speculator::TakeStates(const std::vector<StepItem>& items,
   }
 }
 
-void Speculator::Observe(const std::vector<StepItem>& items,
-                         const std::vector<RowStates>& states,
+void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                          const std::vector<SequenceCommit>& commits, double seconds) {
   if (drafter_ != nullptr) TakeStates(items, states, commits);
   int num_rows = 0, num_drafts = 0, num_tokens = 0;
