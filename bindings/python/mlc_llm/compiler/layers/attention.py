@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mlc_llm.compiler.layers.attention_reference import attended
 from mlc_llm.compiler.spec.decoder import NormSpec
 from mlc_llm.compiler.spec.part import Mixer, PictureRows, Place, no_shards
-from mlc_llm.compiler.spec.rope import RopeSpec, alibi_slopes
+from mlc_llm.compiler.spec.rope import RopeSpec
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
 
@@ -203,30 +204,10 @@ class AttentionSpec(Mixer):
             q = q * (1 + grown.factor * np.log1p(steps))
         own = self.pages_of is None
         k, v = at.kept[at.index] = (k, v) if own else at.kept[self.pages_of]
-        k, v = (np.repeat(t, self.heads // self.kv_heads, axis=1) for t in (k, v))
-        scores = at.capped(np.einsum("nhd,mhd->hnm", q, k) * self.scale, self.scores.softcap)
-        row, column = np.indices((n, n))
-        if self.scores.alibi:
-            scores = scores + np.array(alibi_slopes(self.heads))[:, None, None] * (column - row)
-        last = at.step["last_seen"][:, None] if self.is_told else row
-        scores = np.where(self._seen(row, column, last), scores, -np.inf)
-        weights = np.exp(scores)
-        total = weights.sum(-1, keepdims=True)
-        if self.scores.sinks:
-            total = total + np.exp(at.weight("sinks"))[:, None, None]
-        made = np.einsum("hnm,mhd->nhd", weights / total, v).reshape(n, -1)
+        made = attended(self, at, q, k, v)
         if self.gated:
             made = made / (1 + np.exp(-at.linear("attention_gate", x, self.qkv_bias)))
         return at.linear("output", made, self.output_bias)
-
-    def _seen(self, row: Array, column: Array, last: Array) -> Array:
-        if self.ahead and self.is_encoder:
-            return np.asarray(abs(row - column) <= (self.ahead.near or len(row)))
-        seen = column <= last
-        if window := self.window:
-            first = row - row % window.size if window.chunked else row - window.size + 1
-            seen &= (column >= first) | (column < window.pinned)
-        return np.asarray(seen)
 
     def _positioned(self, at: Reference, role: str, x: Array, rotary: Array) -> Array:
         """Queries or keys (n, heads, dim), after their norm and their rotation."""
