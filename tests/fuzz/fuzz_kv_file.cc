@@ -45,7 +45,7 @@ std::string Forge(std::string_view data) {
   if (head_bytes + 16 > bytes.size()) return bytes;
   std::string_view all = bytes;
   uint64_t head = HashWords(all.substr(0, head_bytes));
-  uint64_t pages = HashWords(all.substr(head_bytes + 8, bytes.size() - head_bytes - 16));
+  uint64_t pages = HashLanes(all.substr(head_bytes + 8, bytes.size() - head_bytes - 16));
   PutNumber(head, head_bytes, &bytes);
   PutNumber(pages, bytes.size() - 8, &bytes);
   return bytes;

@@ -9,7 +9,7 @@
 namespace mlc {
 namespace {
 
-constexpr std::string_view kMagic = "MLCKV001";
+constexpr std::string_view kMagic = "MLCKV002";
 constexpr size_t kKindBytes = 5;  // the first bytes of the magic; the version follows
 constexpr size_t kFixedBytes = 24, kHashBytes = 8;
 constexpr size_t kMaxTextBytes = 1 << 20;
@@ -50,7 +50,7 @@ Json TextOf(const KVFileHead& head) {
         .Set("num_slid", head.windowed.num_slid);
     text.Set("windowed", std::move(windowed));
   }
-  if (!head.block.empty()) text.Set("block", head.block);
+  if (!head.block.empty()) text.Set("block", head.block).Set("before", head.before);
   if (head.contents.empty()) return text;
   Json contents = Json::MakeArray();
   for (const ContentHash& hash : head.contents) contents.Append(ContentHashText(hash));
@@ -102,6 +102,7 @@ Result<KVFileHead> ParseText(std::string_view bytes) {
   head.adapter = static_cast<uint64_t>(adapter);
   if (text.Find("block") != nullptr) {
     MLC_ASSIGN_OR_RETURN(head.block, GetString(text, "block"));
+    MLC_ASSIGN_OR_RETURN(head.before, GetString(text, "before"));
   }
   MLC_ASSIGN_OR_RETURN(head.page_size, GetCount(text, "page_size", 1));
   MLC_ASSIGN_OR_RETURN(head.page_bytes, GetInt(text, "page_bytes"));
@@ -165,8 +166,13 @@ std::string EncodeKVHead(const KVFileHead& head) {
 
 std::string EncodeKVTail(std::string_view body) {
   std::string out;
-  AppendNumber(HashWords(body), &out);
+  AppendNumber(HashLanes(body), &out);
   return out;
+}
+
+Result<KVFileHead> DecodeKVHead(std::string_view bytes) {
+  size_t end = 0;
+  return DecodeHead(bytes, &end);
 }
 
 Result<KVFile> DecodeKVFile(std::string_view bytes) {
@@ -183,7 +189,7 @@ Result<KVFile> DecodeKVFile(std::string_view bytes) {
   if (size < 0 || !fits) {
     return Damaged("it is not as long as its head says");
   }
-  if (NumberAt(bytes, bytes.size() - kHashBytes) != HashWords(body)) {
+  if (NumberAt(bytes, bytes.size() - kHashBytes) != HashLanes(body)) {
     return Damaged("its pages do not match their hash");
   }
   size_t num_page_bytes = static_cast<size_t>(size + windowed);

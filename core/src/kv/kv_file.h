@@ -1,12 +1,12 @@
 // The file format for the state of a conversation: its tokens and their pages.
 //
-//   "MLCKV001"; the length of the text and the number of tokens (64 bits each); the text (JSON: the
+//   "MLCKV002"; the length of the text and the number of tokens (64 bits each); the text (JSON: the
 //   model of the pages, and their layout); the tokens (32 bits each); the hash of all that;
 //   the pages, one after another; those of layers with a window, if they have their own; the
 //   recurrent state, if the model has one; the hash of pages and state.
 //
-// Numbers are little-endian. Hashes are those of HashWords. The model defines the content of a
-// page.
+// Numbers are little-endian. The first hash is that of HashWords, the second one that of HashLanes.
+// The model defines the content of a page.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,9 @@ namespace mlc {
 struct KVFileHead {
   std::string weights_id, library_id;  // the weights and the library that computed the pages
   uint64_t adapter = 0;
-  std::string block;  // of a part of a kept prefix: its key (engine/kept); empty: a conversation
+  // Of a part of a kept prefix: its key, and that of the part before it (engine/kept); empty: a
+  // conversation.
+  std::string block, before;
   int page_size = 0;  // tokens
   int64_t page_bytes = 0;
   int64_t state_bytes = 0;   // of the recurrent state behind the last token; 0: none
@@ -60,5 +62,7 @@ std::string EncodeKVTail(std::string_view body);
 // Accepts any bytes. Errors: kUnsupported for a file of another version, kCorrupt for everything
 // else. Its memory is proportional to the number of bytes.
 Result<KVFile> DecodeKVFile(std::string_view bytes);
+// The same for the head alone; what follows it is not read.
+Result<KVFileHead> DecodeKVHead(std::string_view bytes);
 
 }  // namespace mlc

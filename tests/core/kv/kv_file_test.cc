@@ -89,9 +89,9 @@ std::string Forged(uint64_t text_bytes, uint64_t num_tokens, const std::string& 
     for (int i = 0; i < 8; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
     return out;
   };
-  std::string head = "MLCKV001" + number(text_bytes) + number(num_tokens) + text;
+  std::string head = "MLCKV002" + number(text_bytes) + number(num_tokens) + text;
   head.append(4 * real_tokens, '\1');
-  return head + number(HashWords(head)) + pages + number(HashWords(pages));
+  return head + number(HashWords(head)) + pages + number(HashLanes(pages));
 }
 
 TEST(KVFile, AHostileHeadIsCorrupt) {

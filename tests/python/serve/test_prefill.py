@@ -140,7 +140,7 @@ def test_the_route_needs_a_key_and_tokens(fakes: tuple[Running, Running]) -> Non
         assert httpx.post(f"{prefill.url}/admin/prefill", json=body).status_code == 401
         assert httpx.post(f"{decode.url}/admin/prefill", json=body).status_code == 404
         state = http.post("/admin/prefill", json=body)
-        assert state.status_code == 200 and state.content.startswith(b"MLCKV001")
+        assert state.status_code == 200 and state.content.startswith(b"MLCKV002")
         for wrong in (
             {},
             {"prompt_tokens": []},
@@ -219,8 +219,8 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n"
     [
         (None, r"is gone: \w"),  # the error's own text is empty
         (HEAD + b"x" * 64, "is no file of a saved conversation"),
-        (HEAD + b"MLCKV001" * 8, "damaged"),
-        (HEAD + b"MLCKV001", "is gone: .*closed"),
+        (HEAD + b"MLCKV002" * 8, "damaged"),
+        (HEAD + b"MLCKV002", "is gone: .*closed"),
         (b"HTTP/1.1 500 Oops\r\nContent-Length: 60000\r\n\r\n" + b"[" * 60000, "status 500"),
     ],
 )
