@@ -140,14 +140,18 @@ class Engine {
     return PromptIds(prompt, &names_);
   }
   int NumHeldIds(uint64_t adapter, const std::vector<int32_t>& ids) const;
-  // A copy of KVCache::BlockPages. Null if the prefix cache does not hold them, or there is no
-  // memory.
+  // A copy of KVCache::BlockPages, or of the state behind the last token. Null if the prefix cache
+  // does not hold them, or there is no memory.
   Result<std::unique_ptr<char[]>> CopyBlock(uint64_t adapter, const std::vector<int32_t>& ids,
-                                            int begin, int end, size_t group) const;
+                                            int begin, int end, KeptPart part) const;
   // Puts such a copy into the prefix cache, behind what it holds of the tokens before. False if it
-  // does not hold them or there are too few pages.
+  // does not hold them or there are too few pages or slots.
   bool AdoptBlock(uint64_t adapter, const std::vector<int32_t>& ids, int begin, int end,
-                  size_t group, const char* pages);
+                  KeptPart part, const char* body);
+  // How many ends of prefixes the prefix cache has room for, with their windows and states, and how
+  // many tokens, so that half of it is left.
+  int num_kept_ends() const { return limits_.max_sequences; }
+  int num_kept_tokens() const { return cache_.num_pages(0) / 2 * cache_.page_size(); }
   void CountKept(int restored_tokens, int written_blocks);
   // Called when a sequence has given its pages to the prefix cache. `ends`: it does not go on.
   using RetireHook = std::function<void(const Sequence& sequence, bool ends)>;
@@ -169,6 +173,8 @@ class Engine {
   Engine(std::unique_ptr<Model> model, std::shared_ptr<const Tokenizer> tokenizer,
          const EngineOptions& options, int max_length);
 
+  Result<std::unique_ptr<char[]>> CopyStateAt(uint64_t adapter, std::vector<int32_t> ids,
+                                              int end) const;
   Status CheckSpan(const Prompt::Span& span) const;
   Status CheckCanPin(const Request& request) const;
   // Whether the pages of a prompt that is to be pinned are to be had.

@@ -10,8 +10,21 @@ int Engine::NumHeldIds(uint64_t adapter, const std::vector<int32_t>& ids) const 
   return cache_.FindPages(adapter, ids).length;
 }
 
+Result<std::unique_ptr<char[]>> Engine::CopyStateAt(uint64_t adapter, std::vector<int32_t> ids,
+                                                    int end) const {
+  ids.resize(static_cast<size_t>(end));
+  KVCache::HeldPages held = cache_.FindPages(adapter, ids);
+  std::unique_ptr<char[]> copy;
+  if (held.length < end || held.state == kNoState) return copy;
+  copy.reset(new (std::nothrow) char[static_cast<size_t>(info().state_bytes)]);
+  if (copy != nullptr) MLC_RETURN_IF_ERROR(model_->ReadState(held.state, copy.get()));
+  return copy;
+}
+
 Result<std::unique_ptr<char[]>> Engine::CopyBlock(uint64_t adapter, const std::vector<int32_t>& ids,
-                                                  int begin, int end, size_t group) const {
+                                                  int begin, int end, KeptPart part) const {
+  if (part == KeptPart::kState) return CopyStateAt(adapter, ids, end);
+  size_t group = part == KeptPart::kWindow ? 1 : 0;
   std::vector<int32_t> pages = cache_.BlockPages(adapter, ids, begin, end, group);
   if (pages.empty()) return std::unique_ptr<char[]>();
   int64_t page_bytes = info().PageBytes()[group];
@@ -26,24 +39,26 @@ Result<std::unique_ptr<char[]>> Engine::CopyBlock(uint64_t adapter, const std::v
 }
 
 bool Engine::AdoptBlock(uint64_t adapter, const std::vector<int32_t>& ids, int begin, int end,
-                        size_t group, const char* pages) {
+                        KeptPart part, const char* body) {
   // A page that is to be copied by the next step would be written over one of ours.
   if (cache_.has_pending_copies()) return false;
   SequenceId id = next_sequence_++;
-  bool is_window = group > 0;
-  if (!cache_.AddHeld(id, adapter, ids, is_window ? end : begin, is_window)) return false;
-  bool fits = is_window || cache_.AppendToFirstGroup(id, end - begin).ok();
-  if (fits) {
-    std::vector<int32_t> own = cache_.Pages(id, group);
-    if (!is_window) own.erase(own.begin(), own.begin() + begin / cache_.page_size());
+  bool has_pages = part == KeptPart::kPages;
+  if (!cache_.AddHeld(id, adapter, ids, has_pages ? begin : end, part)) return false;
+  bool fits = !has_pages || cache_.AppendToFirstGroup(id, end - begin).ok();
+  if (fits && part == KeptPart::kState) {
+    fits = model_->WriteState(cache_.StateOf(id), body).ok();
+  } else if (fits) {
+    std::vector<int32_t> own = cache_.Pages(id, part == KeptPart::kWindow ? 1 : 0);
+    if (has_pages) own.erase(own.begin(), own.begin() + begin / cache_.page_size());
     own.erase(std::remove(own.begin(), own.end(), kNoPage), own.end());
-    fits = model_->WritePages(own, pages).ok();
+    fits = model_->WritePages(own, body).ok();
   }
   if (!fits) {
     cache_.Remove(id);
     return false;
   }
-  cache_.Retire(id, ids, end);
+  cache_.RetireHeld(id, ids);
   return true;
 }
 

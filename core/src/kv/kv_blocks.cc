@@ -25,9 +25,12 @@ std::vector<int32_t> KVCache::BlockPages(uint64_t key, const std::vector<int32_t
 }
 
 bool KVCache::AddHeld(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens, int length,
-                      bool with_window) {
+                      KeptPart part) {
+  bool with_window = part == KeptPart::kWindow, with_state = part == KeptPart::kState;
   std::vector<int32_t> held = BlockPages(key, tokens, 0, length, 0);
   if (static_cast<int>(held.size()) < PagesOf(length)) return false;
+  bool has_slot = states_.num_available() > static_cast<int>(sequences_.size());
+  if (with_state && !has_slot) return false;
   PageCounts needed;
   for (size_t g = 1; g < num_groups(); ++g) {
     for (int i = 0; i < PagesOf(length); ++i) {
@@ -39,6 +42,7 @@ bool KVCache::AddHeld(SequenceId id, uint64_t key, const std::vector<int32_t>& t
   Sequence& sequence = Get(id);
   sequence.key = key;
   sequence.length = length;
+  if (with_state) sequence.states.push_back({length, TakeState(), /*kept=*/true});
   for (int32_t page : held) Hold(page);
   sequence.tables[0].pages = std::move(held);
   for (size_t g = 1; g < num_groups(); ++g) {

@@ -94,12 +94,15 @@ class KVCache {
   std::vector<int32_t> BlockPages(uint64_t key, const std::vector<int32_t>& tokens, int begin,
                                   int end, size_t group) const;
   // Adds a sequence of the first `length` tokens with the pages of the first group, which the
-  // prefix cache must have. In other groups it has no pages or, with `with_window`, new ones for
-  // BlockPages, which the caller fills. False, and nothing changes, if there are too few pages.
+  // prefix cache must have. Besides it gets new pages of the second group as BlockPages names them
+  // (kWindow) or a new slot (kState), which the caller fills; or nothing. False, and nothing
+  // changes, if there are too few pages or slots.
   bool AddHeld(SequenceId id, uint64_t key, const std::vector<int32_t>& tokens, int length,
-               bool with_window);
+               KeptPart part);
   // Append to such a sequence: it gets no pages of other groups.
   Status AppendToFirstGroup(SequenceId id, int num_tokens);
+  // Removes it. What it has is found with its tokens.
+  void RetireHeld(SequenceId id, const std::vector<int32_t>& tokens);
   // Adds a sequence with the first `length` tokens of `parent`; they share pages. With recurrent
   // layers `parent` must have a state at `length`.
   void Fork(SequenceId parent, SequenceId child, int length);
@@ -259,6 +262,8 @@ class KVCache {
   PrefixTree::NodeId PutPage(Sequence* sequence, PrefixTree::NodeId parent, int index,
                              const std::vector<int32_t>& tokens, int count);
   void PublishPages(Sequence* sequence, const std::vector<int32_t>& tokens, int num_computed);
+  // Puts all that the sequence has into the tree.
+  void PublishAll(SequenceId id, const std::vector<int32_t>& tokens);
   void LimitCached();
 
   int page_size_;

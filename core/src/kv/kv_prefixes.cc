@@ -259,27 +259,35 @@ void KVCache::PublishPages(Sequence* sequence, const std::vector<int32_t>& token
 
 void KVCache::Retire(SequenceId id, const std::vector<int32_t>& tokens, int num_computed) {
   Pop(id, Length(id) - num_computed);
-  Sequence& sequence = Get(id);
-  num_computed = sequence.length;
-  if (options_.keep_prefixes && num_computed > 0 && sequence.tables[0].pages.back() != kNoPage) {
-    // start at the root: its last published node may have been evicted
-    if (sequence.tables[0].num_slid > 0) {
-      PrefixTree::NodeId node = tree_.Root(sequence.key);
-      for (int i = 0; i < num_computed / page_size_; ++i) {
-        node = PutPage(&sequence, node, i, tokens, page_size_);
-      }
-      sequence.last_published = node;
-    } else {
-      Publish(id, tokens, num_computed);
-    }
-    int rest = num_computed % page_size_, full = num_computed / page_size_;
-    PrefixTree::NodeId last = full > 0 ? sequence.last_published : tree_.Root(sequence.key);
-    if (rest > 0) last = PutPage(&sequence, last, full, tokens, rest);
-    int count = rest > 0 ? rest : page_size_;
-    if (has_states()) tree_.SetState(last, {count, sequence.states.back().slot});
-  }
+  RetireHeld(id, tokens);
+}
+
+void KVCache::RetireHeld(SequenceId id, const std::vector<int32_t>& tokens) {
+  PublishAll(id, tokens);
   Remove(id);
   LimitCached();
+}
+
+void KVCache::PublishAll(SequenceId id, const std::vector<int32_t>& tokens) {
+  Sequence& sequence = Get(id);
+  int length = sequence.length;
+  bool has_last = length > 0 && sequence.tables[0].pages.back() != kNoPage;
+  if (!options_.keep_prefixes || !has_last) return;
+  // start at the root: its last published node may have been evicted
+  if (sequence.tables[0].num_slid > 0) {
+    PrefixTree::NodeId node = tree_.Root(sequence.key);
+    for (int i = 0; i < length / page_size_; ++i) {
+      node = PutPage(&sequence, node, i, tokens, page_size_);
+    }
+    sequence.last_published = node;
+  } else {
+    Publish(id, tokens, length);
+  }
+  int rest = length % page_size_, full = length / page_size_;
+  PrefixTree::NodeId last = full > 0 ? sequence.last_published : tree_.Root(sequence.key);
+  if (rest > 0) last = PutPage(&sequence, last, full, tokens, rest);
+  int count = rest > 0 ? rest : page_size_;
+  if (!sequence.states.empty()) tree_.SetState(last, {count, sequence.states.back().slot});
 }
 
 void KVCache::LimitCached() {

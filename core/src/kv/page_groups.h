@@ -16,6 +16,10 @@ namespace mlc {
 constexpr int32_t kNoPage = -1;
 constexpr size_t kMaxPageGroups = 2;
 
+// What prefixes in files have of a sequence (engine/kept): the pages of the first group, those of
+// the second one, the recurrent state.
+enum class KeptPart { kPages, kWindow, kState };
+
 // The pages of all groups that hold the same positions; kNoPage where a group has none.
 struct PageSet {
   PageSet() { of.fill(kNoPage); }

@@ -73,7 +73,7 @@ def test_another_process_finds_it(default_model: ResolvedModel, tmp_path: Path) 
         assert nothing == 0 and tokens > 256
     with engine_of(default_model, prefix_cache_dir=str(folder)) as engine:
         assert ask(engine) == (cold, tokens, tokens - 1)
-        assert engine.metrics()["restored_tokens_sum"] == tokens
+        assert engine.metrics()["restored_tokens_sum"] >= tokens
         other = ask(engine, 1)
     with engine_of(default_model) as engine:
         assert ask(engine, 1)[0] == other[0]

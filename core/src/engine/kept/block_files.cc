@@ -7,7 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include "kv/kv_file.h"
 #include "platform/paths.h"
 
 namespace mlc {
@@ -87,21 +86,42 @@ bool BlockFiles::Use(const ContentHash& key) const {
   return !failed || FileExists(path);  // in a folder that is only read nothing can be marked
 }
 
+std::vector<ContentHash> BlockFiles::Newest() const {
+  std::vector<KeptFile> files = ListFolder(folder_.path);
+  std::stable_sort(files.begin(), files.end(),
+                   [](const KeptFile& a, const KeptFile& b) { return a.used > b.used; });
+  std::vector<ContentHash> keys;
+  for (const KeptFile& file : files) {
+    std::string name = TextOf(file.path.stem());
+    if (file.kind == FolderEntry::kBlock) keys.push_back(*ParseContentHash(name));
+  }
+  return keys;
+}
+
+std::optional<KVFileHead> BlockFiles::Head(const ContentHash& key) const {
+  Result<std::shared_ptr<MappedFile>> opened = MappedFile::Open(PathOfBlock(key));
+  if (!opened.ok()) return std::nullopt;
+  const MappedFile& file = **opened;
+  Result<KVFileHead> head =
+      DecodeKVHead({reinterpret_cast<const char*>(file.data()), static_cast<size_t>(file.size())});
+  return head.ok() ? std::optional(std::move(head).value()) : std::nullopt;
+}
+
 BlockFiles::Mapped BlockFiles::Read(const ContentHash& key, std::string_view head,
-                                    int64_t page_bytes) const {
+                                    int64_t body_bytes) const {
   std::string path = PathOfBlock(key);
   Result<std::shared_ptr<MappedFile>> opened = MappedFile::Open(path);
   if (!opened.ok()) return {};
   Mapped mapped{*opened, {}};
   std::string_view bytes(reinterpret_cast<const char*>(mapped.file->data()),
                          static_cast<size_t>(mapped.file->size()));
-  auto num_pages_bytes = static_cast<size_t>(page_bytes);
-  // All bytes are known but the pages and their hash, so there is nothing to parse.
+  auto size = static_cast<size_t>(body_bytes);
+  // All bytes are known but the body and its hash, so there is nothing to parse.
   const size_t tail_bytes = EncodeKVTail({}).size();
-  bool fits = bytes.size() == head.size() + num_pages_bytes + tail_bytes &&
-              bytes.substr(0, head.size()) == head;
-  if (fits) mapped.pages = bytes.substr(head.size(), num_pages_bytes);
-  if (fits && bytes.substr(head.size() + num_pages_bytes) == EncodeKVTail(mapped.pages)) {
+  bool fits =
+      bytes.size() == head.size() + size + tail_bytes && bytes.substr(0, head.size()) == head;
+  if (fits) mapped.body = bytes.substr(head.size(), size);
+  if (fits && bytes.substr(head.size() + size) == EncodeKVTail(mapped.body)) {
     return mapped;
   }
   std::fprintf(stderr, "mlc_llm: %s is damaged; it is removed, and computed again\n", path.c_str());
@@ -110,11 +130,11 @@ BlockFiles::Mapped BlockFiles::Read(const ContentHash& key, std::string_view hea
   return {};
 }
 
-bool BlockFiles::Write(const ContentHash& key, std::string_view head, std::string_view pages) {
-  std::string path = PathOfBlock(key), tail = EncodeKVTail(pages);
-  auto bytes = static_cast<int64_t>(head.size() + pages.size() + tail.size());
+bool BlockFiles::Write(const ContentHash& key, std::string_view head, std::string_view body) {
+  std::string path = PathOfBlock(key), tail = EncodeKVTail(body);
+  auto bytes = static_cast<int64_t>(head.size() + body.size() + tail.size());
   if (!writes_ || bytes > folder_.max_bytes) return false;
-  Status status = ReplaceFile(path, {head, pages, tail});
+  Status status = ReplaceFile(path, {head, body, tail});
   if (!status.ok() && FileExists(path)) return true;  // another process was faster
   if (!status.ok()) {
     StopWriting(status);

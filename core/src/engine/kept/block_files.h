@@ -10,11 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/content_hash.h"
+#include "kv/kv_file.h"
 #include "platform/file.h"
 
 namespace mlc {
@@ -24,6 +27,7 @@ struct PrefixFolder {
   int64_t max_bytes = int64_t{8} << 30;  // of all files
   int max_days = 30;                     // since a file was used last
   int block_tokens = 256;
+  bool brings_newest = true;  // into the prefix cache at the start: what was used last
 };
 
 // Of one thread, but for Has.
@@ -38,16 +42,20 @@ class BlockFiles {
   // Marks the file as used now; those that were not used for the longest time go first. False if
   // there is no such file.
   bool Use(const ContentHash& key) const;
-  // The pages of a block, mapped and checked.
+  // The blocks that are there, those that were used last first.
+  std::vector<ContentHash> Newest() const;
+  // The head of a file; nothing if it is not there or damaged.
+  std::optional<KVFileHead> Head(const ContentHash& key) const;
+  // The pages of a block or the state, mapped and checked.
   struct Mapped {
     std::shared_ptr<MappedFile> file;
-    std::string_view pages;
+    std::string_view body;
   };
   // `head`: with what the file must begin. Without a file if there is none. One that is damaged is
   // removed and named on stderr.
-  Mapped Read(const ContentHash& key, std::string_view head, int64_t page_bytes) const;
+  Mapped Read(const ContentHash& key, std::string_view head, int64_t body_bytes) const;
   // Whether the file is there afterwards.
-  bool Write(const ContentHash& key, std::string_view head, std::string_view pages);
+  bool Write(const ContentHash& key, std::string_view head, std::string_view body);
   bool writes() const { return writes_; }
   // Removes the files that were not used for max_days, then others until all fit into max_bytes.
   void Prune();

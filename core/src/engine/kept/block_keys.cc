@@ -22,6 +22,11 @@ void AppendId(const PrefixIds& prefix, int index, std::string* out) {
   if (id < 0) *out += BytesOf(prefix.contents.at(id));
 }
 
+ContentHash EndKey(const ContentHash& block, KeptPart part) {
+  return HashContent(std::string(BytesOf(block)) +
+                     (part == KeptPart::kWindow ? "window" : "state"));
+}
+
 ContentHash KeyOf(const ContentHash& before, const PrefixIds& prefix, int begin, int end) {
   std::string bytes(BytesOf(before));
   for (int i = begin; i < end; ++i) AppendId(prefix, i, &bytes);
@@ -63,26 +68,31 @@ BlockKeys::BlockKeys(const ModelInfo& model, int block_tokens)
   }
   model_.windowed = {model.windowed_page_bytes, model.layer_window, 0};
   if (model.has_windowed_pages()) model_.sink = model.attention_sink_size;
+  model_.state_bytes = model.state_bytes;
   KVFileHead named = model_;
   named.tokens = {block_tokens_};
   root_ = HashContent(EncodeKVHead(named) + CpuText());
 }
 
+ContentHash BlockKeys::RootOf(uint64_t adapter) const {
+  std::string bytes(BytesOf(root_));
+  AppendWord(static_cast<uint32_t>(adapter), &bytes);
+  AppendWord(static_cast<uint32_t>(adapter >> 32), &bytes);
+  return HashContent(bytes);
+}
+
 ContentHash BlockKeys::KeyBefore(const PrefixIds& prefix,
                                  const std::vector<PrefixBlock>& full) const {
-  if (!full.empty()) return full.back().key;
-  std::string bytes(BytesOf(root_));
-  AppendWord(static_cast<uint32_t>(prefix.adapter), &bytes);
-  AppendWord(static_cast<uint32_t>(prefix.adapter >> 32), &bytes);
-  return HashContent(bytes);
+  return full.empty() ? RootOf(prefix.adapter) : full.back().key;
 }
 
 std::vector<PrefixBlock> BlockKeys::FullBlocks(const PrefixIds& prefix, int end,
                                                const Wanted& wanted) const {
   std::vector<PrefixBlock> blocks;
   for (int begin = 0; begin + block_tokens_ <= end; begin += block_tokens_) {
-    PrefixBlock block{begin, begin + block_tokens_, {}};
-    block.key = KeyOf(KeyBefore(prefix, blocks), prefix, block.begin, block.end);
+    PrefixBlock block{begin, begin + block_tokens_};
+    block.before = KeyBefore(prefix, blocks);
+    block.key = KeyOf(block.before, prefix, block.begin, block.end);
     if (wanted && !wanted(block)) break;
     blocks.push_back(block);
   }
@@ -94,11 +104,13 @@ std::vector<PrefixBlock> BlockKeys::Tails(const PrefixIds& prefix,
                                           int last_end) const {
   std::vector<PrefixBlock> tails;
   int begin = full.empty() ? 0 : full.back().end;
-  std::string bytes(BytesOf(KeyBefore(prefix, full)));
+  const ContentHash before = KeyBefore(prefix, full);
+  std::string bytes(BytesOf(before));
   int most = std::min(begin + block_tokens_ - 1, static_cast<int>(prefix.ids.size()));
   for (int end = begin + 1; end <= std::min(last_end, most); ++end) {
     AppendId(prefix, end - 1, &bytes);
-    if (end >= first_end) tails.push_back({begin, end, HashContent(bytes)});
+    if (end < first_end) continue;
+    tails.push_back({begin, end, HashContent(bytes), KeptPart::kPages, before});
   }
   return tails;
 }
@@ -107,6 +119,8 @@ std::string BlockKeys::FileHead(const PrefixIds& prefix, const PrefixBlock& bloc
   KVFileHead head = model_;
   head.adapter = prefix.adapter;
   head.block = ContentHashText(block.key);
+  head.before = ContentHashText(block.before);
+  if (block.part != KeptPart::kState) head.state_bytes = 0;
   std::map<int32_t, int32_t> numbers;
   for (int i = block.begin; i < block.end; ++i) {
     int32_t id = prefix.ids[static_cast<size_t>(i)];
@@ -121,16 +135,39 @@ std::string BlockKeys::FileHead(const PrefixIds& prefix, const PrefixBlock& bloc
   return EncodeKVHead(head);
 }
 
-PrefixBlock BlockKeys::WindowOf(const PrefixBlock& block) const {
+std::vector<PrefixBlock> BlockKeys::EndsOf(const PrefixBlock& block) const {
+  std::vector<PrefixBlock> ends;
+  auto add = [&](int begin, KeptPart part) {
+    ends.push_back({begin, block.end, EndKey(block.key, part), part, block.key});
+  };
   int first = std::max(0, block.end - model_.windowed.window) / model_.page_size;
-  return {first * model_.page_size, block.end,
-          HashContent(std::string(BytesOf(block.key)) + "window"), 1};
+  if (model_.windowed.page_bytes > 0) add(first * model_.page_size, KeptPart::kWindow);
+  if (model_.state_bytes > 0) add(block.end - 1, KeptPart::kState);
+  return ends;
 }
 
-int64_t BlockKeys::PageBytes(const PrefixBlock& block) const {
+std::optional<PrefixBlock> BlockKeys::BlockOf(const ContentHash& key, const KVFileHead& head,
+                                              const std::optional<PrefixBlock>& before) const {
+  PrefixIds own;
+  own.ids = head.tokens;
+  int size = static_cast<int>(own.ids.size());
+  bool has_contents =
+      std::any_of(own.ids.begin(), own.ids.end(), [](int32_t id) { return id < 0; });
+  bool follows = !before || before->end % block_tokens_ == 0;
+  if (has_contents || !follows || size > block_tokens_) return std::nullopt;
+  PrefixBlock block;
+  block.begin = before ? before->end : 0;
+  block.end = block.begin + size;
+  block.before = before ? before->key : RootOf(head.adapter);
+  block.key = KeyOf(block.before, own, 0, size);
+  return block.key == key ? std::optional(block) : std::nullopt;
+}
+
+int64_t BlockKeys::BodyBytes(const PrefixBlock& block) const {
+  if (block.part == KeptPart::kState) return model_.state_bytes;
   auto pages_of = [page = model_.page_size](int tokens) { return (tokens + page - 1) / page; };
   int first = block.begin / model_.page_size, last = pages_of(block.end);
-  if (block.group == 0) return (last - first) * model_.page_bytes;
+  if (block.part == KeptPart::kPages) return (last - first) * model_.page_bytes;
   int sinks = std::min(pages_of(model_.sink), first);
   return (sinks + last - first) * model_.windowed.page_bytes;
 }

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/content_hash.h"
 #include "kv/kv_file.h"
+#include "kv/page_groups.h"
 #include "model/model_config.h"
 #include "model/prompt.h"
 
@@ -31,9 +33,11 @@ PrefixIds MakePrefixIds(uint64_t adapter, const Prompt& prompt, std::vector<int3
 struct PrefixBlock {
   int begin = 0, end = 0;  // tokens
   ContentHash key{};
-  // Of its pages: a block has those of the first group (kv/page_groups.h). A window has the pages
-  // of the second one that rows behind `end` read.
-  size_t group = 0;
+  // What its file has: the pages of the first group (kPages); or, of what is needed to go on behind
+  // the tokens before `end`, the pages of the second group (kWindow) or the recurrent state
+  // (kState).
+  KeptPart part = KeptPart::kPages;
+  ContentHash before{};  // the key of the block before it; of a window or a state: of its block
 };
 
 class BlockKeys {
@@ -49,16 +53,20 @@ class BlockKeys {
   // `last_end`; no block is longer than a full one.
   std::vector<PrefixBlock> Tails(const PrefixIds& prefix, const std::vector<PrefixBlock>& full,
                                  int first_end, int last_end) const;
-  // Whether a prefix can be used only with the window before its end.
-  bool has_windows() const { return model_.windowed.page_bytes > 0; }
-  // The window before the end of a block.
-  PrefixBlock WindowOf(const PrefixBlock& block) const;
+  // What a prefix that ends with the block needs besides: a window, a state.
+  std::vector<PrefixBlock> EndsOf(const PrefixBlock& block) const;
+  // The block of a file with this name and head, behind the block `before` (nothing: it is the
+  // first one). Nothing if it is another model's, stands behind another block, or is no block of
+  // tokens alone.
+  std::optional<PrefixBlock> BlockOf(const ContentHash& key, const KVFileHead& head,
+                                     const std::optional<PrefixBlock>& before) const;
   // The bytes with which the file of a block begins.
   std::string FileHead(const PrefixIds& prefix, const PrefixBlock& block) const;
-  // The bytes of its pages.
-  int64_t PageBytes(const PrefixBlock& block) const;
+  // The bytes of its pages or of its state.
+  int64_t BodyBytes(const PrefixBlock& block) const;
 
  private:
+  ContentHash RootOf(uint64_t adapter) const;
   ContentHash KeyBefore(const PrefixIds& prefix, const std::vector<PrefixBlock>& full) const;
 
   KVFileHead model_;  // what all heads have in common

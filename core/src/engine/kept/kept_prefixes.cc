@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <future>
-#include <optional>
 
 #include "engine/engine.h"
 #include "engine/engine_loop.h"
@@ -12,6 +11,8 @@ namespace mlc {
 namespace {
 
 constexpr size_t kMostCandidates = 64;  // behind them the oldest ones are forgotten
+// How many blocks a request goes back to find one with an end; each look is at 255 names of files.
+constexpr int kMostLooks = 4;
 constexpr auto kFinishTime = std::chrono::seconds(3);
 
 // Whether every row must be computed, so that nothing of the prompt is taken from a cache.
@@ -19,9 +20,7 @@ bool ReadsAllRows(const Request& request) { return request.pooling || request.pr
 
 }  // namespace
 
-bool KeptPrefixes::Suits(const Engine& engine) {
-  return engine.keeps_prefixes() && engine.info().state_bytes == 0;
-}
+bool KeptPrefixes::Suits(const Engine& engine) { return engine.keeps_prefixes(); }
 
 KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixFolder folder)
     : loop_(loop),
@@ -31,7 +30,33 @@ KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixFolder folder
       least_gain_(std::max(1, keys_.block_tokens() / 8)),
       window_(engine->info().sliding_window_size) {
   engine->OnRetire([this](const Sequence& sequence, bool ends) { Retired(sequence, ends); });
-  loop->DoFileWork([this] { files_.Prepare(); });
+  int most_tokens = engine->num_kept_tokens(), most_ends = engine->num_kept_ends();
+  loop->DoFileWork([this, most_tokens, most_ends] {
+    files_.Prepare();
+    if (!files_.folder().brings_newest) return;
+    for (NewestBlock& block : FindNewestBlocks(files_, keys_, most_tokens, most_ends)) {
+      newest_.push_back(std::move(block));
+    }
+    BringNext();
+  });
+}
+
+// One block at a time, so that a request's own blocks need not wait for all of them.
+void KeptPrefixes::BringNext() {
+  if (newest_.empty()) return;
+  auto next = std::make_shared<NewestBlock>(std::move(newest_.front()));
+  newest_.pop_front();
+  BlockFiles::Mapped mapped = ReadBlock(next->prefix, next->block);
+  if (mapped.file == nullptr) return newest_.clear();
+  (void)loop_->Do([this, next, mapped](Engine*) {
+    if (!Adopt(next->prefix, next->block, mapped.body, /*held=*/0)) return;
+    loop_->DoFileWork([this] { BringNext(); });
+  });
+}
+
+BlockFiles::Mapped KeptPrefixes::ReadBlock(const PrefixIds& prefix,
+                                           const PrefixBlock& block) const {
+  return files_.Read(block.key, keys_.FileHead(prefix, block), keys_.BodyBytes(block));
 }
 
 int KeptPrefixes::Reach(int num_tokens) const {
@@ -51,27 +76,34 @@ std::shared_ptr<KeptPrefixes::Reading> KeptPrefixes::Find(const Request& request
       keys_.FullBlocks(reading->prefix, size, [&](const PrefixBlock& block) {
         return block.end <= reading->held || files_.Has(block.key);
       });
-  int end = full.empty() ? 0 : full.back().end;
-  // The longest tail that a file has.
-  std::vector<PrefixBlock> tails =
-      keys_.Tails(reading->prefix, full, std::max(end, reading->held) + 1, size);
-  auto tail = std::find_if(tails.rbegin(), tails.rend(),
-                           [this](const PrefixBlock& block) { return files_.Has(block.key); });
-  if (tail != tails.rend()) full.push_back(*tail);
-  std::optional<PrefixBlock> window;
-  while (keys_.has_windows() && !full.empty() && !window) {
-    window = keys_.WindowOf(full.back());
-    if (files_.Has(window->key)) break;
-    full.pop_back();
-    window.reset();
-  }
+  if (!FindEnd(reading->prefix, reading->held, size, &full)) return nullptr;
   for (const PrefixBlock& block : full) {
     if (block.end > reading->held) reading->blocks.push_back(block);
   }
-  if (reading->blocks.empty()) return nullptr;
-  if (window) reading->blocks.push_back(*window);
-  int gain = reading->blocks.back().end - reading->held;
+  int gain = full.back().end - reading->held;
   return gain >= least_gain_ ? reading : nullptr;
+}
+
+bool KeptPrefixes::FindEnd(const PrefixIds& prefix, int held, int size,
+                           std::vector<PrefixBlock>* full) const {
+  auto has = [this](const PrefixBlock& block) { return files_.Has(block.key); };
+  auto is_end = [&](const PrefixBlock& block) {
+    std::vector<PrefixBlock> ends = keys_.EndsOf(block);
+    return has(block) && std::all_of(ends.begin(), ends.end(), has);
+  };
+  for (int looks = kMostLooks;; --looks) {
+    int end = full->empty() ? 0 : full->back().end;
+    std::vector<PrefixBlock> tails = keys_.Tails(prefix, *full, std::max(end, held) + 1, size);
+    auto tail = std::find_if(tails.rbegin(), tails.rend(), is_end);
+    if (tail != tails.rend()) full->push_back(*tail);
+    if (full->empty() || full->back().end <= held) return false;
+    if (is_end(full->back())) break;
+    if (looks == 1) return false;
+    full->pop_back();
+  }
+  std::vector<PrefixBlock> ends = keys_.EndsOf(full->back());
+  full->insert(full->end(), ends.begin(), ends.end());
+  return true;
 }
 
 void KeptPrefixes::Read(std::shared_ptr<Reading> reading, RequestId id,
@@ -79,11 +111,12 @@ void KeptPrefixes::Read(std::shared_ptr<Reading> reading, RequestId id,
   loop_->DoFileWork([this, reading = std::move(reading), id, then = std::move(then)] {
     for (size_t i = 0; i < reading->blocks.size() && !reading->ended; ++i) {
       const PrefixBlock& block = reading->blocks[i];
-      BlockFiles::Mapped mapped =
-          files_.Read(block.key, keys_.FileHead(reading->prefix, block), keys_.PageBytes(block));
+      BlockFiles::Mapped mapped = ReadBlock(reading->prefix, block);
       if (mapped.file == nullptr) break;
-      (void)loop_->Do([this, reading, id, block, mapped](Engine*) {
-        Adopt(reading.get(), id, block, mapped.pages.data());
+      (void)loop_->Do([this, reading, id, block, mapped](Engine* engine) {
+        bool goes_on = !reading->ended && engine->Holds(id) &&
+                       Adopt(reading->prefix, block, mapped.body, reading->held);
+        if (!goes_on) reading->ended = true;
       });
     }
     (void)loop_->Do([then](Engine*) { then(); });
@@ -91,30 +124,33 @@ void KeptPrefixes::Read(std::shared_ptr<Reading> reading, RequestId id,
   });
 }
 
-void KeptPrefixes::Adopt(Reading* reading, RequestId id, const PrefixBlock& block,
-                         const char* pages) {
-  if (reading->ended) return;
-  const PrefixIds& prefix = reading->prefix;
-  bool adopted = engine_->Holds(id) && engine_->AdoptBlock(prefix.adapter, prefix.ids, block.begin,
-                                                           block.end, block.group, pages);
-  if (!adopted) {
-    reading->ended = true;
-    return;
+bool KeptPrefixes::Adopt(const PrefixIds& prefix, const PrefixBlock& block, std::string_view body,
+                         int held) {
+  if (!engine_->AdoptBlock(prefix.adapter, prefix.ids, block.begin, block.end, block.part,
+                           body.data())) {
+    return false;
   }
-  int restored = block.group == 0 ? block.end - std::max(block.begin, reading->held) : 0;
-  engine_->CountKept(restored, 0);
+  bool has_tokens = block.part == KeptPart::kPages;
+  engine_->CountKept(has_tokens ? block.end - std::max(block.begin, held) : 0, 0);
+  return true;
 }
 
 void KeptPrefixes::Retired(const Sequence& sequence, bool ends) {
   const Request& request = sequence.request->request;
   if (!copies_ || sequence.is_pooled()) return;
   auto candidate = std::make_shared<Candidate>();
-  candidate->num_prompt_tokens = sequence.num_prompt_tokens();
   candidate->num_computed = Reach(sequence.num_computed);
-  candidate->has_tails = ends;
   int least = ends ? least_gain_ : keys_.block_tokens();
   if (candidate->num_computed < least) return;
   candidate->prefix = MakePrefixIds(request.adapter, request.prompt, sequence.tokens());
+  // Where the same prompt ends, and where the next turn of the chat begins. The last token of a
+  // prompt is computed again, so a state behind it is of no use.
+  int again = sequence.num_prompt_tokens() - (engine_->info().state_bytes > 0 ? 1 : 0);
+  for (int length : {again, sequence.num_computed}) {
+    std::vector<int32_t> ids = candidate->prefix.ids;
+    ids.resize(static_cast<size_t>(std::min(length, candidate->num_computed)));
+    if (ends) candidate->ends.push_back(engine_->NumHeldIds(request.adapter, ids));
+  }
   candidates_.push_back(std::move(candidate));
   if (candidates_.size() > kMostCandidates) candidates_.pop_front();
   if (writing_ == nullptr) WriteNextCandidate();
@@ -143,30 +179,29 @@ void KeptPrefixes::FindMissing() const {
   Candidate& candidate = *writing_;
   std::vector<PrefixBlock>& blocks = candidate.blocks;
   blocks = keys_.FullBlocks(candidate.prefix, candidate.num_computed);
-  if (candidate.has_tails) AddEnds(&blocks);
+  AddEnds(&blocks);
   std::vector<PrefixBlock> missing = UseAll(blocks);
   if (files_.writes()) candidate.missing.assign(missing.rbegin(), missing.rend());
 }
 
 void KeptPrefixes::AddEnds(std::vector<PrefixBlock>* blocks) const {
   const Candidate& candidate = *writing_;
-  std::vector<PrefixBlock> windows;
+  std::vector<PrefixBlock> needed;
   auto add = [](const PrefixBlock& block, std::vector<PrefixBlock>* to) {
     auto is_same = [&](const PrefixBlock& other) { return other.key == block.key; };
     if (std::none_of(to->begin(), to->end(), is_same)) to->push_back(block);
   };
-  // Where the same prompt ends, and where the next turn of the chat begins.
-  for (int end : {candidate.num_prompt_tokens, candidate.num_computed}) {
-    if (end < least_gain_ || end > candidate.num_computed) continue;
+  for (int end : candidate.ends) {
+    if (end < least_gain_) continue;
     std::vector<PrefixBlock> last = keys_.FullBlocks(candidate.prefix, end);
     for (const PrefixBlock& tail : keys_.Tails(candidate.prefix, last, end, end)) {
       add(tail, blocks);
       last.push_back(tail);
     }
-    if (keys_.has_windows() && !last.empty()) add(keys_.WindowOf(last.back()), &windows);
+    for (const PrefixBlock& one : keys_.EndsOf(last.back())) add(one, &needed);
   }
   // The last end first: if the prompt's window is gone, what follows is not written.
-  blocks->insert(blocks->end(), windows.rbegin(), windows.rend());
+  blocks->insert(blocks->end(), needed.rbegin(), needed.rend());
 }
 
 std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
@@ -174,7 +209,7 @@ std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
   writing_->missing.pop_front();
   const PrefixIds& prefix = writing_->prefix;
   Result<std::unique_ptr<char[]>> copied =
-      engine_->CopyBlock(prefix.adapter, prefix.ids, block->begin, block->end, block->group);
+      engine_->CopyBlock(prefix.adapter, prefix.ids, block->begin, block->end, block->part);
   if (copied.ok() && *copied != nullptr) return std::move(copied).value();
   writing_->missing.clear();  // what follows would not be found
   if (!copied.ok() && copied.status().code() == StatusCode::kUnsupported &&
@@ -188,19 +223,19 @@ std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
 void KeptPrefixes::WriteNextBlock() {
   if (writing_ == nullptr) return;
   PrefixBlock block;
-  std::shared_ptr<char[]> pages;
-  if (!writing_->missing.empty()) pages = CopyNext(&block);
-  if (pages == nullptr) return WriteNextCandidate();
-  loop_->DoFileWork([this, block, pages] {
-    Write(block, pages.get());
+  std::shared_ptr<char[]> body;
+  if (!writing_->missing.empty()) body = CopyNext(&block);
+  if (body == nullptr) return WriteNextCandidate();
+  loop_->DoFileWork([this, block, body] {
+    Write(block, body.get());
     (void)loop_->Do([this](Engine*) { WriteNextBlock(); });
   });
 }
 
-void KeptPrefixes::Write(const PrefixBlock& block, const char* pages) {
+void KeptPrefixes::Write(const PrefixBlock& block, const char* body) {
   std::string head = keys_.FileHead(writing_->prefix, block);
-  auto bytes = static_cast<size_t>(keys_.PageBytes(block));
-  if (!files_.Write(block.key, head, {pages, bytes})) return writing_->missing.clear();
+  auto bytes = static_cast<size_t>(keys_.BodyBytes(block));
+  if (!files_.Write(block.key, head, {body, bytes})) return writing_->missing.clear();
   (void)loop_->Do([](Engine* engine) { engine->CountKept(0, /*written_blocks=*/1); });
   if (!writing_->missing.empty()) return;
   (void)UseAll(writing_->blocks);

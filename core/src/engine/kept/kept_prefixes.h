@@ -9,18 +9,21 @@
 // prefix cache still holds them, and the file thread writes them. So one block is in memory at a
 // time, and a step waits for one copy at most.
 //
-// Models with recurrent layers are left out. With a sliding window only the tokens within the first
-// window are kept.
+// When an engine starts, what was used last comes back before a request asks for it.
+//
+// With a sliding window only the tokens within the first window are kept.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "engine/kept/block_files.h"
 #include "engine/kept/block_keys.h"
+#include "engine/kept/newest_blocks.h"
 #include "engine/request.h"
 
 namespace mlc {
@@ -56,8 +59,8 @@ class KeptPrefixes {
   // A sequence whose blocks may be missing.
   struct Candidate {
     PrefixIds prefix;
-    int num_prompt_tokens = 0, num_computed = 0;
-    bool has_tails = false;
+    int num_computed = 0;
+    std::vector<int> ends;            // where other requests may begin; empty: it goes on
     std::vector<PrefixBlock> blocks;  // all of them
     std::deque<PrefixBlock> missing;  // in order
   };
@@ -65,6 +68,11 @@ class KeptPrefixes {
   void Retired(const Sequence& sequence, bool ends);
   // How many of the first tokens can be kept.
   int Reach(int num_tokens) const;
+  // Puts the longest tail behind the blocks, and what a prefix needs at its end. If files do not
+  // have that, blocks are taken away. False if nothing behind the first `held` tokens is left.
+  bool FindEnd(const PrefixIds& prefix, int held, int size, std::vector<PrefixBlock>* full) const;
+  void BringNext();
+  BlockFiles::Mapped ReadBlock(const PrefixIds& prefix, const PrefixBlock& block) const;
   void WriteNextCandidate();
   void WriteNextBlock();
   // Marks the files as used: the last block first, so that those in front, without which the others
@@ -72,12 +80,12 @@ class KeptPrefixes {
   std::vector<PrefixBlock> UseAll(const std::vector<PrefixBlock>& blocks) const;
   // Of `writing_`, on the file thread.
   void FindMissing() const;
-  void Write(const PrefixBlock& block, const char* pages);
-  // The blocks that end where other requests may begin, and the windows before these ends.
+  void Write(const PrefixBlock& block, const char* body);
+  // The blocks that end where other requests may begin, and what these need there.
   void AddEnds(std::vector<PrefixBlock>* blocks) const;
-  // A copy of the pages of its next missing block. Null, and no block is left, if it cannot be had.
+  // A copy of what its next missing block has. Null, and no block is left, if it cannot be had.
   std::unique_ptr<char[]> CopyNext(PrefixBlock* block);
-  void Adopt(Reading* reading, RequestId id, const PrefixBlock& block, const char* pages);
+  bool Adopt(const PrefixIds& prefix, const PrefixBlock& block, std::string_view body, int held);
 
   EngineLoop* loop_;
   Engine* engine_;
@@ -88,6 +96,7 @@ class KeptPrefixes {
   bool copies_ = true;  // the device's pages can be copied
   std::deque<std::shared_ptr<Candidate>> candidates_;
   std::shared_ptr<Candidate> writing_;
+  std::deque<NewestBlock> newest_;  // that still come back; used by the file thread
 };
 
 }  // namespace mlc

@@ -56,7 +56,7 @@ TEST(BlockFiles, WhatIsWrittenIsRead) {
   EXPECT_TRUE(files.Has(Key(1)));
   EXPECT_TRUE(files.Use(Key(1)));
   BlockFiles others(Within(folder.Path("new/folder")));
-  EXPECT_EQ(others.Read(Key(1), kHead, 1000).pages, kPages);
+  EXPECT_EQ(others.Read(Key(1), kHead, 1000).body, kPages);
 }
 
 TEST(BlockFiles, DamageIsRemovedAndNamed) {
@@ -80,7 +80,7 @@ TEST(BlockFiles, DamageIsRemovedAndNamed) {
     EXPECT_FALSE(FileExists(path));
   }
   EXPECT_TRUE(files.Write(Key(1), kHead, kPages)) << "it can be written again";
-  EXPECT_EQ(files.Read(Key(1), kHead, 1000).pages, kPages);
+  EXPECT_EQ(files.Read(Key(1), kHead, 1000).body, kPages);
 }
 
 TEST(BlockFiles, TheLeastRecentlyUsedOnesGo) {

@@ -19,6 +19,8 @@ PrefixIds Numbers(int count) {
   return prefix;
 }
 
+ContentHash Key() { return HashContent("a key"); }
+
 ContentHash LastKey(const ModelInfo& model, const PrefixIds& prefix, int block_tokens = 8) {
   auto end = static_cast<int>(prefix.ids.size());
   return BlockKeys(model, block_tokens).FullBlocks(prefix, end).back().key;
@@ -28,9 +30,9 @@ TEST(BlockKeys, ABlockIsAMultipleOfAPage) {
   EXPECT_EQ(BlockKeys(TestInfo(), 8).block_tokens(), 8);
   EXPECT_EQ(BlockKeys(TestInfo(), 11).block_tokens(), 8);
   EXPECT_EQ(BlockKeys(TestInfo(), 1).block_tokens(), 4);
-  EXPECT_EQ(BlockKeys(TestInfo(), 8).PageBytes({8, 16, {}}), 32);
-  EXPECT_EQ(BlockKeys(TestInfo(), 8).PageBytes({8, 13, {}}), 32) << "a part of a page is a page";
-  EXPECT_EQ(BlockKeys(TestInfo(), 8).PageBytes({8, 12, {}}), 16);
+  EXPECT_EQ(BlockKeys(TestInfo(), 8).BodyBytes({8, 16}), 32);
+  EXPECT_EQ(BlockKeys(TestInfo(), 8).BodyBytes({8, 13}), 32) << "a part of a page is a page";
+  EXPECT_EQ(BlockKeys(TestInfo(), 8).BodyBytes({8, 12}), 16);
 }
 
 TEST(BlockKeys, AKeyStandsForAllTokensBefore) {
@@ -111,6 +113,48 @@ TEST(BlockKeys, AFileNamesItsBlock) {
   EXPECT_EQ(file->head.tokens,
             std::vector<int32_t>(prefix.ids.begin() + 8, prefix.ids.begin() + 16));
   EXPECT_EQ(file->pages, pages);
+}
+
+// What a file's head says is enough to find the block that it is of, and no other one.
+TEST(BlockKeys, AHeadNamesItsBlock) {
+  BlockKeys keys(TestInfo(), 8);
+  PrefixIds prefix = Numbers(29);
+  std::vector<PrefixBlock> blocks = keys.FullBlocks(prefix, 29);
+  blocks.push_back(keys.Tails(prefix, blocks, 27, 27).front());
+  std::optional<PrefixBlock> before;
+  for (const PrefixBlock& block : blocks) {
+    Result<KVFileHead> head = DecodeKVHead(keys.FileHead(prefix, block) + "pages");
+    ASSERT_TRUE(head.ok()) << head.status().message();
+    EXPECT_EQ(head->before, ContentHashText(block.before));
+    std::optional<PrefixBlock> found = keys.BlockOf(block.key, *head, before);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->begin, block.begin);
+    EXPECT_EQ(found->end, block.end);
+    EXPECT_FALSE(keys.BlockOf(Key(), *head, before)) << "another name";
+    EXPECT_FALSE(keys.BlockOf(block.key, *head, block)) << "another place";
+    ModelInfo other = TestInfo();
+    other.weights_id = "other";
+    EXPECT_FALSE(BlockKeys(other, 8).BlockOf(block.key, *head, std::nullopt));
+    before = block;
+  }
+}
+
+TEST(BlockKeys, EndsAreWindowsAndStates) {
+  ModelInfo info = TestInfo();
+  EXPECT_TRUE(BlockKeys(info, 8).EndsOf({8, 13}).empty());
+  info.windowed_page_bytes = 32;
+  info.layer_window = 5;
+  info.state_bytes = 100;
+  BlockKeys keys(info, 8);
+  std::vector<PrefixBlock> ends = keys.EndsOf({8, 13, Key()});
+  ASSERT_EQ(ends.size(), 2u);
+  EXPECT_EQ(ends[0].part, KeptPart::kWindow);
+  EXPECT_EQ(ends[0].begin, 8);
+  EXPECT_EQ(keys.BodyBytes(ends[0]), 64) << "two pages";
+  EXPECT_EQ(ends[1].part, KeptPart::kState);
+  EXPECT_EQ(keys.BodyBytes(ends[1]), 100);
+  EXPECT_NE(ends[0].key, ends[1].key);
+  for (const PrefixBlock& end : ends) EXPECT_EQ(end.before, Key());
 }
 
 }  // namespace

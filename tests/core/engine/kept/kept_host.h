@@ -45,7 +45,7 @@ inline std::vector<int32_t> Join(std::vector<int32_t> a, const std::vector<int32
 class KeptHost {
  public:
   explicit KeptHost(const std::string& folder, const ModelInfo& info = LongInfo(),
-                    const EngineOptions& options = Options()) {
+                    const EngineOptions& options = Options(), bool brings_newest = false) {
     auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
     auto engine = Engine::Create(std::move(model), ByteTokenizer(), options);
     MLC_ICHECK(engine.ok());
@@ -53,6 +53,7 @@ class KeptHost {
     PrefixFolder kept;
     kept.path = folder;
     kept.block_tokens = kBlock;
+    kept.brings_newest = brings_newest;
     if (!folder.empty()) loop->KeepPrefixes(kept);
   }
 
@@ -80,6 +81,14 @@ class KeptHost {
   }
   Outcome Answer(Prompt prompt, int max_tokens = 8) {
     return Wait(Start(Ask(std::move(prompt), max_tokens)));
+  }
+  // Waits until the file thread has done what it had to do, and the compute thread what followed.
+  void WaitForFiles() {
+    for (int i = 0; i < 200; ++i) {
+      auto done = std::make_shared<std::promise<void>>();
+      loop->Do([this, done](Engine*) { loop->DoFileWork([done] { done->set_value(); }); });
+      MLC_ICHECK(done->get_future().wait_for(kPatience) == std::future_status::ready);
+    }
   }
   // The file thread does nothing from now on, until the promise is set.
   std::shared_ptr<std::promise<void>> HoldFiles() {

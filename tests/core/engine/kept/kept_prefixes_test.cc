@@ -286,7 +286,9 @@ TEST(KeptPrefixes, OfASlidingWindowTheFirstOneIsKept) {
     Outcome cold = Host("", info).Answer(Numbers(length));
     Outcome warm = Host(folder.path(), info).Answer(Numbers(length));
     EXPECT_EQ(warm.choices, cold.choices) << length;
-    if (length <= 40) EXPECT_EQ(warm.usage.cached_tokens, length - 1);
+    if (length <= 40) {
+      EXPECT_EQ(warm.usage.cached_tokens, length - 1);
+    }
     EXPECT_LE(warm.usage.cached_tokens, 40);
   }
 }
@@ -312,14 +314,49 @@ TEST(KeptPrefixes, OfLayersWithAWindowTheLastOnesAreKept) {
   }
 }
 
-TEST(KeptPrefixes, ModelsWithStatesAndEnginesWithoutPrefixesKeepNothing) {
+// A state cannot be cut shorter: what is kept ends where the prefix cache has one.
+TEST(KeptPrefixes, OfRecurrentLayersTheStatesAtTheEndsAreKept) {
+  ModelInfo info = LongInfo();
+  info.state_bytes = FakeModel::StateBytes(info);
+  for (bool has_windows : {false, true}) {
+    if (has_windows) {
+      info.windowed_page_bytes = info.page_bytes;
+      info.layer_window = 14;
+    }
+    for (int length : {3, 9, 16, 17, 40, 41, 90, 203}) {
+      TempFolder folder;
+      std::vector<int32_t> prompt = Numbers(length);
+      Outcome cold = Host("", info).Answer(prompt, 60);
+      EXPECT_EQ(Host(folder.path(), info).Answer(prompt, 60).choices, cold.choices);
+      Outcome warm = Host(folder.path(), info).Answer(prompt, 60);
+      EXPECT_EQ(warm.choices, cold.choices) << length;
+      EXPECT_EQ(warm.usage.cached_tokens, (length - 1) / 4 * 4) << "at the end of a page";
+      std::vector<int32_t> next = Join(Join(prompt, cold.choices[0].tokens), {7, 7, 7});
+      Outcome turn = Host(folder.path(), info).Answer(next, 5);
+      EXPECT_EQ(turn.choices, Host("", info).Answer(next, 5).choices) << length;
+      EXPECT_EQ(turn.usage.cached_tokens, length + 59) << "behind the answer";
+    }
+  }
+}
+
+// Of two prompts that are alike up to some place, the second one begins at the first one's end even
+// if files have more blocks of the second one.
+TEST(KeptPrefixes, ARequestGoesBackToABlockWithAState) {
   TempFolder folder;
-  ModelInfo recurrent = LongInfo();
-  recurrent.state_bytes = FakeModel::StateBytes(recurrent);
+  ModelInfo info = LongInfo();
+  info.state_bytes = FakeModel::StateBytes(info);
+  ASSERT_TRUE(Host(folder.path(), info).Answer(Numbers(22), 1).status.ok());
+  ASSERT_TRUE(Host(folder.path(), info).Answer(Numbers(60), 1).status.ok());
+  std::vector<int32_t> prompt = Join(Numbers(36), {1, 2, 3});
+  Outcome warm = Host(folder.path(), info).Answer(prompt);
+  EXPECT_EQ(warm.choices, Host("", info).Answer(prompt).choices);
+  EXPECT_EQ(warm.usage.cached_tokens, 22);
+}
+
+TEST(KeptPrefixes, EnginesWithoutPrefixesKeepNothing) {
+  TempFolder folder;
   EngineOptions without = Options();
   without.prefix_cache = false;
-  EXPECT_EQ(Host(folder.path(), recurrent).Answer(Numbers(100)).choices,
-            Cold(Numbers(100)).choices);
   EXPECT_TRUE(Host(folder.path(), LongInfo(), without).Answer(Numbers(100)).status.ok());
   EXPECT_TRUE(FilesIn(folder.path()).empty());
 }
