@@ -27,7 +27,14 @@ class Plan(Model):
     )
     kv_bytes_per_token: int = field(..., "Keys and values of one token.", unit="bytes", ge=0)
     kv_cache_dtype: str = field(..., "The precision of cached keys and values, such as `q8`.")
-    parameter_bytes: int = field(..., "The weights.", unit="bytes", ge=0)
+    parameter_bytes: int = field(..., "The weights, without `table_bytes`.", unit="bytes", ge=0)
+    table_bytes: int = field(
+        ...,
+        "Tables of which a token reads single rows, as embeddings. On a CPU they stay in the "
+        "model's files; no sum counts them, since the system keeps of them what fits.",
+        unit="bytes",
+        ge=0,
+    )
     kv_cache_bytes: int = field(..., "The KV cache.", unit="bytes", ge=0)
     lora_ranks: int = field(
         ..., "The room for adapters that requests choose, in ranks.", unit="ranks", ge=0

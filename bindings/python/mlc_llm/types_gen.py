@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 6a33833852418b7c
+# Schema hash: 11440233f61309a7
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -150,7 +150,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "6a33833852418b7c"
+SCHEMA_HASH = "11440233f61309a7"
 
 
 class _Model(BaseModel):
@@ -2574,7 +2574,13 @@ class Plan(_Model):
     """The precision of cached keys and values, such as `q8`."""
 
     parameter_bytes: int
-    """The weights. Range: at least 0. Unit: bytes."""
+    """The weights, without `table_bytes`. Range: at least 0. Unit: bytes."""
+
+    table_bytes: int
+    """Tables of which a token reads single rows, as embeddings. On a CPU they stay in the
+    model's files; no sum counts them, since the system keeps of them what fits. Range: at
+    least 0. Unit: bytes.
+    """
 
     kv_cache_bytes: int
     """The KV cache. Range: at least 0. Unit: bytes."""

@@ -31,8 +31,9 @@ void ModelInfo::SetLayers(const std::vector<LayerState>& layers, bool two_tables
 
 bool ModelInfo::SetShards(int count) {
   num_shards = count;
-  for (int64_t* bytes : {&page_bytes, &windowed_page_bytes, &state_bytes, &weight_bytes,
-                         &step_bytes, &row_bytes, &logit_row_bytes, &decode_row_bytes}) {
+  for (int64_t* bytes :
+       {&page_bytes, &windowed_page_bytes, &state_bytes, &weight_bytes, &table_bytes, &step_bytes,
+        &row_bytes, &logit_row_bytes, &decode_row_bytes}) {
     if (__builtin_mul_overflow(*bytes, count, bytes)) return false;
   }
   return true;

@@ -64,7 +64,8 @@ struct ModelInfo {
   std::string kv_cache_dtype;  // precision of keys and values: "f32", "f16", "bf16", "q8"
   int64_t state_bytes = 0;     // one recurrent state, all layers; 0: the model has none
   int64_t max_pages = 0;       // limit of the device for one allocation; 0: no limit
-  int64_t weight_bytes = 0;
+  int64_t weight_bytes = 0;    // without tables of which steps read single rows
+  int64_t table_bytes = 0;     // of these: they stay in their files
   std::shared_ptr<const AdapterSpec> adapters;  // that requests may choose; null: none
   int num_shards = 1;            // that compute each layer together; all bytes are of all of them
   bool takes_cores = true;       // a step computes on the CPU cores that the engine also uses

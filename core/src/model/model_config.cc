@@ -274,7 +274,7 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   ModelInfo& info = out.info;
   MLC_ASSIGN_OR_RETURN(info.draft_kind, GetString(*own, "kind"));
   info.token_trees = false;
-  info.weight_bytes = info.tower_bytes = 0;
+  info.weight_bytes = info.table_bytes = info.tower_bytes = 0;
   MLC_ASSIGN_OR_RETURN(info.hidden_size, GetBounded(json, "hidden_size", 1, kMaxTokens));
   MLC_ASSIGN_OR_RETURN(out.functions, ReadFunctionSpecs(*own, "draft_"));
   info.takes_states = out.functions.count("batch_prefill") > 0;
@@ -289,7 +289,7 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
     MLC_ASSIGN_OR_RETURN(int heads, GetBounded(*own, "heads", 1, kMaxDraftHeads));
     info.head_size = heads * info.vocab_size;
   }
-  MLC_ASSIGN_OR_RETURN(out.params, ReadParams(*own, &info.weight_bytes));
+  MLC_ASSIGN_OR_RETURN(out.params, ReadParams(*own, &info.weight_bytes, &info.table_bytes));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(*own, &info));
   model->draft = std::make_shared<LibraryMetadata>(std::move(out));
   return Status();
@@ -326,7 +326,7 @@ Result<LibraryMetadata> ReadMetadata(const std::string& text) {
   MLC_RETURN_IF_ERROR(ReadStates(json, &out));
   MLC_ASSIGN_OR_RETURN(info.adapters, ReadAdapterSpec(json));
   SetLayers(&out);
-  MLC_ASSIGN_OR_RETURN(out.params, ReadParams(json, &info.weight_bytes));
+  MLC_ASSIGN_OR_RETURN(out.params, ReadParams(json, &info.weight_bytes, &info.table_bytes));
   MLC_RETURN_IF_ERROR(ReadMemoryUsage(json, &info));
   ReadCpuFeatures(json, &out);
   if (const Json* sampling = json.Find("sampling"); sampling != nullptr) {

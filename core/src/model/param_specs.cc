@@ -198,7 +198,8 @@ Result<int> ReadNumShards(const Json& metadata) {
       .WithParam("tensor_parallel_shards");
 }
 
-Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_bytes) {
+Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_bytes,
+                                          int64_t* table_bytes) {
   std::vector<ParamSpec> specs;
   const Json* params = json.Find("params");
   if (params == nullptr || !params->is_array()) {
@@ -216,8 +217,10 @@ Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_byte
     MLC_RETURN_IF_ERROR(ReadStoredDType(param, &spec));
     MLC_RETURN_IF_ERROR(ReadShares(param, num_shards, &spec));
     MLC_RETURN_IF_ERROR(ReadParts(param, &spec));
+    MLC_ASSIGN_OR_RETURN(spec.by_rows, GetBoolOr(param, "by_rows", false));
     std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
-    if (!bytes || __builtin_add_overflow(*weight_bytes, *bytes, weight_bytes)) {
+    int64_t* sum = spec.by_rows ? table_bytes : weight_bytes;
+    if (!bytes || __builtin_add_overflow(*sum, *bytes, sum)) {
       return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
     }
     specs.push_back(std::move(spec));

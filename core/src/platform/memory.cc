@@ -32,6 +32,15 @@ int64_t TouchMemory(const void* data, int64_t bytes) {
   return TouchPages(data, bytes, SystemPage());
 }
 
+void ReadScattered(void* data, int64_t bytes) {
+  PageRange pages = WholePages(data, bytes, SystemPage());
+  if (pages.bytes == 0) return;
+#if defined(__linux__)
+  (void)::madvise(pages.begin, pages.bytes, MADV_NOHUGEPAGE);
+#endif
+  (void)::madvise(pages.begin, pages.bytes, MADV_RANDOM);
+}
+
 void* ReserveAddresses(size_t bytes) {
   void* begin = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                        /*fd=*/-1, /*offset=*/0);

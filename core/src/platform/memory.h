@@ -15,6 +15,10 @@ int64_t DiscardMemory(void* data, int64_t bytes);
 // Reads one byte of every system page, so that all are in memory. Returns the number of bytes.
 int64_t TouchMemory(const void* data, int64_t bytes);
 
+// Says that few places of a mapped file are read, each alone: the system then reads no more of the
+// file than these. Does nothing where the system takes no such word.
+void ReadScattered(void* data, int64_t bytes);
+
 // A range of addresses that nobody can read or write (address_map.h); null when the process has
 // none left. Not in a browser.
 void* ReserveAddresses(size_t bytes);

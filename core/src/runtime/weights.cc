@@ -299,6 +299,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
   Loader loader(source, device);
   Weights weights;
   weights.id_ = index.id;
+  weights.by_rows_.resize(wanted.size());
   for (const ParamSpec& spec : wanted) {
     if (progress && !progress(static_cast<double>(weights.tensors_.size()) / wanted.size())) {
       return Cancelled("loading was cancelled");
@@ -320,6 +321,8 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
     }
     MLC_RETURN_IF_ERROR(tensor.status());
     if (is_mapped) weights.droppable_bytes_ += tensor->bytes();
+    weights.by_rows_[weights.tensors_.size()] = is_mapped && spec.by_rows;
+    if (is_mapped && spec.by_rows) ReadScattered(tensor->data(), tensor->bytes());
     weights.tensors_.push_back(std::move(tensor).value());
   }
   weights.files_ = loader.TakeFiles();
@@ -353,8 +356,9 @@ void Weights::Restore() {
 int64_t Weights::Touch() {
   Restore();
   int64_t bytes = 0;
-  for (const Tensor& tensor : tensors_) {
-    if (tensor.on_host()) bytes += TouchMemory(tensor.data(), tensor.bytes());
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& tensor = tensors_[i];
+    if (tensor.on_host() && !by_rows_[i]) bytes += TouchMemory(tensor.data(), tensor.bytes());
   }
   return bytes;
 }

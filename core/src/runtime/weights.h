@@ -41,6 +41,7 @@ struct ParamSpec {
   std::optional<Strips> strips;       // how it is laid out at last; only on the CPU
   std::optional<Shares> shares;       // then the rest says what one of the shards has
   bool is_zero = false;               // it is not stored
+  bool by_rows = false;               // steps read single rows of it; only on the CPU
 };
 
 // The shape of the whole stored tensor, of which a parameter is all or a part.
@@ -75,7 +76,8 @@ class Weights {
   int64_t Drop();
   // Makes the tensors whole again after Drop. Call it before they are used.
   void Restore();
-  // The same, and brings all into memory. Returns the bytes that were read through.
+  // The same, and brings all into memory but the tables that are read by rows. Returns the bytes
+  // that were read through.
   int64_t Touch();
 
  private:
@@ -91,6 +93,7 @@ class Weights {
   std::vector<Tensor> tensors_;
   std::vector<std::shared_ptr<MappedFile>> files_;  // that tensors refer to
   std::vector<LaidOut> laid_out_;
+  std::vector<bool> by_rows_;  // of each tensor: whether it stays in its file
   int64_t droppable_bytes_ = 0;
   bool dropped_ = false;
 };

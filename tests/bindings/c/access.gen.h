@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -730,6 +730,7 @@ void VisitMembers(const Plan& object, Visit&& visit) {
   visit("kv_bytes_per_token", object.kv_bytes_per_token);
   visit("kv_cache_dtype", object.kv_cache_dtype);
   visit("parameter_bytes", object.parameter_bytes);
+  visit("table_bytes", object.table_bytes);
   visit("kv_cache_bytes", object.kv_cache_bytes);
   visit("lora_ranks", object.lora_ranks);
   visit("adapter_bytes", object.adapter_bytes);

@@ -77,6 +77,22 @@ TEST(LoadWeights, RawTensorsInTheOrderAsked) {
   EXPECT_EQ(ValuesOf<uint32_t>((*loaded)[2]), (std::vector<uint32_t>{7}));
 }
 
+TEST(LoadWeights, TablesThatAreReadByRowsStayInTheirFile) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<float>(std::vector<float>(32, 1.0f)));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("table", "float32", "raw", {4, 4}, 0, 64),
+                                      Record("w", "float32", "raw", {16}, 64, 64)})}));
+  ParamSpec table{"table", {4, 4}, DType::kFloat32};
+  table.by_rows = true;
+  std::vector<ParamSpec> wanted = {table, {"w", {16}, DType::kFloat32}};
+  Result<Weights> weights = Weights::Load(FolderSource(folder.path()), wanted, Device{}, nullptr);
+  ASSERT_TRUE(weights.ok()) << weights.status().message();
+  EXPECT_EQ(ValuesOf<float>(weights->tensors()[0])[15], 1.0f);
+  EXPECT_EQ(weights->Touch(), 64) << "of the other tensor";
+  EXPECT_EQ(weights->Drop(), 128);
+}
+
 TEST(LoadWeights, SmallNumbersMayBeTakenAsWords) {
   TempFolder folder;
   folder.Write("s.bin", BytesOf<uint16_t>({1, 2, 3, 4, 5, 6, 7, 8}));

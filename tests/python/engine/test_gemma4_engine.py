@@ -18,10 +18,13 @@ from engine_ways import (
     check_a_chat,
     check_a_saved_state,
     check_a_way,
+    engine_of,
     prompt_ids,
 )
 from fixture_models import FixtureModel
 from test_experts_engine import ENGINES, compiled
+
+from mlc_llm import plan
 
 TINY = FixtureModel(
     "gemma4_text",
@@ -45,6 +48,17 @@ def greedy() -> list[float]:
 
 def test_a_chat_is_what_numpy_says(model: Model, greedy: list[float]) -> None:
     check_a_chat(model, greedy, atol=2e-3)
+
+
+def test_the_table_of_layer_inputs_stays_in_its_file(model: Model) -> None:
+    folder, library = model
+    planned = plan(folder, model_lib=library, device="cpu")
+    on_disk = sum(f.stat().st_size for f in folder.glob("params_shard_*.bin"))
+    assert planned.table_bytes == 4 * len(tiny_models.tokens()) * 4 * 16  # layers * width
+    assert planned.parameter_bytes <= on_disk - planned.table_bytes
+    assert any("stay in the model's files" in line for line in planned.summary)
+    with engine_of(model) as engine:
+        assert engine.prewarm().weight_bytes == planned.parameter_bytes
 
 
 @pytest.mark.parametrize("name", ENGINES)

@@ -22,7 +22,7 @@ from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.compiler.nn.pages import page_inputs, table_of, tables_of
 from mlc_llm.compiler.nn.tower import Tower
 from mlc_llm.compiler.programs import buffer_bytes, program_of
-from mlc_llm.compiler.quantization import Scheme, StoredParam
+from mlc_llm.compiler.quantization import Scheme
 from mlc_llm.compiler.shards import ONE, check_shared, divided, hindrance
 from mlc_llm.compiler.spec import DecoderSpec, DraftSpec, HeadSpec, WeightSource
 from mlc_llm.compiler.spec.adapters import adapted_widths
@@ -44,7 +44,6 @@ _TOWER = "image_embed"  # from the patches of pictures to rows of a prompt
 _MEASURED = ("embed", _STEP, _HEAD, _FUSE)
 # The functions that the core runs kernel by kernel on a CPU.
 _PROGRAMS = (*(f"{prefix}{name}" for prefix in ("", PREFIX) for name in _MEASURED), _TOWER)
-_AXES = ("rows", "columns")  # the axis along which a parameter is a part of its tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +221,7 @@ def metadata(
         "kv_cache": _described_pages(nn),
         **({"states": [state.describe() for state in nn.states]} if nn.states else {}),
         **({"adapters": nn.adapters.describe()} if nn.adapters else {}),
-        "params": _described_params(nn.own_params, parts),
+        "params": _described_params(nn, parts),
         "target": spec.device.describe(),
         "cpu_features": spec.device.cpu_features(),
         "weight_layout": "mlc",
@@ -260,19 +259,15 @@ def _described_pages(nn: Builder) -> dict[str, Any]:
     }
 
 
-def _described_params(params: list[StoredParam], parts: StoredParts) -> list[dict[str, Any]]:
+def _described_params(nn: Builder, parts: StoredParts) -> list[dict[str, Any]]:
+    by_rows = nn.read_by_rows()
     return [
         {
-            "name": param.name,
-            "shape": list(param.shape),
-            "dtype": param.dtype,
-            **({"stored_dtype": param.file_dtype} if param.file_dtype else {}),
-            **({_AXES[param.axis]: [param.first, param.extent]} if param.span else {}),
-            **({"shares": param.shares.describe()} if param.shares else {}),
-            **({"strips": list(param.strips)} if param.strips else {}),
+            **param.describe(),
             **({"from": parts[param.name]} if param.name in parts else {}),
+            **({"by_rows": True} if param.name in by_rows else {}),
         }
-        for param in params
+        for param in nn.own_params
     ]
 
 
@@ -361,7 +356,7 @@ def _build_draft(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[s
         **own,
         "functions": {name.removeprefix(PREFIX): f for name, f in nn.functions.items()},
         "kv_cache": _described_pages(nn),
-        "params": _described_params(nn.own_params, {}),
+        "params": _described_params(nn, {}),
         "memory_usage": {
             name.removeprefix(PREFIX): size for name, size in _memory_usage(nn).items()
         },

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -938,6 +938,7 @@ export const Plan: Codec<types.Plan> = struct([
   required("kv_bytes_per_token", whole),
   required("kv_cache_dtype", text),
   required("parameter_bytes", whole),
+  required("table_bytes", whole),
   required("kv_cache_bytes", whole),
   required("lora_ranks", whole),
   required("adapter_bytes", whole),

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "6a33833852418b7c";
+export const SCHEMA_HASH = "11440233f61309a7";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1949,8 +1949,14 @@ export interface Plan {
   kv_bytes_per_token: number;
   /** The precision of cached keys and values, such as `q8`. */
   kv_cache_dtype: string;
-  /** The weights. Range: at least 0. Unit: bytes. */
+  /** The weights, without `table_bytes`. Range: at least 0. Unit: bytes. */
   parameter_bytes: number;
+  /**
+   * Tables of which a token reads single rows, as embeddings. On a CPU they stay in the model's
+   * files; no sum counts them, since the system keeps of them what fits. Range: at least 0. Unit:
+   * bytes.
+   */
+  table_bytes: number;
   /** The KV cache. Range: at least 0. Unit: bytes. */
   kv_cache_bytes: number;
   /** The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks. */

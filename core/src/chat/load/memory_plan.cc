@@ -37,6 +37,13 @@ std::string DescribeAdapters(const protocol::Plan& plan) {
          Megabytes(plan.adapter_bytes / std::max<int64_t>(1, plan.lora_ranks)) + ".";
 }
 
+std::string DescribeTables(const protocol::Plan& plan) {
+  return "Tables of " + Megabytes(plan.table_bytes) +
+         " stay in the model's files and are not counted: a token reads single rows, and the "
+         "system "
+         "keeps of them what fits.";
+}
+
 // How long a chat may be, and what would allow more.
 std::string DescribeContext(const EngineOptions& options, const ModelInfo& model) {
   int longest = std::min(options.context_window_size, options.max_total_tokens);
@@ -76,6 +83,7 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   int64_t limit = config.memory_limit_bytes.value_or(subject.available_bytes);
   plan.available_bytes = std::min(subject.available_bytes, limit);
   plan.parameter_bytes = model.weight_bytes;
+  plan.table_bytes = model.table_bytes;
   plan.kv_cache_dtype = model.kv_cache_dtype;
   plan.kv_bytes_per_token = model.page_bytes / model.page_size;
   plan.input_modalities = {protocol::InputModality::kText};
@@ -95,6 +103,7 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   FillOptions(*options, model, &plan);
   plan.summary = Summarize(plan);
   if (plan.lora_ranks > 0) plan.summary.push_back(DescribeAdapters(plan));
+  if (plan.table_bytes > 0) plan.summary.push_back(DescribeTables(plan));
   if (!model.is_encoder) plan.summary.push_back(DescribeContext(*options, model));
   return plan;
 }

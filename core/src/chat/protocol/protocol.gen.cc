@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -2362,6 +2362,7 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("kv_bytes_per_token", &out.kv_bytes_per_token, wire::Limits().AtLeast(0));
   reader.Required("kv_cache_dtype", &out.kv_cache_dtype);
   reader.Required("parameter_bytes", &out.parameter_bytes, wire::Limits().AtLeast(0));
+  reader.Required("table_bytes", &out.table_bytes, wire::Limits().AtLeast(0));
   reader.Required("kv_cache_bytes", &out.kv_cache_bytes, wire::Limits().AtLeast(0));
   reader.Required("lora_ranks", &out.lora_ranks, wire::Limits().AtLeast(0));
   reader.Required("adapter_bytes", &out.adapter_bytes, wire::Limits().AtLeast(0));
@@ -2391,6 +2392,7 @@ Json Plan::ToJson() const {
       .Required("kv_bytes_per_token", kv_bytes_per_token)
       .Required("kv_cache_dtype", kv_cache_dtype)
       .Required("parameter_bytes", parameter_bytes)
+      .Required("table_bytes", table_bytes)
       .Required("kv_cache_bytes", kv_cache_bytes)
       .Required("lora_ranks", lora_ranks)
       .Required("adapter_bytes", adapter_bytes)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "6a33833852418b7c";
+inline constexpr char kSchemaHash[] = "11440233f61309a7";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -2017,8 +2017,12 @@ struct Plan {
   int64_t kv_bytes_per_token = 0;
   // The precision of cached keys and values, such as `q8`.
   std::string kv_cache_dtype;
-  // The weights. Range: at least 0. Unit: bytes.
+  // The weights, without `table_bytes`. Range: at least 0. Unit: bytes.
   int64_t parameter_bytes = 0;
+  // Tables of which a token reads single rows, as embeddings. On a CPU they stay in the model's
+  // files; no sum counts them, since the system keeps of them what fits. Range: at least 0. Unit:
+  // bytes.
+  int64_t table_bytes = 0;
   // The KV cache. Range: at least 0. Unit: bytes.
   int64_t kv_cache_bytes = 0;
   // The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks.

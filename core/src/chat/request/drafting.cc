@@ -128,6 +128,7 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   model.logit_row_bytes *= 1 + std::min<int64_t>(drafts, model.prefill_chunk_size);
   if (draft == nullptr) return model;
   model.weight_bytes += draft->weight_bytes;
+  model.table_bytes += draft->table_bytes;
   int64_t draft_bytes = draft->page_bytes + draft->windowed_page_bytes;
   model.page_bytes += draft_bytes * model.page_size / std::max(1, draft->page_size);
   model.step_bytes += draft->step_bytes;

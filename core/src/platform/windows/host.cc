@@ -100,6 +100,8 @@ int64_t TouchMemory(const void* data, int64_t bytes) {
   return TouchPages(data, bytes, SystemPage());
 }
 
+void ReadScattered(void*, int64_t) {}
+
 void* ReserveAddresses(size_t bytes) {
   return VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
 }

@@ -99,6 +99,19 @@ TEST(PlanMemory, AdaptersHaveRoomAndTemporaries) {
   EXPECT_TRUE(plan->fits);
 }
 
+TEST(PlanMemory, TablesThatStayInTheirFilesAreSaidAndNotCounted) {
+  PlanSubject subject = SomeSubject(300 * kMB);
+  subject.model.table_bytes = 1000 * kMB;
+  Result<protocol::Plan> plan = PlanMemory(protocol::EngineConfig(), subject);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(plan->fits);
+  EXPECT_EQ(plan->parameter_bytes, 100 * kMB);
+  EXPECT_EQ(plan->table_bytes, 1000 * kMB);
+  EXPECT_EQ(plan->total_bytes, 176 * kMB);
+  ASSERT_EQ(plan->summary.size(), 4u);
+  EXPECT_NE(plan->summary[2].find("Tables of 1000.000 MB stay"), std::string::npos);
+}
+
 TEST(PlanMemory, StatesOfRecurrentLayersCount) {
   PlanSubject subject = SomeSubject(1000 * kMB);
   subject.model.state_bytes = 2 * kMB;

@@ -148,6 +148,13 @@ class Builder:
         """The parameters that its functions take and that no other builder's do."""
         return self.params[self._begin : self._taken]
 
+    def read_by_rows(self) -> set[str]:
+        """The parameters of tables of which a step on a CPU reads single rows."""
+        if isinstance(self.device, GPU):
+            return set()
+        tables = [self._parts[name] for name, use in self._uses.items() if use == "embedding"]
+        return {p.name for parts in tables for part in parts for p in part.reader.stored}
+
     def _stored_params(self, weight: WeightSource) -> list[StoredParam]:
         if weight.quantizable is None:
             (param,) = weight.stored_params(self.scheme)

@@ -17,6 +17,7 @@ WeightUse = Literal[
 ]
 
 Array = np.ndarray[Any, Any]
+_AXES = ("rows", "columns")  # along which a parameter may be a part of its tensor
 STRIP = 16  # outputs of which a CPU reads the same place together
 _WORD_BYTES = 4
 _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
@@ -86,6 +87,18 @@ class StoredParam:
     @property
     def first(self) -> int:
         return self.span.start if self.span else 0
+
+    def describe(self) -> dict[str, Any]:
+        """As a library's metadata names it."""
+        return {
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            **({"stored_dtype": self.file_dtype} if self.file_dtype else {}),
+            **({_AXES[self.axis]: [self.first, self.extent]} if self.span else {}),
+            **({"shares": self.shares.describe()} if self.shares else {}),
+            **({"strips": list(self.strips)} if self.strips else {}),
+        }
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 //
 // The `create`, `stream` and `complete` of each route. Their parameters are described where they
 // are kept: at the properties of the request.

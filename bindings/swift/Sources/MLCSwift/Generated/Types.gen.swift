@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "6a33833852418b7c"
+let schemaHash = "11440233f61309a7"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -5478,8 +5478,12 @@ public struct Plan: WireObject {
     public var kv_bytes_per_token: Int
     /// The precision of cached keys and values, such as `q8`.
     public var kv_cache_dtype: String
-    /// The weights. Range: at least 0. Unit: bytes.
+    /// The weights, without `table_bytes`. Range: at least 0. Unit: bytes.
     public var parameter_bytes: Int
+    /// Tables of which a token reads single rows, as embeddings. On a CPU they stay in the model's
+    /// files; no sum counts them, since the system keeps of them what fits. Range: at least 0.
+    /// Unit: bytes.
+    public var table_bytes: Int
     /// The KV cache. Range: at least 0. Unit: bytes.
     public var kv_cache_bytes: Int
     /// The room for adapters that requests choose, in ranks. Range: at least 0. Unit: ranks.
@@ -5516,6 +5520,7 @@ public struct Plan: WireObject {
         kv_bytes_per_token: Int,
         kv_cache_dtype: String,
         parameter_bytes: Int,
+        table_bytes: Int,
         kv_cache_bytes: Int,
         lora_ranks: Int,
         adapter_bytes: Int,
@@ -5540,6 +5545,7 @@ public struct Plan: WireObject {
         self.kv_bytes_per_token = kv_bytes_per_token
         self.kv_cache_dtype = kv_cache_dtype
         self.parameter_bytes = parameter_bytes
+        self.table_bytes = table_bytes
         self.kv_cache_bytes = kv_cache_bytes
         self.lora_ranks = lora_ranks
         self.adapter_bytes = adapter_bytes
@@ -5567,6 +5573,7 @@ public struct Plan: WireObject {
         self.kv_bytes_per_token = try reader.required("kv_bytes_per_token")
         self.kv_cache_dtype = try reader.required("kv_cache_dtype")
         self.parameter_bytes = try reader.required("parameter_bytes")
+        self.table_bytes = try reader.required("table_bytes")
         self.kv_cache_bytes = try reader.required("kv_cache_bytes")
         self.lora_ranks = try reader.required("lora_ranks")
         self.adapter_bytes = try reader.required("adapter_bytes")
@@ -5594,6 +5601,7 @@ public struct Plan: WireObject {
         writer.required("kv_bytes_per_token", self.kv_bytes_per_token)
         writer.required("kv_cache_dtype", self.kv_cache_dtype)
         writer.required("parameter_bytes", self.parameter_bytes)
+        writer.required("table_bytes", self.table_bytes)
         writer.required("kv_cache_bytes", self.kv_cache_bytes)
         writer.required("lora_ranks", self.lora_ranks)
         writer.required("adapter_bytes", self.adapter_bytes)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6a33833852418b7c
+// Schema hash: 11440233f61309a7
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "6a33833852418b7c"
+internal const val SCHEMA_HASH = "11440233f61309a7"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -3969,8 +3969,14 @@ data class Plan(
     val kv_bytes_per_token: Long,
     /** The precision of cached keys and values, such as `q8`. */
     val kv_cache_dtype: String,
-    /** The weights. Range: at least 0. Unit: bytes. */
+    /** The weights, without `table_bytes`. Range: at least 0. Unit: bytes. */
     val parameter_bytes: Long,
+    /**
+     * Tables of which a token reads single rows, as embeddings. On a CPU they stay in the
+     * model's files; no sum counts them, since the system keeps of them what fits. Range:
+     * at least 0. Unit: bytes.
+     */
+    val table_bytes: Long,
     /** The KV cache. Range: at least 0. Unit: bytes. */
     val kv_cache_bytes: Long,
     /**
