@@ -44,6 +44,7 @@ class _Answer(Model):
     total_duration: int | None = measure("From the request on.", "nanoseconds")
     load_duration: int | None = measure("Loading the model.", "nanoseconds")
     prompt_eval_count: int | None = measure("The prompt's length.", "tokens")
+    prompt_eval_cached_count: int | None = measure("What of it was cached.", "tokens")
     prompt_eval_duration: int | None = measure("Up to the first token.", "nanoseconds")
     eval_count: int | None = measure("The answer's length.", "tokens")
     eval_duration: int | None = measure("From the first token to the last.", "nanoseconds")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlc_llm.serve.anthropic_request import to_chat
 from mlc_llm.serve.errors import anthropic_body, reason_of
-from mlc_llm.serve.inference import AnswerFormat
+from mlc_llm.serve.inference import AnswerFormat, cached_tokens
 from mlc_llm.serve.translated import Translation
 
 # The empty block of each kind, and its delta: the delta's type and the name of its text.
@@ -160,7 +160,7 @@ def _input(arguments: str) -> dict[str, Any]:
 
 def _usage(usage: Mapping[str, Any] | None) -> dict[str, int]:
     usage = usage or {}
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    cached = cached_tokens(usage)
     return {
         "input_tokens": usage.get("prompt_tokens", cached) - cached,
         "output_tokens": usage.get("completion_tokens", 0),

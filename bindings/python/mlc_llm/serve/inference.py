@@ -34,6 +34,11 @@ _QUICK_LOAD = 0.5  # seconds; streams that wait longer for their model begin wit
 _PROGRESS = 1.0  # seconds between two reports of it
 
 
+def cached_tokens(usage: Mapping[str, Any]) -> int:
+    """How many tokens of the prompt the prefix cache had, of the core's count."""
+    return (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+
+
 class AnswerFormat:
     """The form of an answer. This class has the form of OpenAI's completions, which the core
     writes."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlc_llm.sdk.sampling_gen import SAMPLING_FIELDS
-from mlc_llm.serve.inference import AnswerFormat
+from mlc_llm.serve.inference import AnswerFormat, cached_tokens
 from mlc_llm.serve.translated import Translation
 
 _SAME = (*SAMPLING_FIELDS, "stop", "stream")
@@ -80,7 +80,7 @@ class InfillAnswerFormat(AnswerFormat):
             "stop_type": "word" if "stop_reason" in self._last else stop_type,
             "truncated": False,
             "tokens_evaluated": usage.get("prompt_tokens", 0),
-            "tokens_cached": (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
+            "tokens_cached": cached_tokens(usage),
             "tokens_predicted": usage.get("completion_tokens", 0),
             "timings": self._last["timings"],
         }

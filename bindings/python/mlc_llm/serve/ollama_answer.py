@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from mlc_llm.serve.inference import AnswerFormat
+from mlc_llm.serve.inference import AnswerFormat, cached_tokens
 
 NDJSON = "application/x-ndjson"
 
@@ -124,6 +124,7 @@ class _TextAnswerFormat(_TimedAnswerFormat):
             "total_duration": now - self._begin,
             "load_duration": self._ready - self._begin,
             "prompt_eval_count": self._usage.get("prompt_tokens", 0),
+            "prompt_eval_cached_count": cached_tokens(self._usage),
             "prompt_eval_duration": first,
             "eval_count": self._usage.get("completion_tokens", 0),
             "eval_duration": max(1, now - self._ready - first),

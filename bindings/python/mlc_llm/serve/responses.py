@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm.serve.inference import AnswerFormat
+from mlc_llm.serve.inference import AnswerFormat, cached_tokens
 from mlc_llm.serve.responses_items import (
     CallItem,
     EventWriter,
@@ -245,12 +245,10 @@ def _add_usage(total: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    prompt = usage.get("prompt_tokens_details") or {}
     completion = usage.get("completion_tokens_details") or {}
-    cached = prompt.get("cached_tokens") or 0
     return {
         "input_tokens": usage["prompt_tokens"],
-        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "input_tokens_details": {"cached_tokens": cached_tokens(usage), "cache_write_tokens": 0},
         "output_tokens": usage["completion_tokens"],
         "output_tokens_details": {"reasoning_tokens": completion.get("reasoning_tokens") or 0},
         "total_tokens": usage["total_tokens"],
