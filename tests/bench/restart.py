@@ -3,9 +3,11 @@
 usage: ./dev bench restart [--tokens 2000] [--runs 5] [--threads 2] [--random SIZE]
 
 `cold`: nothing has the prompt. `warm`: the same engine has it. `restarted`: a new engine with the
-folder, which has answered something else; the files are in the system's memory, as after a restart
-of the server alone. `from disk`: the same when they are not (Linux). `reading`: what it takes to
-copy these files' bytes once, the least that a restart adds. Medians; the machine should be quiet.
+folder, which has answered something else and has brought back by itself what was used last
+(`bring`: how long after its start it has); the files are in the system's memory, as after a restart
+of the server alone. `at once`: the same when the request itself has to wait for the files, as after
+others were used last. `from disk`: the same when they are not in the system's memory (Linux).
+`reading`: what it takes to copy these files' bytes once. Medians; the machine should be quiet.
 `--random 1B`: random weights of that size instead of the default model.
 """
 
@@ -25,6 +27,8 @@ from gpu_parts.random_model import random_model
 from mlc_llm import MLCEngine
 from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
+SETTLE_S = 0.5  # what else comes back at the start, and threads that spin
+
 
 def first_token(engine: MLCEngine, prompt: list[int]) -> tuple[float, int]:
     """Seconds, and how many tokens were found."""
@@ -32,6 +36,16 @@ def first_token(engine: MLCEngine, prompt: list[int]) -> tuple[float, int]:
     answer: Any = engine.completions.create(prompt=prompt, max_tokens=1, temperature=0)
     seconds = time.perf_counter() - begin
     return seconds, answer.usage.prompt_tokens_details.cached_tokens or 0
+
+
+def wait_for(engine: MLCEngine, tokens: int) -> None:
+    """Until the prefix cache has so many tokens of the files."""
+    end = time.perf_counter() + 60
+    while (engine.metrics()["restored_tokens_sum"] or 0) < tokens:
+        if time.perf_counter() > end:
+            raise SystemExit("nothing comes back by itself")
+        time.sleep(0.002)
+    time.sleep(SETTLE_S)
 
 
 class Folder:
@@ -59,7 +73,7 @@ class Folder:
 def measure(model: ResolvedModel, folder: Folder, args: argparse.Namespace) -> None:
     config = {
         "num_threads": args.threads,
-        "max_total_seq_length": 2 * args.tokens + 64,
+        "max_total_seq_length": 3 * args.tokens + 64,
         "prefix_cache_dir": str(folder.path),
     }
     rng = random.Random(1)
@@ -79,19 +93,26 @@ def measure(model: ResolvedModel, folder: Folder, args: argparse.Namespace) -> N
         return engine
 
     for run in range(args.runs):
+        begin = time.perf_counter()
         with started() as engine:
             if run == 0:
                 note("cold", engine, 0)
             else:
+                wait_for(engine, args.tokens)
+                times.setdefault("bring", []).append(time.perf_counter() - begin)
                 note("restarted", engine, args.tokens - 1)
             note("warm", engine, args.tokens - 1)
         times.setdefault("reading", []).append(folder.reading())
-    for _ in range(args.runs if hasattr(os, "posix_fadvise") else 0):
-        with started() as engine:
-            folder.leave_memory()
-            note("from disk", engine, args.tokens - 1)
+    for name in ("at once", "from disk") if hasattr(os, "posix_fadvise") else ("at once",):
+        for _ in range(args.runs):
+            with started() as engine:
+                wait_for(engine, args.tokens)
+                engine.reset()  # of what came back
+                if name == "from disk":
+                    folder.leave_memory()
+                note(name, engine, args.tokens - 1)
     print(f"{args.tokens} tokens, {folder.size() / 1e6:.1f} MB of files")
-    for name in ("cold", "warm", "restarted", "from disk", "reading"):
+    for name in ("cold", "warm", "restarted", "bring", "at once", "from disk", "reading"):
         if found := times.get(name):
             print(
                 f"{name:10} {1000 * statistics.median(found):8.1f} ms "

@@ -95,7 +95,7 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
     _add_sizes(writer, shape)
     types = gguf.LlamaFileType.__members__
     writer.add_file_type(types.get(f"MOSTLY_{kind}") or types[f"MOSTLY_{kind}_M"])
-    _add_tokenizer(writer, shape.vocabulary)
+    add_tokenizer(writer, shape.vocabulary)
     tensors = dict(_tensors(shape))
     for name, size in tensors.items():
         if len(size) == 1:
@@ -158,7 +158,7 @@ def _add_sizes(writer: gguf.GGUFWriter, s: Shape) -> None:
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
 
 
-def _add_tokenizer(writer: gguf.GGUFWriter, count: int) -> None:
+def add_tokenizer(writer: gguf.GGUFWriter, count: int) -> None:
     """Bytes, and words that no text has."""
     visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in visible]
