@@ -31,7 +31,11 @@ ROUTES: dict[str, tuple[str, dict[str, Any], Any]] = {
             u["cache_read_input_tokens"],
         ),
     ),
-    "infill": ("/infill", {"input_prefix": "one two " * 30, "n_predict": 4}, None),
+    "infill": (
+        "/infill",
+        {"input_prefix": "one two " * 30, "input_suffix": "x", "n_predict": 4},
+        None,
+    ),
     "ollama": ("/api/chat", {"messages": SAID, "options": {"num_predict": 4}}, None),
 }
 
@@ -68,7 +72,8 @@ def last_of(text: str) -> dict[str, Any]:
         if not line.startswith("{"):
             continue
         event = json.loads(line)
-        event = event.get("response") or event.get("message") or event
+        inner = event.get("response") or event.get("message") or event  # of OpenAI, of Anthropic
+        event = inner if "usage" in inner else event
         if event.get("usage") or {"tokens_cached", "prompt_eval_count"} & event.keys():
             found = {**event, "usage": {**found.get("usage", {}), **(event.get("usage") or {})}}
     return found
