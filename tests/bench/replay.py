@@ -58,6 +58,8 @@ def _answer(http: httpx.Client, route: str, body: dict[str, Any]) -> tuple[float
     begin, first = time.perf_counter(), 0.0
     found: dict[str, Any] = {}
     with http.stream("POST", route, json={**body, "stream": True}) as events:
+        if events.status_code != httpx.codes.OK:
+            raise SystemExit(f"{route}: {events.read().decode(errors='replace')}")
         for line in events.iter_lines():
             if not line.startswith("data: {"):
                 continue
@@ -78,7 +80,7 @@ def ours(path: Path, args: argparse.Namespace) -> Iterator[Ask]:
     ):
 
         def ask(prompt: list[int]) -> Turn:
-            body = {"prompt": prompt, "max_tokens": args.answer, "temperature": 0, "logprobs": 0}
+            body = {"prompt": [prompt], "max_tokens": args.answer, "temperature": 0}
             body |= {"stream_options": {"include_usage": True}}
             body |= {"debug_config": {"ignore_eos": True}}
             seconds, found = _answer(http, "/v1/completions", body)
