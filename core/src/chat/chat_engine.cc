@@ -145,7 +145,8 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   // The weights are in memory already, so they are added to what is available.
   int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
-  int threads = std::max(NumComputeThreads(), model->info().num_shards);
+  int threads =
+      std::max(NumComputeThreads(), model->info().takes_cores ? model->info().num_shards : 1);
   options.has_idle_core = threads < NumAvailableCores();
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Drafter> drafter,

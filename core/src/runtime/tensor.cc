@@ -184,6 +184,16 @@ Status Tensor::Read(int64_t offset, void* data, int64_t bytes) const {
   return Copy({impl_->tensor.data_ptr(), device, offset, bytes}, {data, kHost, 0, bytes}, device);
 }
 
+Status CopyToHost(Device device, const void* from, void* to, int64_t bytes) {
+  DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+  return Copy({const_cast<void*>(from), place, 0, bytes}, {to, kHost, 0, bytes}, place);
+}
+
+Status CopyToDevice(Device device, const void* from, void* to, int64_t bytes) {
+  DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+  return Copy({const_cast<void*>(from), kHost, 0, bytes}, {to, place, 0, bytes}, place);
+}
+
 int64_t BytesReadFromDevices() { return bytes_read_from_devices; }
 
 Result<Tensor> Tensor::OnHost() const {

@@ -22,6 +22,10 @@ DLDataType ToDL(DType dtype);
 // The tensor in `result`. An error for a dtype that the core does not know.
 Result<Tensor> FromTvm(tvm::ffi::Tensor tensor);
 
+// Copy between the host and the memory of a device, and wait for the copy.
+Status CopyToHost(Device device, const void* from, void* to, int64_t bytes);
+Status CopyToDevice(Device device, const void* from, void* to, int64_t bytes);
+
 // Runs `call` and turns every TVM exception into a Status whose message begins with `what`.
 template <typename Call>
 Status CatchTvm(const std::string& what, Call&& call) {

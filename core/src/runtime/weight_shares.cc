@@ -33,6 +33,10 @@ Status TakePart(const Shares& shares, int rank, ParamSpec* spec) {
 
 }  // namespace
 
+std::string NameOfPart(const std::string& tensor, int rank) {
+  return tensor + "_shard-" + std::to_string(rank);
+}
+
 Result<std::vector<ParamSpec>> ParamsOfShard(std::vector<ParamSpec> specs, int rank) {
   for (ParamSpec& spec : specs) {
     if (!spec.shares) continue;
@@ -40,6 +44,8 @@ Result<std::vector<ParamSpec>> ParamsOfShard(std::vector<ParamSpec> specs, int r
     if (shares.runs.empty()) {
       spec.is_zero = rank > 0;
     } else {
+      if (!spec.parts) spec.own_name = NameOfPart(spec.name, rank);
+      spec.num_shards = shares.num_shards;
       MLC_RETURN_IF_ERROR(TakePart(shares, rank, &spec));
     }
   }

@@ -201,11 +201,25 @@ class Loader {
   std::set<std::string> used_;  // the shards that tensors refer to
 };
 
+// If MLC-LLM's converter divided that tensor among shards: among how many it did.
+Status Divided(const WeightRecords& records, const std::string& name) {
+  int count = 0;
+  while (records.count(NameOfPart(name, count)) > 0) ++count;
+  if (count == 0) return Status();
+  return InvalidArgument("MLC-LLM's converter divided '" + name + "' among " +
+                         std::to_string(count) + " shards; use --tensor-parallel-shards " +
+                         std::to_string(count) +
+                         ", or convert the model again (mlc_llm "
+                         "convert_weight), which makes one folder for every number")
+      .WithParam("tensor_parallel_shards");
+}
+
 // The record of a stored tensor, if it has that shape and type.
 Result<WeightRecord> Find(const WeightRecords& records, const std::string& name, const Shape& whole,
                           DType dtype) {
   auto found = records.find(name);
   if (found == records.end()) {
+    MLC_RETURN_IF_ERROR(Divided(records, name));
     return InvalidArgument("the weights have no tensor '" + name +
                            "', which the model library needs: they belong to another model or "
                            "quantization; compile a library for this one (mlc_llm compile)")
@@ -254,9 +268,24 @@ Result<Tensor> Zeros(const ParamSpec& spec, Device device) {
   return tensor;
 }
 
+// The parameter of a shard, where the folder has it as a tensor of its own.
+ParamSpec OwnTensor(ParamSpec spec) {
+  spec.name = std::exchange(spec.own_name, "");
+  spec.first = spec.extent = spec.axis = 0;
+  spec.parts.reset();
+  return spec;
+}
+
 Result<Tensor> LoadParam(const WeightRecords& records, const ParamSpec& spec, Device device,
                          Loader* loader) {
   if (spec.is_zero) return Zeros(spec, device);
+  if (records.count(spec.own_name) > 0) {
+    bool is_last = records.count(NameOfPart(spec.name, spec.num_shards)) == 0;
+    if (!is_last || records.count(NameOfPart(spec.name, spec.num_shards - 1)) == 0) {
+      return Divided(records, spec.name);
+    }
+    return LoadParam(records, OwnTensor(spec), device, loader);
+  }
   if (!spec.parts) {
     DType dtype = spec.stored_dtype.value_or(spec.dtype);
     MLC_ASSIGN_OR_RETURN(WeightRecord record, Find(records, spec.name, StoredShape(spec), dtype));

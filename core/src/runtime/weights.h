@@ -42,6 +42,10 @@ struct ParamSpec {
   std::optional<Shares> shares;       // then the rest says what one of the shards has
   bool is_zero = false;               // it is not stored
   bool by_rows = false;               // steps read single rows of it; only on the CPU
+  // What the parameter of one of `num_shards` shards is in a folder whose weights MLC-LLM divided:
+  // a tensor of this name; "": not that parameter of a shard.
+  std::string own_name;
+  int num_shards = 1;
 };
 
 // The shape of the whole stored tensor, of which a parameter is all or a part.
@@ -49,6 +53,9 @@ Shape StoredShape(const ParamSpec& spec);
 
 // What shard `rank` loads for the parameters: they have no `shares` then. Errors: kUnsupported.
 Result<std::vector<ParamSpec>> ParamsOfShard(std::vector<ParamSpec> specs, int rank);
+
+// What MLC-LLM's converter calls a shard's part of a tensor (its `preshard.py`).
+std::string NameOfPart(const std::string& tensor, int rank);
 
 // Called with 0.0 .. 1.0. Returning false cancels the load (kCancelled).
 using LoadProgress = std::function<bool(double fraction)>;

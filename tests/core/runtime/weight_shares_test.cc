@@ -46,6 +46,12 @@ TEST(ParamsOfShard, OnlyTheFirstShardHasWhatIsAddedOnce) {
   EXPECT_TRUE(PartOf(Of({6}, 0, {}), 1).is_zero);
 }
 
+TEST(ParamsOfShard, APartMayBeATensorOfItsOwnAsMlcLlmNamesIt) {
+  ParamSpec spec = PartOf(Of({6, 5}, 0, {{0, 4}, {8, 2}}), 1);
+  EXPECT_EQ(std::tuple(spec.own_name, spec.num_shards), std::tuple("w_shard-1", 2));
+  EXPECT_EQ(PartOf(Of({6}, 0, {}), 0).own_name, "");  // the first shard has it whole
+}
+
 TEST(ParamsOfShard, WhatIsMadeOfOtherTensorsIsNotDividedByPieces) {
   ParamSpec spec = Of({6, 5}, 0, {{0, 4}, {8, 2}});
   StoredPart part;

@@ -70,6 +70,18 @@ def test_a_number_of_shards_that_cannot_be_is_refused(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "command", ["chat", "serve", "show", "doctor", "compile", "convert_weight", "gen_config"]
+)
+def test_stages_of_layers_are_refused_with_what_to_use(
+    command: str, tiny_hf_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = ["-o", "x"] if command in ("compile", "convert_weight", "gen_config") else []
+    stages = ["--pipeline-parallel-stages", "2"]
+    assert main([command, str(tiny_hf_folder), *output, *stages]) == 1
+    assert "stages of layers; devices share each layer: use" in capsys.readouterr().err
+
+
 def test_commands_that_prepare_take_the_names_that_doctor_takes(
     mlc_llm: Run, tmp_path: Path
 ) -> None:

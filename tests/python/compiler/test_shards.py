@@ -12,12 +12,12 @@ import tiny_families
 from family_fixtures import load
 from kernel_tools import compiled
 from mlc_folder import mlc_config
-from shard_runner import ShardRunners
+from shard_runner import ShardRunners, as_shard
 
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.device_plan import device_plan, weight_bytes
-from mlc_llm.compiler.kernels.cpu.shards import keep_own
+from mlc_llm.compiler.kernels.cpu.shards import keep_own, known_rows
 from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.quantization.shards import Split, matrices_of
 from mlc_llm.compiler.shards import divided
@@ -109,12 +109,12 @@ def test_the_folders_number_counts_where_shards_can_run():
     assert library_spec(chat, device="x86-64-v3").shards == 2
     assert library_spec(chat, device="x86-64-v3", adapters=True).shards == 1
     assert library_spec(made_by_mlc_llm, device="x86-64-v3").shards == 1
-    for device in ("cuda", "wasm"):
-        assert library_spec(chat, device=device).shards == 1
-        asked = library_spec(chat, device=device, overrides="tensor_parallel_shards=2")
-        with pytest.raises(UnsupportedError, match=f"{device}.* use --tensor") as found:
-            build_module(asked, models.get("qwen2"))
-        assert found.value.param == "tensor_parallel_shards"
+    assert library_spec(chat, device="cuda").shards == 2
+    assert library_spec(chat, device="wasm").shards == 1
+    asked = library_spec(chat, device="wasm", overrides="tensor_parallel_shards=2")
+    with pytest.raises(UnsupportedError, match=r"wasm.* use --tensor") as found:
+        build_module(asked, models.get("qwen2"))
+    assert found.value.param == "tensor_parallel_shards"
 
 
 def test_what_the_core_cannot_cut_is_refused_before_it_is_compiled():
@@ -126,10 +126,14 @@ def test_what_the_core_cannot_cut_is_refused_before_it_is_compiled():
 
 
 def test_rows_of_other_shards_are_zeros_whatever_the_own_row_0_holds():
+    """The second shard has tokens 10 to 19."""
     x = np.full((3, 20), np.nan, np.float32)
     x[1] = np.arange(20)
-    y, own = np.ones_like(x), np.array([-1, 0, -1], np.int32)
-    compiled(keep_own(20))(x, own, y)
+    y, ids, known = np.ones_like(x), np.array([9, 13, 20], np.int32), np.empty(3, np.int32)
+    with as_shard(1):
+        compiled(known_rows(10))(ids, known)
+        compiled(keep_own(10, 20))(x, ids, y)
+    assert list(known) == [0, 3, 0]
     assert np.array_equal(y, [np.zeros(20), x[1], np.zeros(20)])
 
 

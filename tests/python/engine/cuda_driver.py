@@ -8,11 +8,12 @@ from typing import Any
 
 from mlc_llm.compiler import nvrtc
 
-EMULATOR = Path(__file__).parents[2] / "fixtures" / "cuda-emulator"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+EMULATOR = FIXTURES / "cuda-emulator"
 
 
 def build(folder: Path) -> None:
-    """libcudart.so.13, libcublas.so.13 and libcuda.so.1, for LD_LIBRARY_PATH."""
+    """libcudart.so.13, libcublas.so.13, libnccl.so.2 and libcuda.so.1, for LD_LIBRARY_PATH."""
     headers = f"-I{nvrtc.includes()[0]}"
     options = ["-O2", "-std=c++17", "-Wall", "-Werror", "-U_FORTIFY_SOURCE", "-fPIC", "-shared"]
 
@@ -24,3 +25,4 @@ def build(folder: Path) -> None:
     # The driver's functions are in there too.
     make("libcuda.so.1", "-x", "c++", "/dev/null")
     make("libcublas.so.13", EMULATOR / "cublas_emulator.cc")
+    make("libnccl.so.2", FIXTURES / "nccl-emulator" / "nccl_emulator.cc")

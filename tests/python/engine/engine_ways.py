@@ -27,8 +27,11 @@ class Ask(Protocol):
     def __call__(self, engine: MLCEngine, text: str = ..., n: int = ...) -> list[list[float]]: ...
 
 
+DEVICE = "cpu"  # of `engine_of`; a process of its own may set another
+
+
 def engine_of(model: Model, **options: Any) -> MLCEngine:
-    return MLCEngine(str(model[0]), model_lib=str(model[1]), device="cpu", engine_config=options)
+    return MLCEngine(str(model[0]), model_lib=str(model[1]), device=DEVICE, engine_config=options)
 
 
 def ask(

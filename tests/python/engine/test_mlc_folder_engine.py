@@ -15,11 +15,13 @@ import pytest
 import tiny_models
 from engine_ways import Model, ask, engine_of
 from fixture_models import FixtureModel
-from mlc_folder import mlc_config, mlc_tensors
+from mlc_folder import mlc_config, mlc_tensors, presharded
 from test_experts_engine import compiled
+from test_sharded_engine import SIZES, library
 
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter
 from mlc_llm.compiler.quantization import StoredParam
+from mlc_llm.errors import InvalidRequestError
 
 MODELS: dict[str, dict[str, Any]] = {
     "qwen3_5": {"num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]},
@@ -37,10 +39,11 @@ MODELS: dict[str, dict[str, Any]] = {
 ALWAYS = ("qwen3_5",)  # joined, reordered, transposed and changed tensors
 
 
-def theirs(tiny: FixtureModel, folder: Path) -> Path:
-    """The folder as MLC-LLM would make it."""
+def theirs(tiny: FixtureModel, folder: Path, shards: int = 1) -> Path:
+    """The folder as MLC-LLM would make it. `shards`: among which it divides the weights."""
     writer = WeightWriter(folder)
-    for name, value in mlc_tensors(tiny.config, tiny.weights).items():
+    tensors = mlc_tensors(tiny.config, tiny.weights)
+    for name, value in presharded(tiny.config, tensors, shards).items():
         writer.add(StoredParam(name, value.shape, "float32"), [value])
     writer.finish(original_elements=1)
     (folder / "tokenizer.json").write_bytes(tiny_models.tokenizer_json())
@@ -73,3 +76,23 @@ def test_answers_are_those_over_our_folder(
             found.append(ask(engine))
     assert found[0] == found[1]
     assert len(set(np.ravel(found[0]))) > 3
+
+
+def test_weights_that_mlc_llm_divided_are_read_by_as_many_shards(tmp_path: Path) -> None:
+    """The same library gives the same answer, bit for bit, over the folder that is whole."""
+    tiny, folders = FixtureModel("mistral", **SIZES), {}
+    for count in (1, 2, 4):
+        folders[count] = tmp_path / str(count)
+        folders[count].mkdir()
+        theirs(tiny, folders[count], count)
+    made = library(folders[1], 2)
+    found = []
+    for count in (1, 2):
+        with engine_of((folders[count], made)) as engine:
+            found.append(ask(engine))
+    assert found[0] == found[1]
+    with pytest.raises(InvalidRequestError, match="among 4 shards; use --tensor-parallel") as four:
+        engine_of((folders[4], made))
+    assert four.value.param == "tensor_parallel_shards"
+    with pytest.raises(InvalidRequestError, match="among 2 shards; use --tensor-parallel"):
+        engine_of((folders[2], library(folders[1], 1)))

@@ -108,23 +108,26 @@ def test_a_shard_needs_a_thread(model: Model) -> None:
     assert found.value.param == "num_threads"
 
 
-# "\u00e9" begins with token 198: row 38 of the second shard's part. Row 38 of the first is "#".
+# "\u00e9" begins with token 198, which is in the second shard's part.
 FAILS = """
 from tvm.tirx.script import builder as T
 
+from mlc_llm.compiler.kernels.common import shards
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 
 
 def fails(old):
-    def body(own, y):
-        with T.serial(own.shape[0]) as row, T.sblock("known"):
+    def body(ids, y):
+        first = shards.emit_first_token(160)
+        with T.serial(ids.shape[0]) as row, T.sblock("known"):
             T.reads()
             T.writes()
-            with T.If(own[row] == 38), T.Then():
-                T.evaluate(T.call_packed("no.such.function", own))
-            T.buffer_store(y, T.max(own[row], 0), [row])
+            own = shards.is_own(ids[row], first, 160)
+            with T.If(T.And(own, ids[row] == 198)), T.Then():
+                T.evaluate(T.call_packed("no.such.function", ids))
+            T.buffer_store(y, T.if_then_else(own, ids[row] - first, 0), [row])
 
-    return kernel([Arg(name, ("n",), "int32") for name in ("own", "y")], body)
+    return kernel([Arg(name, ("n",), "int32") for name in ("ids", "y")], body)
 
 
 def change(pipeline):

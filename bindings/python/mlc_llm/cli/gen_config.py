@@ -19,8 +19,8 @@ _SIZES = {
     "sliding_window_size": "tokens that attention looks back (default: the model's)",
     "prefill_chunk_size": "tokens of a prompt that are computed at once (default: 2048)",
     "attention_sink_size": "first tokens that stay visible behind a sliding window",
-    "tensor_parallel_shards": "groups of CPU threads that share each layer (default: 1)",
-    "pipeline_parallel_stages": "groups of devices that share the layers: 1",
+    "tensor_parallel_shards": "CPU threads or GPUs that share each layer (default: 1)",
+    "pipeline_parallel_stages": "1, as in MLC-LLM",
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mlc_llm.compiler.stages import check_stages
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
@@ -170,14 +171,24 @@ def add_library_options(parser: Any) -> None:
 
 
 def add_shards_option(parser: Any) -> None:
-    """Adds `--tensor-parallel-shards`."""
+    """Adds `--tensor-parallel-shards`, and what MLC-LLM has beside it."""
     parser.add_argument(
         "--tensor-parallel-shards",
         type=int,
         metavar="N",
-        help="divide each layer among N shards, which compute at the same time (CPUs; default: the "
-        "config's, or 1)",
+        help="divide each layer among N shards, which compute at the same time: threads of a CPU, "
+        "or N GPUs (default: the config's, or 1)",
     )
+    parser.add_argument(
+        "--pipeline-parallel-stages", type=int, action=Stages, metavar="N", help="1, as in MLC-LLM"
+    )
+
+
+class Stages(argparse.Action):
+    """Refuses more than one stage. Raises MLCError."""
+
+    def __call__(self, parser: Any, args: argparse.Namespace, value: Any, *_: object) -> None:
+        check_stages(value, place=str(self.option_strings[0]))
 
 
 def add_model_options(parser: Any) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mlc_llm.compiler import stages
 from mlc_llm.compiler.models import mlc_folders
 from mlc_llm.compiler.targets import GPU, Device
-from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.errors import InvalidRequestError
 
 OVERRIDABLE = (
     "context_window_size",
@@ -19,7 +20,6 @@ OVERRIDABLE = (
     "tensor_parallel_shards",
     "draft_vocab_size",
 )
-_STAGES = "pipeline_parallel_stages"
 _ALIASES = {"max_num_sequence": "max_batch_size"}
 
 
@@ -132,14 +132,10 @@ def parse_overrides(text: str | None) -> dict[str, int]:
     values = {}
     for name, value in parse_assignments(text or "", what="--overrides").items():
         name = _ALIASES.get(name, name)
-        if name == _STAGES and value != 1:
-            raise UnsupportedError(
-                f"--overrides: {name}={value}: devices share each layer "
-                "(tensor_parallel_shards), and there are no stages of layers",
-                param=name,
-            )
-        if name not in (*OVERRIDABLE, _STAGES):
-            offered = ", ".join((*OVERRIDABLE, _STAGES))
+        if name == stages.NAME:
+            stages.check_stages(value)
+        if name not in (*OVERRIDABLE, stages.NAME):
+            offered = ", ".join((*OVERRIDABLE, stages.NAME))
             raise InvalidRequestError(f"--overrides: unknown name {name}; available: {offered}")
         values[name] = value
     return values

@@ -22,7 +22,7 @@ def hindrance(device: Device | GPU, *, adapters: bool) -> str:
     """What keeps a library from being the program of a shard, apart from the model; "": nothing."""
     if adapters:
         return "adapters that requests choose"
-    return f"the device {device.name}" if isinstance(device, GPU) or is_wasm(device) else ""
+    return f"the device {device.name} of a browser" if is_wasm(device) else ""
 
 
 def check_shared(params: Iterable[StoredParam], joined: Container[str]) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from mlc_llm.compiler import stages
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError, UnsupportedError
 from mlc_llm.package.devices import DEVICES, AppDevice
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
@@ -34,7 +35,6 @@ _SIZES = (
 )
 # 1 for the others
 _LEAST = {"sliding_window_size": -1, "attention_sink_size": 0, "context_window_size": 0}
-_PARALLEL = ("tensor_parallel_shards", "pipeline_parallel_stages")
 _TEXTS = ("opt", "kv_cache_dtype")
 _KV_CACHE_DTYPES = ("auto", *get_args(KVCacheDType))
 # What people call the devices.
@@ -247,9 +247,11 @@ def _overrides(value: Any, place: str) -> tuple[dict[str, int], dict[str, str]]:
         else:
             least = _LEAST.get(name, 1)
             sizes[name] = _integer(given, at, least=least)
-            if name in _PARALLEL and given != 1:
+            if name == stages.NAME:
+                stages.check_stages(given, place=at)
+            elif name == "tensor_parallel_shards" and given != 1:
                 raise UnsupportedError(f"{at}: {given}: one device is supported", param=at)
-    sizes.pop("pipeline_parallel_stages", None)
+    sizes.pop(stages.NAME, None)
     return sizes, texts
 
 

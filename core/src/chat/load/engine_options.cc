@@ -11,7 +11,9 @@ Status Refuse(const char* param, const char* why) {
 
 Status CheckSupported(const protocol::EngineConfig& config) {
   if (config.pipeline_parallel_stages.value_or(1) > 1) {
-    return Refuse("pipeline_parallel_stages", "over 1 is not supported");
+    return Refuse("pipeline_parallel_stages",
+                  "over 1 is not supported: devices share each layer (tensor_parallel_shards); "
+                  "leave it out");
   }
 #if defined(__EMSCRIPTEN__)
   if (config.prefix_cache_dir) return Refuse("prefix_cache_dir", "is not supported in a browser");
@@ -51,7 +53,7 @@ Status CheckShards(const protocol::EngineConfig& config, const ModelInfo& model)
         .WithParam("tensor_parallel_shards");
   }
   int64_t threads = config.num_threads.value_or(model.num_shards);
-  if (threads >= model.num_shards) return Status();
+  if (threads >= model.num_shards || !model.takes_cores) return Status();
   return InvalidArgument("num_threads is " + std::to_string(threads) + ", but each of the " +
                          shards + " shards needs a thread; leave it out, or give at least " +
                          shards)

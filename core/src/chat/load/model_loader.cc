@@ -4,6 +4,7 @@
 #include "model/fake_model.h"
 #include "model/runner/device_runner.h"
 #include "model/runner/sharded_runner.h"
+#include "runtime/shards/shard_devices.h"
 
 namespace mlc {
 namespace {
@@ -116,8 +117,8 @@ Result<InspectedModel> InspectModelFiles(const ModelFiles& files) {
 Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFiles& files) {
   MLC_ASSIGN_OR_RETURN(ChatConfig config, LoadChatConfig(source));
   InspectedModel inspected;
-  inspected.available_bytes = AvailableMemoryBytes(files.device);
   if (files.is_fake) {
+    inspected.available_bytes = AvailableMemoryBytes(files.device);
     inspected.info = FakeModel::InfoFor(config);
     inspected.draft = FakeDraftInfo(config);
     inspected.takes_pictures = config.image_token_id.has_value();
@@ -126,6 +127,9 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
                        DeviceRunner::Inspect(config, files.library, files.device));
   inspected.info = metadata.info;
+  MLC_ASSIGN_OR_RETURN(std::vector<Device> devices,
+                       DevicesOfShards(files.device, metadata.info.num_shards));
+  inspected.available_bytes = AvailableMemoryBytes(devices);
   if (metadata.info.num_shards > 1) MLC_RETURN_IF_ERROR(CheckDraftKind(files.draft_kind));
   inspected.takes_pictures = metadata.tower.has_value();
   if (metadata.draft != nullptr) inspected.draft = metadata.draft->info;

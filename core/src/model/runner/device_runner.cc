@@ -7,6 +7,7 @@
 #include "model/vit_tower.h"
 #include "platform/cpu_features.h"
 #include "platform/memory.h"
+#include "runtime/shards/shard_devices.h"
 
 namespace mlc {
 namespace {
@@ -72,6 +73,7 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   }
   Status fits = CheckLibraryFitsModel(open.metadata, config);
   if (!fits.ok()) return std::move(fits).In(path);
+  MLC_RETURN_IF_ERROR(DevicesOfShards(device, open.metadata.info.num_shards).status());
   open.metadata.info.takes_cores = device.kind() == "cpu";
   open.metadata.info.max_pages = PagePool::MostPages(open.metadata, device);
   return open;
@@ -96,10 +98,10 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
 }
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadShard(
-    int rank, const ByteSource& source, const LoadProgress& progress,
+    int rank, Device device, const ByteSource& source, const LoadProgress& progress,
     const std::string& strips_prefix) const {
-  MLC_ASSIGN_OR_RETURN(std::shared_ptr<ModelLibrary> library, library_->WithOwnMachine(device_));
-  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(library), metadata_, device_));
+  MLC_ASSIGN_OR_RETURN(std::shared_ptr<ModelLibrary> library, library_->WithOwnMachine(device));
+  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(library), metadata_, device));
   MLC_RETURN_IF_ERROR(runner->StartShard(rank, source, progress, strips_prefix));
   return runner;
 }

@@ -30,8 +30,8 @@ class DeviceRunner : public Model {
                                                     const LoadProgress& progress,
                                                     const std::string& strips_prefix = "");
 
-  // Another shard of the same model, with this one's library.
-  Result<std::unique_ptr<DeviceRunner>> LoadShard(int rank, const ByteSource& source,
+  // Another shard of the same model, with this one's library, on a device of the same kind.
+  Result<std::unique_ptr<DeviceRunner>> LoadShard(int rank, Device device, const ByteSource& source,
                                                   const LoadProgress& progress,
                                                   const std::string& strips_prefix = "") const;
 
@@ -49,6 +49,7 @@ class DeviceRunner : public Model {
   static Result<LibraryMetadata> Inspect(const ChatConfig& config, const std::string& library_path,
                                          Device device);
 
+  Device device() const { return device_; }
   const ModelInfo& info() const override { return metadata_.info; }
   int64_t AvailableBytes() const override { return AvailableMemoryBytes(device_); }
   Status AllocatePages(const std::vector<int>& num_pages) override;

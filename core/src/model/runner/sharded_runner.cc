@@ -3,8 +3,6 @@
 #include <exception>
 #include <utility>
 
-#include "platform/host.h"
-
 namespace mlc {
 namespace {
 
@@ -42,27 +40,20 @@ Result<std::unique_ptr<ShardedRunner>> ShardedRunner::Make(std::unique_ptr<Devic
                                                            const ByteSource& source,
                                                            const LoadProgress& progress,
                                                            const std::string& strips_prefix) {
+  std::unique_ptr<ShardedRunner> made(new ShardedRunner());
   int count = first->info().num_shards;
-  if (!kHasThreads || !first->info().takes_cores) {
-    return Unsupported("a library of " + std::to_string(count) +
-                       " shards runs on CPUs with threads; compile one with "
-                       "--tensor-parallel-shards 1")
-        .WithParam("model_lib");
-  }
-  MLC_ASSIGN_OR_RETURN(std::unique_ptr<ShardThreads> threads, ShardThreads::Make(count));
-  Shards shards;
-  shards.push_back(std::move(first));
+  MLC_ASSIGN_OR_RETURN(made->devices_, DevicesOfShards(first->device(), count));
+  MLC_ASSIGN_OR_RETURN(made->group_, MakeShardGroup(made->devices_));
+  MLC_ASSIGN_OR_RETURN(made->threads_, ShardThreads::Make(count));
+  made->shards_.push_back(std::move(first));
   for (int rank = 1; rank < count; ++rank) {
-    MLC_ASSIGN_OR_RETURN(shards.emplace_back(),
-                         shards.front()->LoadShard(rank, source, progress, strips_prefix));
+    Device device = made->devices_[static_cast<size_t>(rank)];
+    MLC_ASSIGN_OR_RETURN(
+        made->shards_.emplace_back(),
+        made->shards_.front()->LoadShard(rank, device, source, progress, strips_prefix));
   }
-  return std::unique_ptr<ShardedRunner>(new ShardedRunner(std::move(shards), std::move(threads)));
+  return made;
 }
-
-ShardedRunner::ShardedRunner(Shards shards, std::unique_ptr<ShardThreads> threads)
-    : shards_(std::move(shards)),
-      collective_(static_cast<int>(shards_.size())),
-      threads_(std::move(threads)) {}
 
 Status ShardedRunner::AllocatePages(const std::vector<int>& num_pages) {
   first_windowed_ = num_pages.front();
@@ -155,22 +146,22 @@ int64_t ShardedRunner::TouchWeights() {
 }
 
 Result<Outputs> ShardedRunner::Forward(const Batch& batch) {
+  if (group_->failed() >= 0) MLC_RETURN_IF_ERROR(group_->Reset());
   Outputs outputs;
   std::vector<Status> found(shards_.size());
   threads_->Run([&](int rank) {
     auto index = static_cast<size_t>(rank);
-    WithCollective with(collective_.shard(rank));
+    WithCollective with(group_->shard(rank));
     Result<Outputs> made = Step(shards_[index].get(), batch);
     if (!made.ok()) {
-      collective_.Fail(rank);
+      group_->Fail(rank);
       found[index] = made.status();
     } else if (rank == 0) {
       outputs = *made;
     }
   });
-  int failed = collective_.failed();
+  int failed = group_->failed();
   if (failed < 0) return outputs;
-  collective_.Reset();
   return std::move(found[static_cast<size_t>(failed)]).In("shard " + std::to_string(failed));
 }
 

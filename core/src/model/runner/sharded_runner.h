@@ -1,7 +1,8 @@
 // A compiled model whose layers several shards of this process compute together. Each shard is a
 // DeviceRunner with its part of the weights and of each page, and has a thread with its part of the
-// workers; the kernels between shards meet in a collective. Nothing binds a shard to cores or to a
-// memory of the machine. A page here is the pages of all shards, one after another.
+// workers; the kernels between shards meet in a collective. On the CPU nothing binds a shard to
+// cores or to a memory of the machine; otherwise each shard has a device of its own
+// (shard_devices.h). A page here is the pages of all shards, one after another.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,8 @@
 #include <vector>
 
 #include "model/runner/device_runner.h"
-#include "runtime/shards/host_collective.h"
+#include "runtime/shards/collective.h"
+#include "runtime/shards/shard_devices.h"
 #include "runtime/shards/shard_threads.h"
 
 namespace mlc {
@@ -23,7 +25,7 @@ class ShardedRunner : public Model {
                                                      const std::string& strips_prefix = "");
 
   const ModelInfo& info() const override { return shards_.front()->info(); }
-  int64_t AvailableBytes() const override { return shards_.front()->AvailableBytes(); }
+  int64_t AvailableBytes() const override { return AvailableMemoryBytes(devices_); }
   Status AllocatePages(const std::vector<int>& num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override;
@@ -44,18 +46,18 @@ class ShardedRunner : public Model {
   Result<const float*> RunHead(const std::vector<float>& vectors, int num_vectors) override {
     return shards_.front()->RunHead(vectors, num_vectors);
   }
-  DeviceSampler* sampler() override { return nullptr; }
+  DeviceSampler* sampler() override { return shards_.front()->sampler(); }  // it has the logits
 
  private:
-  ShardedRunner(std::vector<std::unique_ptr<DeviceRunner>> shards,
-                std::unique_ptr<ShardThreads> threads);
+  ShardedRunner() = default;
   // Calls f(shard, offset of its part of the page) for all shards.
   template <typename F>
   Status ForPartsOf(int32_t page, F f) const;
   int64_t PartBytes(size_t group) const;
 
+  std::vector<Device> devices_;
+  std::unique_ptr<ShardGroup> group_;
   std::vector<std::unique_ptr<DeviceRunner>> shards_;
-  HostCollective collective_;
   std::unique_ptr<ShardThreads> threads_;
   int first_windowed_ = 0;  // the first page of the second group (kv/page_groups.h)
 };

@@ -5,10 +5,14 @@
 
 #include <utility>
 
+#include "runtime/shards/host_collective.h"
+#include "runtime/shards/nccl_collective.h"
+#include "runtime/shards/staged_collective.h"
+
 namespace mlc {
 namespace {
 
-using Tensor = tvm::ffi::TensorView;
+using View = tvm::ffi::TensorView;
 
 thread_local Collective* current = nullptr;
 
@@ -19,7 +23,7 @@ Collective* Current() {
   return current;
 }
 
-float* Data(const Tensor& tensor) {
+float* Data(const View& tensor) {
   return reinterpret_cast<float*>(static_cast<char*>(tensor.data_ptr()) + tensor.byte_offset());
 }
 
@@ -27,31 +31,29 @@ void Check(const Status& status) {
   if (!status.ok()) TVM_FFI_THROW(RuntimeError) << status.message();
 }
 
-void Sum(Tensor x, Tensor sum) { Check(Current()->Sum(Data(x), x.size(0) * x.size(1), Data(sum))); }
+void Sum(View x, View sum) { Check(Current()->Sum(Data(x), x.size(0) * x.size(1), Data(sum))); }
 
-void Join(Tensor x, Tensor joined) {
+void Join(View x, View joined) {
   Check(Current()->Join(Data(x), x.size(0), x.size(1), Data(joined)));
-}
-
-// The rows of this shard's part of the vocabulary, which has `entries` tokens; -1: another's.
-void OwnTokens(Tensor ids, Tensor own, int64_t entries) {
-  int64_t first = Current()->rank() * entries;
-  const auto* from = static_cast<const int32_t*>(static_cast<const void*>(Data(ids)));
-  auto* to = static_cast<int32_t*>(static_cast<void*>(Data(own)));
-  for (int64_t i = 0; i < ids.size(0); ++i) {
-    int64_t row = from[i] - first;
-    to[i] = row >= 0 && row < entries ? static_cast<int32_t>(row) : -1;
-  }
 }
 
 TVM_FFI_STATIC_INIT_BLOCK() {
   tvm::ffi::reflection::GlobalDef()
       .def("mlc.shards.sum", Sum)
       .def("mlc.shards.join", Join)
-      .def("mlc.shards.own_tokens", OwnTokens);
+      .def("mlc.shards.rank", [] { return static_cast<int64_t>(Current()->rank()); });
 }
 
 }  // namespace
+
+Result<std::unique_ptr<ShardGroup>> MakeShardGroup(const std::vector<Device>& devices) {
+  if (devices.front().kind() == "cpu") {
+    return std::unique_ptr<ShardGroup>(
+        std::make_unique<HostCollective>(static_cast<int>(devices.size())));
+  }
+  if (NcclCollective::IsFor(devices.front())) return NcclCollective::Make(devices);
+  return std::unique_ptr<ShardGroup>(std::make_unique<StagedCollective>(devices));
+}
 
 WithCollective::WithCollective(Collective* collective) { current = collective; }
 WithCollective::~WithCollective() { current = nullptr; }

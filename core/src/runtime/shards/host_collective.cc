@@ -54,10 +54,7 @@ class HostCollective::Shard : public Collective {
     return Meet();
   }
 
-  Status Meet() {
-    if (group_->Meet()) return Status();
-    return Internal("shard " + std::to_string(group_->failed()) + " has failed");
-  }
+  Status Meet() { return group_->Meet() ? Status() : group_->HasFailed(); }
 
   void Add(int64_t first, int64_t size) {
     float* sum = made_ + first;
@@ -90,14 +87,9 @@ HostCollective::~HostCollective() = default;
 
 Collective* HostCollective::shard(int rank) { return shards_[static_cast<size_t>(rank)].get(); }
 
-void HostCollective::Fail(int rank) {
-  int none = -1;
-  failed_.compare_exchange_strong(none, rank, std::memory_order_acq_rel);
-}
-
-void HostCollective::Reset() {
+Status HostCollective::Reset() {
   arrived_.store(0, std::memory_order_relaxed);
-  failed_.store(-1, std::memory_order_release);
+  return ShardGroup::Reset();
 }
 
 bool HostCollective::Meet() {

@@ -14,20 +14,15 @@
 
 namespace mlc {
 
-class HostCollective {
+class HostCollective : public ShardGroup {
  public:
   explicit HostCollective(int count);
-  ~HostCollective();
+  ~HostCollective() override;
   HostCollective(const HostCollective&) = delete;
   HostCollective& operator=(const HostCollective&) = delete;
 
-  Collective* shard(int rank);
-  // A shard cannot go on: the calls of the other shards return an error, now and until Reset.
-  void Fail(int rank);
-  // The shard that failed first; -1: none.
-  int failed() const { return failed_.load(std::memory_order_acquire); }
-  // Call it while no shard is in a call.
-  void Reset();
+  Collective* shard(int rank) override;
+  Status Reset() override;
 
  private:
   class Shard;
@@ -38,7 +33,6 @@ class HostCollective {
   // the textbook's sense-reversing barrier).
   alignas(64) std::atomic<int> arrived_{0};
   alignas(64) std::atomic<uint32_t> meeting_{0};
-  std::atomic<int> failed_{-1};
   std::vector<std::unique_ptr<Shard>> shards_;
 };
 

@@ -253,6 +253,33 @@ def mlc_tensors(config: Mapping[str, Any], weights: Mapping[str, Array]) -> Arra
     return {_named(n, rules): _changed(n, v, rules) for n, v in found.items()}
 
 
+def presharded(config: Mapping[str, Any], tensors: Arrays, count: int) -> Arrays:
+    """The tensors with what MLC-LLM divides among `count` shards in parts of their own, which it
+    makes when MLC_INTERNAL_PRESHARD_NUM is set. (Its `set_tensor_parallel` of Llama, `preshard.py`.)
+    """
+    heads, kv_heads = (config[f"num_{kind}_heads"] for kind in ("attention", "key_value"))
+    head = config.get("head_dim", config["hidden_size"] // heads)
+    sizes = {
+        "qkv_proj": (0, [heads * head, kv_heads * head, kv_heads * head]),
+        "gate_up_proj": (0, [config["intermediate_size"]] * 2),
+        "o_proj": (1, [heads * head]),
+        "down_proj": (1, [config["intermediate_size"]]),
+    }
+    found = {}
+    for name, value in tensors.items():
+        divided = sizes.get(name.split(".")[-2]) if count > 1 else None
+        if divided is None:
+            found[name] = value
+            continue
+        axis, segments = divided
+        pieces = np.split(value, np.cumsum(segments)[:-1], axis)
+        parts = [np.split(piece, count, axis) for piece in pieces]
+        for rank in range(count):
+            own = np.concatenate([part[rank] for part in parts], axis)
+            found[f"{name}_shard-{rank}"] = np.ascontiguousarray(own)
+    return found
+
+
 def _named(name: str, rules: Rules) -> str:
     for theirs, ours in rules.renamed.items():
         name = name.replace(theirs, ours)

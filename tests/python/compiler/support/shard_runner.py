@@ -48,16 +48,15 @@ def _join(x: Any, made: Any) -> None:
         made.copyfrom(np.concatenate(parts, axis=1))
 
 
-def _own_tokens(ids: Any, made: Any, entries: int) -> None:
-    rows = ids.numpy() - _group.own.rank * entries
-    made.copyfrom(np.where((rows >= 0) & (rows < entries), rows, -1).astype("int32"))
+def _rank() -> int:
+    return int(_group.own.rank)
 
 
 @contextlib.contextmanager
 def _in_place_of_the_cores() -> Iterator[None]:
     """The core's functions have the same names in this process, and engines of other tests call
     them."""
-    calls = {"mlc.shards.sum": _sum, "mlc.shards.join": _join, "mlc.shards.own_tokens": _own_tokens}
+    calls = {"mlc.shards.sum": _sum, "mlc.shards.join": _join, "mlc.shards.rank": _rank}
     cores = {name: tvm_ffi.get_global_func(name, allow_missing=True) for name in calls}
     for name, call in calls.items():
         tvm_ffi.register_global_func(name, call, override=True)
@@ -69,6 +68,14 @@ def _in_place_of_the_cores() -> Iterator[None]:
                 tvm_ffi.remove_global_func(name)
             else:
                 tvm_ffi.register_global_func(name, call, override=True)
+
+
+@contextlib.contextmanager
+def as_shard(rank: int) -> Iterator[None]:
+    """The calling thread is that shard."""
+    _group.own.rank = rank
+    with _in_place_of_the_cores():
+        yield
 
 
 def share_of(value: Array, shares: Mapping[str, Any] | None, rank: int) -> Array:

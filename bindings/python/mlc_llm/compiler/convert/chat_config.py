@@ -10,6 +10,7 @@ from typing import Any
 from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.compiler.models import ModelConfig
 from mlc_llm.compiler.models.mlc_folders import OURS
+from mlc_llm.compiler.stages import check_stages
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
@@ -50,6 +51,7 @@ class ConfigOverrides:
 
     def check(self) -> None:
         """Refuses impossible sizes."""
+        check_stages(self.pipeline_parallel_stages)
         for name, value in asdict(self).items():
             if not isinstance(value, int):
                 continue

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mlc_llm.compiler.kernels.common import shards as kernels
+from mlc_llm.compiler.kernels.common.shards import sum_of_shards
 from mlc_llm.compiler.kernels.cpu import shards as on_cpu
+from mlc_llm.compiler.kernels.gpu import shards as on_gpu
 from mlc_llm.compiler.nn import tensors
 from mlc_llm.compiler.quantization.shards import Split
 
@@ -42,20 +43,26 @@ class Shards:
         """The sum of all shards' x, on each shard."""
         x = tensors.plain(x)
         width = int(x.ty.shape[1])
-        return self._call("sum_of_shards", (width,), x, x.ty)
+        return self._call("sum_of_shards", (width,), sum_of_shards, [x], x.ty)
 
     def _join(self, x: Any) -> Any:
-        x = tensors.plain(x)
+        nn, x = self.nn, tensors.plain(x)
         width = int(x.ty.shape[1])
-        out = self.nn.rows(x, self.count * width)
-        return self._call("join_shards", (width, self.count), x, out)
+        key, out = (width, self.count), nn.rows(x, self.count * width)
+        if nn.of(on_cpu, on_gpu) is on_cpu:
+            return self._call("join_shards", key, on_cpu.join_shards, [x], out)
+        scratch = tensors.types_of([on_gpu.gathered(*key)], rows=tensors.num_rows(x))
+        made = self._call("join_shards", key, on_gpu.join_shards, [x], [out, *scratch])
+        return nn.first_of(made)
 
-    def own_tokens(self, ids: Any, entries: int) -> Any:
-        return self._call("own_tokens", (entries,), ids, ids.ty)
+    def own(self, name: str, key: tuple[int, ...], given: list[Any], out: Any) -> Any:
+        """Calls a kernel about the tokens of this shard."""
+        make = getattr(self.nn.of(on_cpu, on_gpu), name)
+        return self._call(name, key, make, given, out)
 
-    def _call(self, name: str, key: tuple[int, ...], x: Any, out: Any) -> Any:
-        kernel = self.nn.kernel(name, key, lambda: getattr(kernels, name)(*key))
-        return self.nn.call(kernel, [x], out)
+    def _call(self, name: str, key: tuple[int, ...], make: Any, given: list[Any], out: Any) -> Any:
+        kernel = self.nn.kernel(name, key, lambda: make(*key))
+        return self.nn.call(kernel, given, out)
 
 
 class _Summed:
@@ -77,9 +84,7 @@ class _Table:
         self.shards, self.table, self.entries = shards, table, entries
 
     def __call__(self, ids: Any) -> Any:
-        nn, own = self.shards.nn, self.shards.own_tokens(ids, self.entries)
-        known = nn.call(nn.kernel("known_rows", (), on_cpu.known_rows), [own], own.ty)
+        known = self.shards.own("known_rows", (self.entries,), [ids], ids.ty)
         x = tensors.plain(self.table(known))
-        size = int(x.ty.shape[1])
-        kernel = nn.kernel("keep_own", (size,), lambda: on_cpu.keep_own(size))
-        return self.shards.sum(nn.call(kernel, [x, own], x.ty))
+        key = self.entries, int(x.ty.shape[1])
+        return self.shards.sum(self.shards.own("keep_own", key, [x, ids], x.ty))

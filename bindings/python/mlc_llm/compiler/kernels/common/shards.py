@@ -1,39 +1,39 @@
-"""Kernels between shards. The core does the work: each calls one of its functions by name
+"""Kernels between shards. The core does the work: each calls its functions by name
 (`core/src/runtime/shards/collective.h`), and all shards call the same ones in the same order."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 
-SUM, JOIN, OWN = "mlc.shards.sum", "mlc.shards.join", "mlc.shards.own_tokens"
+RANK, SUM, JOIN = "mlc.shards.rank", "mlc.shards.sum", "mlc.shards.join"
 
 
 def sum_of_shards(width: int) -> tirx.PrimFunc:
-    """f(x [rows, width], y [rows, width]): on each shard the sum of all shards' x, added in the
-    order of the shards."""
-    return _call(SUM, Arg("x", ("rows", width)), Arg("y", ("rows", width)))
+    """f(x [rows, width], y [rows, width]): on each shard the sum of all shards' x."""
 
-
-def join_shards(width: int, count: int) -> tirx.PrimFunc:
-    """f(x [rows, width], y [rows, count * width]): all shards' x side by side, on the first shard;
-    on the others y is undefined."""
-    return _call(JOIN, Arg("x", ("rows", width)), Arg("y", ("rows", count * width)))
-
-
-def own_tokens(vocabulary: int) -> tirx.PrimFunc:
-    """f(ids [rows], own [rows]): the rows of a shard's part of the vocabulary; -1 for tokens of
-    another shard."""
-    return _call(OWN, Arg("ids", ("rows",), "int32"), Arg("own", ("rows",), "int32"), vocabulary)
-
-
-def _call(function: str, given: Arg, made: Arg, *numbers: int) -> tirx.PrimFunc:
-    def body(x, y) -> None:
+    def body(x: Any, y: Any) -> None:
         with T.serial(1), T.sblock("call"):
             T.reads()
             T.writes()
-            T.evaluate(T.call_packed(function, x, y, *numbers))
+            emit_call(SUM, x, y)
 
-    return kernel([given, made], body)
+    return kernel([Arg("x", ("rows", width)), Arg("y", ("rows", width))], body)
+
+
+def emit_call(function: str, x: Any, made: Any) -> None:
+    T.evaluate(T.call_packed(function, x, made))
+
+
+def emit_first_token(entries: int) -> Any:
+    """The first token of this shard's part of the vocabulary, which has `entries`. The host
+    computes it."""
+    return T.Bind(T.call_packed(RANK) * entries)
+
+
+def is_own(token: Any, first: Any, entries: int) -> Any:
+    return tirx.all(token >= first, token < first + entries)

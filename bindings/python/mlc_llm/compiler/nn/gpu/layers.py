@@ -237,10 +237,10 @@ class GPULayers(DeviceLayers):
 
     @property
     def row_dtype(self) -> str:
-        """float16 if the scheme has it. The residual, the last hidden states and the logits are
-        always float32."""
+        """float16 if the scheme has it. The residual, the last hidden states, the logits and what
+        shards add are always float32."""
         nn = self.nn
-        half = nn.scheme.model_dtype == "float16" and nn.device.half_rows
+        half = nn.scheme.model_dtype == "float16" and nn.device.half_rows and nn.shards.count == 1
         return "float16" if half and nn.activation_bits != 32 else "float32"
 
     @property

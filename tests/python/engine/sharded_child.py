@@ -1,0 +1,66 @@
+"""Checks an engine of two shards on two devices, in a process whose drivers the caller chose.
+
+    python sharded_child.py DEVICE FOLDER LIBRARY GREEDY SCRATCH [INCLUDES KERNELS]
+
+GREEDY is a file: the logprobs of one shard's greedy answer, as JSON. With INCLUDES the driver is
+CUDA's emulator (`cuda_emulated.py`). Writes one JSON object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import cuda_emulated
+import engine_ways
+from engine_ways import WAYS, Model, ask, engine_of
+
+from mlc_llm.errors import MLCError
+
+ATOL = 1e-3
+
+
+def failures(model: Model) -> list[str]:
+    """What requests end with when a call of NCCL fails in the prompt. The next ones go on."""
+    nccl, found = ctypes.CDLL("libnccl.so.2"), []
+    with engine_of(model, prefix_cache_mode="disable") as engine:
+        expected = ask(engine)
+        for rank, call in ((1, 0), (0, 2), (1, 4)):
+            nccl.emulated_nccl_fail(rank, call)
+            try:
+                ask(engine)
+                found.append("no error")
+            except MLCError as error:
+                found.append(f"{type(error).__name__} {error}")
+            assert ask(engine) == expected
+    return found
+
+
+def main() -> None:
+    engine_ways.DEVICE, folder, library, greedy, scratch, *emulated = sys.argv[1:]
+    if emulated:
+        cuda_emulated.register_compiler(emulated[0], Path(emulated[1]))
+    model, expected = (Path(folder), Path(library)), json.loads(Path(greedy).read_text())
+    found: dict[str, Any] = {}
+    try:
+        engine_ways.check_a_chat(model, expected, ATOL)
+        engine_ways.check_a_saved_state(model, expected, ATOL, Path(scratch))
+        if "MORE" in os.environ:
+            for way in WAYS.values():
+                engine_ways.check_a_way(model, way)
+            engine_ways.check_preemption(model)
+        if emulated:
+            found["replays"] = ctypes.CDLL("libcudart.so.13").emulated_replays()
+            found["calls"] = ctypes.CDLL("libnccl.so.2").emulated_nccl_calls()
+            found["failures"] = failures(model)
+    except MLCError as error:
+        found["error"] = [type(error).__name__, str(error), error.param]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
