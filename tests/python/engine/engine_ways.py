@@ -71,7 +71,7 @@ def check_a_chat(model: Model, greedy: list[float], atol: float, ask: Ask = ask)
         assert ask(engine) == first and others[0] != first
 
 
-def check_a_way(model: Model, way: dict[str, Any]) -> None:
+def check_a_way(model: Model, way: dict[str, Any], ask: Ask = ask) -> None:
     with engine_of(model) as engine:
         first = ask(engine)
     with engine_of(model, **way) as engine:

@@ -66,6 +66,8 @@ class DeviceRunner : public Model {
   Status ClearSlots(int num_slots, size_t group, char* page) const override {
     return pages_.ClearSlots(num_slots, group, page);
   }
+  // Recorded steps are recorded anew: what their launches use has changed.
+  void ForgetRecords() { executor_->SetPages(pages_.layers()); }
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
   Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }

@@ -146,7 +146,10 @@ int64_t ShardedRunner::TouchWeights() {
 }
 
 Result<Outputs> ShardedRunner::Forward(const Batch& batch) {
-  if (group_->failed() >= 0) MLC_RETURN_IF_ERROR(group_->Reset());
+  if (group_->failed() >= 0) {
+    for (const std::unique_ptr<DeviceRunner>& shard : shards_) shard->ForgetRecords();
+    MLC_RETURN_IF_ERROR(group_->Reset());
+  }
   Outputs outputs;
   std::vector<Status> found(shards_.size());
   threads_->Run([&](int rank) {
