@@ -255,8 +255,7 @@ def mlc_tensors(config: Mapping[str, Any], weights: Mapping[str, Array]) -> Arra
 
 def presharded(config: Mapping[str, Any], tensors: Arrays, count: int) -> Arrays:
     """The tensors with what MLC-LLM divides among `count` shards in parts of their own, which it
-    makes when MLC_INTERNAL_PRESHARD_NUM is set. (Its `set_tensor_parallel` of Llama, `preshard.py`.)
-    """
+    makes when MLC_INTERNAL_PRESHARD_NUM is set (`preshard.py`; how is Llama's there)."""
     heads, kv_heads = (config[f"num_{kind}_heads"] for kind in ("attention", "key_value"))
     head = config.get("head_dim", config["hidden_size"] // heads)
     sizes = {
