@@ -175,7 +175,9 @@ class EngineConfig(Model):
         le=16,
     )
     tensor_parallel_shards: int | None = maybe(
-        "Among how many groups of CPU threads each layer is divided. Absent: the model's own.", ge=1
+        "Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent: the "
+        "model's own.",
+        ge=1,
     )
     pipeline_parallel_stages: int | None = maybe(
         "Over how many groups of devices the layers are spread. Absent: the model's own.", ge=1

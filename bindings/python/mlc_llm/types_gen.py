@@ -1421,8 +1421,8 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     tensor_parallel_shards: int | None
-    """Among how many groups of CPU threads each layer is divided. Absent: the model's own.
-    Range: at least 1.
+    """Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent: the
+    model's own. Range: at least 1.
     """
 
     pipeline_parallel_stages: int | None
@@ -1592,8 +1592,8 @@ class EngineConfig(_Config):
     """
 
     tensor_parallel_shards: int | None = None
-    """Among how many groups of CPU threads each layer is divided. Absent: the model's own.
-    Range: at least 1.
+    """Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent: the
+    model's own. Range: at least 1.
     """
 
     pipeline_parallel_stages: int | None = None

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 6a33833852418b7c
+# Schema hash: 11440233f61309a7
 """The words that settings of an engine take."""
 
 MODES = ("local", "interactive", "server")

@@ -1171,8 +1171,8 @@ export interface EngineConfig {
    */
   spec_tree_width?: number | null;
   /**
-   * Among how many groups of CPU threads each layer is divided. Absent: the model's own. Range: at
-   * least 1.
+   * Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent: the
+   * model's own. Range: at least 1.
    */
   tensor_parallel_shards?: number | null;
   /**

@@ -2944,8 +2944,8 @@ public struct EngineConfig: WireObject {
     /// `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1
     /// and at most 16.
     public var spec_tree_width: Int?
-    /// Among how many groups of CPU threads each layer is divided. Absent: the model's own. Range:
-    /// at least 1.
+    /// Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent: the
+    /// model's own. Range: at least 1.
     public var tensor_parallel_shards: Int?
     /// Over how many groups of devices the layers are spread. Absent: the model's own. Range: at
     /// least 1.

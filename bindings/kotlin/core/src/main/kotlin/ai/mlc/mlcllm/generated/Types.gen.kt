@@ -2915,8 +2915,8 @@ data class EngineConfig(
      */
     val spec_tree_width: Long? = null,
     /**
-     * Among how many groups of CPU threads each layer is divided. Absent: the model's own.
-     * Range: at least 1.
+     * Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent:
+     * the model's own. Range: at least 1.
      */
     val tensor_parallel_shards: Long? = null,
     /**
