@@ -9,9 +9,8 @@ from typing import Any
 import mlc_core_parts
 import numpy as np
 import pytest
-import tiny_families
 import tiny_models
-from fixture_models import FixtureModel
+from fixture_models import FixtureModel, tiny_families
 
 from mlc_llm.compiler import reference
 from mlc_llm.compiler.compile import compile_model, read_chat_config
