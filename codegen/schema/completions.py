@@ -32,7 +32,7 @@ class Prompt(OneOf):
 
     root: (
         Annotated[str, Case("text")]
-        | Annotated[list[PromptItem], Field(min_length=1, max_length=2048), Case("items")]
+        | Annotated[list[PromptItem], Field(min_length=1, max_length=2**20), Case("items")]
     )
 
 

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 11440233f61309a7
+# Schema hash: 6c4d4167ac836812
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -150,7 +150,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "11440233f61309a7"
+SCHEMA_HASH = "6c4d4167ac836812"
 
 
 class _Model(BaseModel):

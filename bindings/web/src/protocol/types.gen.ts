@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 11440233f61309a7
+// Schema hash: 6c4d4167ac836812
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "11440233f61309a7";
+export const SCHEMA_HASH = "6c4d4167ac836812";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;

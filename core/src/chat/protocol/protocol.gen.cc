@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 11440233f61309a7
+// Schema hash: 6c4d4167ac836812
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -769,7 +769,7 @@ Result<Prompt> Prompt::Parse(const Json& json, const wire::Path& path) {
   }
   if (json.is_array()) {
     MLC_RETURN_IF_ERROR(wire::ReadInto<std::vector<PromptItem>>(
-        json, path, wire::Limits().MinItems(1).MaxItems(2048), &out));
+        json, path, wire::Limits().MinItems(1).MaxItems(1048576), &out));
     return out;
   }
   return wire::WrongType(json, path, "one of a string or an array");

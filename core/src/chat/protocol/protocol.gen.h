@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 11440233f61309a7
+// Schema hash: 6c4d4167ac836812
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "11440233f61309a7";
+inline constexpr char kSchemaHash[] = "6c4d4167ac836812";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {

@@ -5,6 +5,8 @@
 namespace mlc {
 namespace {
 
+constexpr size_t kMaxPrompts = 2048;  // of one request, as OpenAI's API takes them
+
 Result<std::vector<int32_t>> EncodeWithin(const ModelBundle& model, std::string_view text,
                                           std::string_view mark, const char* param,
                                           bool add_special_tokens) {
@@ -49,6 +51,13 @@ Result<PromptText> ReadItem(const ModelBundle& model, const protocol::PromptItem
 
 Result<std::vector<PromptText>> ReadItems(const ModelBundle& model, const std::string& field,
                                           const std::vector<protocol::PromptItem>& items) {
+  // A list of token ids is one prompt: the context limits it.
+  if (items[0].token() == nullptr && items.size() > kMaxPrompts) {
+    return InvalidArgument("'" + field + "' has " + std::to_string(items.size()) +
+                           " prompts; a request takes at most " + std::to_string(kMaxPrompts))
+        .WithParam(field)
+        .WithReason(Reason::kArrayAboveMaxLength);
+  }
   std::vector<PromptText> prompts;
   std::vector<int64_t> tokens;
   for (size_t i = 0; i < items.size(); ++i) {

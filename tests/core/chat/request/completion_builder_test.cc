@@ -35,6 +35,24 @@ TEST(BuildCompletion, EveryFormOfAPrompt) {
   }
 }
 
+// `count` times the item, in a list.
+std::string ListOf(const std::string& item, int count) {
+  std::string list = "[" + item;
+  for (int i = 1; i < count; ++i) list += "," + item;
+  return list + "]";
+}
+
+TEST(BuildCompletion, ManyTokensAreOnePromptAndManyPromptsAreRefused) {
+  auto tokens = Build(R"({"prompt": )" + ListOf("7", 3000) + "}");
+  ASSERT_TRUE(tokens.ok()) << tokens.status().message();
+  ASSERT_EQ(tokens->size(), 1u);
+  EXPECT_EQ((*tokens)[0].request.prompt.size(), 3000u);
+  EXPECT_TRUE(Build(R"({"prompt": )" + ListOf(R"("a")", 2048) + "}").ok());
+  auto prompts = Build(R"({"prompt": )" + ListOf(R"("a")", 2049) + "}");
+  ASSERT_FALSE(prompts.ok());
+  EXPECT_TRUE(prompts.status().Is(Reason::kArrayAboveMaxLength)) << prompts.status().message();
+}
+
 TEST(BuildCompletion, TakesOverHowToGenerate) {
   auto built = Build(R"({"prompt": "Hi", "echo": true, "n": 3, "max_tokens": 5, "seed": 9,
                          "temperature": 0.5, "stop": ["x"], "frequency_penalty": 1.5,

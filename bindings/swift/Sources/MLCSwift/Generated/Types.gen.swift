@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 11440233f61309a7
+// Schema hash: 6c4d4167ac836812
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "11440233f61309a7"
+let schemaHash = "6c4d4167ac836812"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {

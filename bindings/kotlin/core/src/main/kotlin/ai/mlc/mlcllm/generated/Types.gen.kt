@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 11440233f61309a7
+// Schema hash: 6c4d4167ac836812
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "11440233f61309a7"
+internal const val SCHEMA_HASH = "6c4d4167ac836812"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
