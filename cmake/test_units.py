@@ -8,6 +8,7 @@ debuggers name the lines of the files. A unit that stays as it was is not writte
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ def part(name: str, text: str) -> str:
     """A file of a unit."""
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise SystemExit(f"{name}: its tests must stand in one `namespace {{`, in `namespace mlc`")
-    own = "file_" + "".join(c if c.isalnum() else "_" for c in name)
+    own = re.sub(r"\W+", "_", f"file/{name}")
     text = text.replace(BEGIN, f"\nnamespace {own} {{ namespace {{\n")
     return f'#line 1 "{name}"\n' + text.replace(END, "\n}}  // namespace\n")
 

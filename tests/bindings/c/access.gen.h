@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 11440233f61309a7
+// Schema hash: 6c4d4167ac836812
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once

@@ -87,7 +87,9 @@ TEST(DraftModel, DraftsWhatTheModelWouldSayWithTheSameNumbers) {
 // 'a' or 'b' behind 'a', 'p' or 'q' behind 'b', 'z' behind others; the first is likelier.
 void Forking(const std::vector<int32_t>& history, float* logits) {
   std::fill(logits, logits + kByteVocab, -20.0f);
-  std::string next = history.back() == 'a' ? "ab" : history.back() == 'b' ? "pq" : "z";
+  std::vector<int32_t> next = Bytes(history.back() == 'a'   ? "ab"
+                                    : history.back() == 'b' ? "pq"
+                                                            : "z");
   logits[next[0]] = 1.0f;
   if (next.size() > 1) logits[next[1]] = 0.5f;
 }

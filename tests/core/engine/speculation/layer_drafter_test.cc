@@ -202,7 +202,8 @@ TEST(LayerDrafter, ARowIsComputedAgainWithTheTargetsStateBehindARefusedDraft) {
 TEST(LayerDrafter, WithoutDraftsNothingIsComputed) {
   Seen seen;
   EngineOptions options = Driver::Options();
-  auto drafter = LayerDrafter::Create(std::make_unique<Layer>(&seen, 0), kByteVocab, 1024);
+  auto layer = std::make_unique<Layer>(&seen, 0, Circle);
+  auto drafter = LayerDrafter::Create(std::move(layer), kByteVocab, 1024);
   Driver driver(testing::MakeEngine(Circle, options, nullptr, std::move(drafter).value()));
   Request request;
   request.id = 1;
