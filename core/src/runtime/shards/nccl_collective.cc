@@ -2,6 +2,7 @@
 
 #include <tvm/ffi/extra/c_env_api.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,9 @@ namespace {
 
 using Communicator = void*;
 constexpr int kSuccess = 0, kFloat32 = 7, kAdd = 0;  // ncclResult_t, ncclDataType_t, ncclRedOp_t
+// A call returns at once, unless it still connects to other shards. Then it may wait for one that
+// has failed, and only the abort ends that.
+constexpr std::chrono::milliseconds kCallTime{100};
 
 struct Vendor {
   const char* kind;  // of the devices
@@ -115,18 +119,28 @@ class NcclCollective::Shard : public Collective {
   void Connect(Communicator communicator) { communicator_.store(communicator); }
   Communicator Disconnect() { return communicator_.exchange(nullptr); }
 
+  // An abort frees the communicator, so a call that is about to return may end first.
+  void Abort() {
+    std::unique_lock<std::timed_mutex> lock(calling_, kCallTime);
+    if (Communicator communicator = Disconnect()) group_->library_->abort(communicator);
+  }
+
  private:
   template <typename F>
   Status Call(const char* name, F call) {
+    std::lock_guard<std::timed_mutex> lock(calling_);
     Communicator communicator = communicator_.load();
     if (communicator == nullptr || group_->failed() >= 0) return group_->HasFailed();
     void* stream = TVMFFIEnvGetStream(device_.type, device_.index);
-    return group_->library_->Checked(call(communicator, stream), name, communicator);
+    int status = call(communicator, stream);
+    if (communicator_.load() == nullptr) return group_->HasFailed();  // it was aborted
+    return group_->library_->Checked(status, name, communicator);
   }
 
   NcclCollective* group_;
   int rank_;
   Device device_;
+  std::timed_mutex calling_;
   std::atomic<Communicator> communicator_{nullptr};
 };
 
@@ -171,9 +185,7 @@ Collective* NcclCollective::shard(int rank) { return shards_[static_cast<size_t>
 void NcclCollective::Fail(int rank) {
   std::lock_guard<std::mutex> lock(mutex_);
   ShardGroup::Fail(rank);
-  for (const std::unique_ptr<Shard>& shard : shards_) {
-    if (Communicator communicator = shard->Disconnect()) library_->abort(communicator);
-  }
+  for (const std::unique_ptr<Shard>& shard : shards_) shard->Abort();
 }
 
 Status NcclCollective::Reset() {
