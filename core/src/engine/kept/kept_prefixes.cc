@@ -46,11 +46,11 @@ void KeptPrefixes::BringNext() {
   if (newest_.empty()) return;
   auto next = std::make_shared<NewestBlock>(std::move(newest_.front()));
   newest_.pop_front();
-  BlockFiles::Mapped mapped = ReadBlock(next->prefix, next->block);
+  BlockFiles::Mapped mapped = ReadBlock(*next->prefix, next->block);
   if (mapped.file == nullptr) return newest_.clear();
   (void)loop_->Do([this, next, mapped](Engine*) {
-    if (!Adopt(next->prefix, next->block, mapped.body, /*held=*/0)) return;
-    loop_->DoFileWork([this] { BringNext(); });
+    bool fits = Adopt(*next->prefix, next->block, mapped.body, /*held=*/0);
+    loop_->DoFileWork([this, fits] { fits ? BringNext() : newest_.clear(); });
   });
 }
 
@@ -256,8 +256,8 @@ void KeptPrefixes::Finish() {
       continue;
     }
     PrefixBlock block;
-    std::unique_ptr<char[]> pages = CopyNext(&block);
-    if (pages != nullptr) Write(block, pages.get());
+    std::unique_ptr<char[]> body = CopyNext(&block);
+    if (body != nullptr) Write(block, body.get());
   }
 }
 

@@ -27,11 +27,8 @@ class Finder {
     if (!std::all_of(ends.begin(), ends.end(), has)) return true;
     if (is_end && num_ends_ == most_ends && added_.count(key) == 0) return false;
     if (num_tokens_ > 0 && num_tokens_ + NumNewTokens(*last) > most_tokens) return false;
-    AddBlocks(*last);
     num_ends_ += is_end && added_.count(key) == 0 ? 1 : 0;
-    for (const PrefixBlock& end : ends) {
-      if (added_.insert(end.key).second) blocks_.push_back({IdsOf(*last), end});
-    }
+    AddBlocks(*last, ends);
     return true;
   }
 
@@ -81,24 +78,21 @@ class Finder {
     return count;
   }
 
-  PrefixIds IdsOf(const Known& last) {
-    PrefixIds prefix;
-    prefix.adapter = last.adapter;
-    prefix.ids.resize(static_cast<size_t>(last.block->end));
+  void AddBlocks(const Known& last, const std::vector<PrefixBlock>& ends) {
+    auto prefix = std::make_shared<PrefixIds>();
+    prefix->adapter = last.adapter;
+    prefix->ids.resize(static_cast<size_t>(last.block->end));
+    std::vector<PrefixBlock> blocks;  // the last one first
     for (const Known* at = &last; at != nullptr; at = Before(*at)) {
-      std::copy(at->tokens.begin(), at->tokens.end(), prefix.ids.begin() + at->block->begin);
+      blocks.push_back(*at->block);
+      std::copy(at->tokens.begin(), at->tokens.end(), prefix->ids.begin() + at->block->begin);
     }
-    return prefix;
-  }
-
-  void AddBlocks(const Known& last) {
-    std::vector<const Known*> chain;
-    for (const Known* at = &last; at != nullptr; at = Before(*at)) chain.push_back(at);
-    for (auto known = chain.rbegin(); known != chain.rend(); ++known) {
-      const PrefixBlock& block = *(*known)->block;
+    std::reverse(blocks.begin(), blocks.end());
+    blocks.insert(blocks.end(), ends.begin(), ends.end());
+    for (const PrefixBlock& block : blocks) {
       if (!added_.insert(block.key).second) continue;
-      blocks_.push_back({IdsOf(**known), block});
-      num_tokens_ += block.end - block.begin;
+      blocks_.push_back({prefix, block});
+      num_tokens_ += block.part == KeptPart::kPages ? block.end - block.begin : 0;
     }
   }
 

@@ -1,6 +1,7 @@
 // The blocks of a folder that were used last, put together to prefixes out of the heads of files.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "engine/kept/block_files.h"
@@ -8,9 +9,9 @@
 
 namespace mlc {
 
-// A block and all tokens up to its end.
+// A block and a prefix with it, which the blocks of the prefix share.
 struct NewestBlock {
-  PrefixIds prefix;
+  std::shared_ptr<const PrefixIds> prefix;
   PrefixBlock block;
 };
 
