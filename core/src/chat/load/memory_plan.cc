@@ -40,8 +40,7 @@ std::string DescribeAdapters(const protocol::Plan& plan) {
 std::string DescribeTables(const protocol::Plan& plan) {
   return "Tables of " + Megabytes(plan.table_bytes) +
          " stay in the model's files and are not counted: a token reads single rows, and the "
-         "system "
-         "keeps of them what fits.";
+         "system keeps of them what fits.";
 }
 
 // How long a chat may be, and what would allow more.

@@ -24,6 +24,7 @@ import tvm
 from tvm import relax, tirx
 
 from mlc_llm.compiler import kv_cache
+from mlc_llm.compiler.hosts import is_wasm
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import Arg
 from mlc_llm.compiler.layers import MoESpec
@@ -149,8 +150,9 @@ class Builder:
         return self.params[self._begin : self._taken]
 
     def read_by_rows(self) -> set[str]:
-        """The parameters of tables of which a step on a CPU reads single rows."""
-        if isinstance(self.device, GPU):
+        """The parameters of tables that stay in their file, since a step on a CPU reads single rows
+        of them. A browser maps no files."""
+        if isinstance(self.device, GPU) or is_wasm(self.device):
             return set()
         tables = [self._parts[name] for name, use in self._uses.items() if use == "embedding"]
         return {p.name for parts in tables for part in parts for p in part.reader.stored}
