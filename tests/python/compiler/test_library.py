@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -17,8 +18,9 @@ from kernel_tools import schemes_with_own_kernels  # noqa: E402
 from tiny_llama import VARIANTS, chat_config, random_weights, tiny  # noqa: E402
 from vm_runner import Runner  # noqa: E402
 
-from mlc_llm.compiler import quantization  # noqa: E402
+from mlc_llm.compiler import models, quantization  # noqa: E402
 from mlc_llm.compiler.compile import library_spec  # noqa: E402
+from mlc_llm.compiler.library import build_module  # noqa: E402
 from mlc_llm.compiler.quantization.schemes import GROUPS  # noqa: E402
 
 IDS = [int(i) for i in np.random.default_rng(5).integers(0, 99, 75)]
@@ -131,6 +133,21 @@ def test_metadata_lists_what_the_library_takes():
     layer["slot_runs"] = [[10, 1], [1, 4], [1, 1], [1, 4], [1, 1]]
     kept = tiny("q0f32", kv_cache_dtype="q8").runner().metadata["kv_cache"]
     assert kept == {"page_size": 16, "dtype": "q8", "layers": [layer, layer]}
+
+
+def tables_read_by_rows(device, variant):
+    chat = chat_config("q4f16_1", variant)
+    module = build_module(library_spec(chat, device=device), models.get("llama"))
+    metadata = json.loads(module["_metadata"].body.body.value)
+    return [param["name"] for param in metadata["params"] if param.get("by_rows")]
+
+
+def test_embeddings_stay_in_their_file_unless_they_are_the_head_too():
+    names = [f"model.embed_tokens.q_{part}" for part in ("weight", "scale")]
+    assert tables_read_by_rows("cpu", "untied, biases") == names
+    assert tables_read_by_rows("cpu", "plain") == []
+    assert tables_read_by_rows("cuda", "untied, biases") == []
+    assert tables_read_by_rows("wasm", "untied, biases") == []  # a browser maps no files
 
 
 def digest(library: str) -> str:
