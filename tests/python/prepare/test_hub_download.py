@@ -15,6 +15,7 @@ from progress_lines import Lines
 import mlc_llm.errors
 from mlc_llm.errors import (
     DownloadError,
+    InvalidRequestError,
     MLCError,
     NotFoundError,
     UnsupportedError,
@@ -155,7 +156,7 @@ def test_repositories_without_usable_weights(hub):
 
 
 GGUF = ("m-Q4_K_M.gguf", "m-Q8_0.gguf", "m-UD-Q2_K_XL.gguf",
-        "mmproj-m-f16.gguf", "mmproj-m-bf16.gguf",
+        "mmproj-m-bf16.gguf", "mmproj-m-f16.gguf",
         "BF16/m-BF16-00001-of-00002.gguf", "BF16/m-BF16-00002-of-00002.gguf")  # fmt: skip
 
 
@@ -184,6 +185,18 @@ def test_types_that_no_gguf_file_has(hub):
     for written in ("HF://org/repo", "HF://org/repo:Q4_0"):
         with pytest.raises(NotFoundError, match="no GGUF files fit.*There are: F32, Q6_K"):
             model_source.resolve_source(written, progress=Lines())
+
+
+def test_two_models_of_the_same_types_are_named(hub):
+    hub.files = {name: b"" for name in ("a-Q4_0.gguf", "b-Q4_0.gguf")}
+    with pytest.raises(NotFoundError, match=r"2 models fit: a-Q4_0\.gguf, b-Q4_0\.gguf; download"):
+        model_source.resolve_source("HF://org/repo:Q4_0", progress=Lines())
+
+
+def test_the_address_of_a_file_that_is_no_gguf_model_is_refused():
+    for name in ("model-f16.safetensors", "mmproj-m-f16.gguf"):
+        with pytest.raises(InvalidRequestError, match="a file of a repository"):
+            model_source.resolve_source(f"{HUB}/org/repo/blob/main/{name}", progress=Lines())
 
 
 def test_file_names_that_leave_the_folder(hub):

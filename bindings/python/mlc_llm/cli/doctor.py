@@ -14,9 +14,9 @@ import mlc_llm
 from mlc_llm.cli.output import add_output_options, steps_for
 from mlc_llm.cli.settings import add_model_options, parse_overrides, size_in_bytes
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError
+from mlc_llm.sdk.engine_words_gen import MODES
 
 _NO_LINKER = "none: models cannot be compiled here; install g++, or `pip install ziglang`"
-_MODES = ("local", "interactive", "server")
 
 
 def register(subparsers: Any) -> None:
@@ -30,7 +30,7 @@ def register(subparsers: Any) -> None:
         help="HF://org/repo, a model folder, a .gguf file, or 'default' for the embedded model",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, ... (default: %(default)s)")
-    parser.add_argument("--mode", choices=_MODES, help="this mode alone (default: all)")
+    parser.add_argument("--mode", choices=MODES, help="this mode alone (default: all)")
     parser.add_argument("--model-lib", help="a compiled model library (default: found or compiled)")
     parser.add_argument("--quantization", help="for a model that is not prepared yet")
     parser.add_argument(
@@ -122,7 +122,7 @@ def _plans(args: argparse.Namespace) -> Sequence[Any]:
     from mlc_llm.sdk.planning import plan_modes
 
     return plan_modes(
-        [args.mode] if args.mode else _MODES,
+        [args.mode] if args.mode else MODES,
         args.model,
         model_lib=args.model_lib,
         device=args.device,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import PurePath, PurePosixPath
 
 from mlc_llm.errors import NotFoundError
 
@@ -24,31 +24,31 @@ def names_types(text: str) -> bool:
     return re.fullmatch(_TYPES, text, re.IGNORECASE) is not None
 
 
-def is_projector(path: Path) -> bool:
+def is_projector(path: PurePath) -> bool:
     """Whether this is a GGUF file of llama.cpp with the tower of a model, by its name."""
     return path.suffix == ".gguf" and _PROJECTOR in path.name.lower()
 
 
-def is_model_file(path: Path) -> bool:
+def is_model_file(path: PurePath) -> bool:
     """Whether this is a GGUF file of a model, or the first one of several, by its name."""
     is_other = _LATER_PART.search(path.name) or is_projector(path)
     return path.suffix == ".gguf" and not is_other
 
 
-def name_of(model: Path) -> str:
+def name_of(model: PurePath) -> str:
     """The name without types and part."""
     words = model.stem.lower().replace(_PROJECTOR, "").strip("-._")
     return _KIND.sub("", words).strip("-._")
 
 
-def projector_rank(path: Path) -> int:
+def projector_rank(path: PurePath) -> int:
     """The smaller, the better."""
-    kinds = enumerate(_PROJECTOR_TYPES)
-    matching = (rank for rank, kind in kinds if path.stem.lower().endswith(kind))
-    return next(matching, len(_PROJECTOR_TYPES))
+    types = (types_in(path) or "").lower()
+    known = types in _PROJECTOR_TYPES
+    return _PROJECTOR_TYPES.index(types) if known else len(_PROJECTOR_TYPES)
 
 
-def types_in(path: Path) -> str | None:
+def types_in(path: PurePath) -> str | None:
     """The types of the weights, as the name has them."""
     kind = _KIND.search(path.stem)
     found = re.search(_TYPES, kind[0], re.IGNORECASE) if kind else None
@@ -58,29 +58,36 @@ def types_in(path: Path) -> str | None:
 def files_to_take(names: Sequence[str], types: str | None, repository: object) -> list[str]:
     """Of a repository's files those of one model: all its parts, and its tower. `types`: those of
     the weights that the user wants."""
-    paths = [Path(name) for name in names if name.endswith(".gguf")]
+    paths = [PurePosixPath(name) for name in names if name.endswith(".gguf")]
     models = [path for path in paths if is_model_file(path)]
     found = models
     if types is not None or len(models) > 1:
         wanted = _USUAL_TYPES if types is None else (types,)
         found = next(filter(None, ([m for m in models if _has(m, one)] for one in wanted)), [])
-    if len(found) != 1:
+    if len(found) > 1:
+        fitting = ", ".join(map(str, found))
+        raise NotFoundError(
+            f"{repository}: {len(found)} models fit: {fitting}; download one and give its path",
+            param="model",
+        )
+    if not found:
         there = ", ".join(sorted({types_in(path) or path.name for path in models})) or "none"
         raise NotFoundError(
-            f"{repository}: {len(found) or 'no'} GGUF files fit; name the types of the weights, as "
-            f"in HF://org/repo:{_USUAL_TYPES[0]}. There are: {there}",
+            f"{repository}: no GGUF files fit; name the types of the weights, as in "
+            f"HF://org/repo:{_USUAL_TYPES[0]}. There are: {there}",
             param="model",
         )
     parts = [path for path in paths if _whole(path) == _whole(found[0])]
     towers = sorted(filter(is_projector, paths), key=projector_rank)
-    return [str(path) for path in (*parts, *towers[:1])]
+    taken = {*parts, *towers[:1]}
+    return [name for name in names if PurePosixPath(name) in taken]
 
 
-def _whole(path: Path) -> str:
+def _whole(path: PurePath) -> str:
     """The same for all parts of a model."""
     return re.sub(r"-\d+-of-\d+\.gguf$", "", str(path))
 
 
-def _has(path: Path, types: str) -> bool:
+def _has(path: PurePath, types: str) -> bool:
     found = (types_in(path) or "").upper()
     return types.upper() in (found, found.removeprefix("UD-"))

@@ -29,7 +29,7 @@ from mlc_llm.errors import (
     error_of,
 )
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.prepare.gguf_names import files_to_take, names_types, types_in
+from mlc_llm.prepare.gguf_names import files_to_take, is_model_file, names_types, types_in
 from mlc_llm.prepare.jit_cache import MakeRules, home_errors_named
 from mlc_llm.prepare.progress import Steps
 from mlc_llm.prepare.temporary_files import check_space, locked
@@ -85,7 +85,7 @@ def _of_address(text: str, parts: list[str]) -> str:
             return f"{PREFIX}{owner}/{repo}"
         case [owner, repo, "tree", revision]:
             return f"{PREFIX}{owner}/{repo}" + ("" if revision == "main" else f":{revision}")
-        case [owner, repo, "blob" | "resolve", "main", *_, name] if types := types_in(Path(name)):
+        case [owner, repo, "blob" | "resolve", "main", *_, name] if types := _types_of_model(name):
             return f"{PREFIX}{owner}/{repo}:{types}"
         case [owner, repo, "blob" | "resolve", *_]:
             raise InvalidRequestError(
@@ -96,6 +96,12 @@ def _of_address(text: str, parts: list[str]) -> str:
         case _:
             pass
     raise InvalidRequestError(f"{text}: must name a repository: {PREFIX}org/repo", param="model")
+
+
+def _types_of_model(name: str) -> str | None:
+    """The types in the name of a model's GGUF file. None for any other file."""
+    path = PurePosixPath(name)
+    return types_in(path) if is_model_file(path) else None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from mlc_llm.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from mlc_llm.types_gen import PrefillMode, PrefixCacheMode, SpeculativeMode
+    from mlc_llm.types_gen import (
+        EngineMode,
+        KVCacheDType,
+        PrefillMode,
+        PrefixCacheMode,
+        SpeculativeMode,
+    )
 
 _PAGE_SIZE = 16  # in tokens; the kernels are compiled for it
 # These are not for the core: what to load and how, and names without a setting here.
@@ -30,13 +36,13 @@ class EngineConfig:
     model: str | None = None
     model_lib: str | None = None
     additional_models: list[str | tuple[str, str]] = field(default_factory=list)
-    mode: Literal["local", "interactive", "server"] | None = None
+    mode: EngineMode | None = None
     tensor_parallel_shards: int | None = None
     pipeline_parallel_stages: int | None = None
     opt: str | None = None
     gpu_memory_utilization: float | None = None
     kv_cache_page_size: int = _PAGE_SIZE
-    kv_cache_dtype: Literal["f32", "f16", "bf16", "q8"] | None = None
+    kv_cache_dtype: KVCacheDType | None = None
     max_num_sequence: int | None = None
     max_total_sequence_length: int | None = None
     max_single_sequence_length: int | None = None

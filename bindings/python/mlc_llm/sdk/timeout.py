@@ -15,8 +15,11 @@ class Timeout(int):
 
     @classmethod
     def of(cls, seconds: object) -> Timeout:
-        if not isinstance(seconds, float | int) or not 0 < seconds <= _MOST / 1000:
-            message = f"'timeout' must be a number of seconds above 0, not {seconds!r}"
+        if not isinstance(seconds, float | int) or not 0 < seconds <= _MOST // 1000:
+            message = (
+                f"'timeout' must be a number of seconds above 0 and at most {_MOST // 1000}, "
+                f"not {seconds!r}"
+            )
             raise InvalidRequestError(message, param="timeout")
         return cls(math.ceil(seconds * 1000))
 
