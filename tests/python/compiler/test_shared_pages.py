@@ -62,7 +62,7 @@ BATCHES = {
     "16, over a part": Sharers([0, *range(64, 79)], [1290 + 3 * i for i in range(16)]),
     "16, nothing": Sharers([0] * 16, [100 + 9 * i for i in range(16)]),
     "16, some end in a shared block": Sharers([0, *[12] * 15], [200, 180, 200, 190] * 4),
-    "13 and a chunk": Sharers([0, *[5, 6, 7, 8, 9, 10] * 2, 8], [*[180] * 13, 201], chunk=40),
+    "13 and a chunk": Sharers([0, *[5, 6, 7, 8, 9, 10] * 2, 8], [*[180] * 13, 201], chunk=60),
 }
 
 

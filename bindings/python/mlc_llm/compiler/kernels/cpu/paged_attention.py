@@ -42,6 +42,7 @@ PART_BLOCKS = 16
 PART = PART_BLOCKS * BLOCK
 TOGETHER = 4  # rows that walk side by side
 MOST_ROWS = 8 * TOGETHER  # of a task
+MOST_BYTES = 1 << 18  # of the values of a task's rows, if these are more than 2 * TOGETHER
 MANY = 16  # from this number of rows on, a task has several rows, whatever they share
 MANY_TASKS = 16  # rows that share pages are in one task where this leaves so many tasks
 SPLIT_PARTS = 128  # how many parts of all pairs are walked at a time when threads share a history
@@ -95,8 +96,9 @@ def _emit_unsplit(call: Call, rows) -> None:
         T.writes()
         head, begin = emit_value(task // tasks), emit_value(task % tasks * each)
         count = emit_value(T.min(each, rows - begin))
-        state = _state(call, head, MOST_ROWS).for_task(TOGETHER)
-        totals = Totals(call, MOST_ROWS)
+        most = _most_rows(shape)
+        state = _state(call, head, most).for_task(TOGETHER)
+        totals = Totals(call, most)
         state.emit_begin(0, count)
         with T.serial(count) as m:
             state.emit_queries(emit_value(begin + m), m)
@@ -112,13 +114,9 @@ def _emit_unsplit(call: Call, rows) -> None:
         with T.serial(shared.most) as block:
             with T.serial(0, count // TOGETHER * TOGETHER, step=TOGETHER) as m:
                 with T.If(block < shared[m]), T.Then():
-                    first, before = (
-                        call.emit_first_page(emit_value(begin + row))
-                        for row in (m, T.max(m - TOGETHER, 0))
-                    )
+                    first = call.emit_first_page(emit_value(begin + m))
                     side_by_side = UnmaskedRows([m + i for i in range(TOGETHER)], begin, first)
-                    pages = [call.page_indices[f + block * BLOCK_PAGES] for f in (first, before)]
-                    with T.If(T.Or(m == 0, pages[0] != pages[1])), T.Then():
+                    with T.If(T.Not(shared.is_walked(m, first, block))), T.Then():
                         state.emit_block_ahead(side_by_side, block)
                     next_part(block, m, TOGETHER)
                     state.emit_block(side_by_side, block)
@@ -150,9 +148,19 @@ def _emit_rows_of_a_task(call: Call, rows):
         return T.And(share[0], rows * call.shape.kv_heads >= MANY_TASKS * count)
 
     each = T.Select(T.Or(rows >= MANY, fits(TOGETHER)), T.int32(TOGETHER), T.int32(1))
-    for count in (2 * TOGETHER, 4 * TOGETHER, MOST_ROWS):
+    count = 2 * TOGETHER
+    while count <= _most_rows(call.shape):
         each = T.Select(fits(count), T.int32(count), each)
+        count *= 2
     return emit_value(each)
+
+
+def _most_rows(shape: AttentionShape) -> int:
+    """The most rows of a task: each of them has sums of its values."""
+    rows = MOST_ROWS
+    while rows > 2 * TOGETHER and 4 * rows * shape.group * shape.dim > MOST_BYTES:
+        rows //= 2
+    return rows
 
 
 class _SharedBlocks:
@@ -160,13 +168,12 @@ class _SharedBlocks:
     has `count` rows from `begin` on."""
 
     def __init__(self, call: Call, begin, count) -> None:
-        self.call = call
+        self.call, self.begin = call, begin
         self.found = T.sblock_alloc_buffer((MOST_ROWS // TOGETHER + 1,), "int32")
         longest = T.sblock_alloc_buffer((1,), "int32")
         T.buffer_store(longest, T.int32(0), [0])
-        T.buffer_store(
-            self.found, T.int32(0), [count // TOGETHER]
-        )  # rows without TOGETHER - 1 more
+        # of the last rows, which are fewer than TOGETHER
+        T.buffer_store(self.found, T.int32(0), [count // TOGETHER])
         with T.serial(count // TOGETHER) as i:
             rows = [emit_value(begin + i * TOGETHER + m) for m in range(TOGETHER)]
             shortest = reduce(T.min, [call.positions[row] for row in rows])
@@ -179,6 +186,16 @@ class _SharedBlocks:
 
     def __getitem__(self, m):
         return self.found[m // TOGETHER]
+
+    def is_walked(self, m, first, block):
+        """Whether the rows before row m have just walked this block, whose pages begin at `first`
+        in the block table."""
+        before = emit_value(T.max(m - TOGETHER, 0))
+        other = self.call.emit_first_page(emit_value(self.begin + before))
+        page, table = block * BLOCK_PAGES, self.call.page_indices
+        same = table[first + page] == table[other + page]
+        # the other rows' sequence may have fewer pages
+        return T.if_then_else(T.And(m > 0, block < self[before]), same, T.bool(False))
 
     def _emit_compare(self, first, other, i) -> None:
         """Compares two rows' block tables, which begin at these indices."""
