@@ -97,6 +97,25 @@ TEST_F(NcclCollectiveTest, AFailedCallEndsTheWaitOfTheOthersAndTheNextStepConnec
   }
 }
 
+TEST_F(NcclCollectiveTest, AnAbortWaitsForACallThatUsesItsCommunicator) {
+  std::unique_ptr<ShardGroup> group = Group(2);
+  auto calls = Emulator<int (*)()>("emulated_nccl_calls");
+  auto begin = Emulator<void (*)(int)>("emulated_nccl_begin");
+  int called = calls();
+  begin(20);
+  OnAll(group.get(), 2, [&](int rank, Collective* shard) {
+    float x = 1, sum = 0;
+    if (rank == 0) {
+      EXPECT_EQ(shard->Sum(&x, 1, &sum).message(), "shard 1 has failed");
+      return;
+    }
+    while (calls() == called) std::this_thread::yield();
+    group->Fail(rank);
+  });
+  begin(0);
+  EXPECT_EQ(Emulator<int (*)()>("emulated_nccl_late_calls")(), 0);
+}
+
 TEST_F(NcclCollectiveTest, AMissingLibrarySaysWhatToInstall) {
   setenv("MLC_NCCL_LIBRARY", "/nowhere/libnccl.so.2", 1);
   setenv("MLC_RCCL_LIBRARY", "/nowhere/librccl.so.1", 1);
