@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mlc_llm.compiler.stages import check_stages
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
@@ -188,6 +187,8 @@ class Stages(argparse.Action):
     """Refuses more than one stage. Raises MLCError."""
 
     def __call__(self, parser: Any, args: argparse.Namespace, value: Any, *_: object) -> None:
+        from mlc_llm.compiler.stages import check_stages
+
         check_stages(value, place=str(self.option_strings[0]))
 
 

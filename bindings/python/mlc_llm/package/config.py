@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from mlc_llm.compiler import stages
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError, UnsupportedError
 from mlc_llm.package.devices import DEVICES, AppDevice
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
@@ -247,11 +246,13 @@ def _overrides(value: Any, place: str) -> tuple[dict[str, int], dict[str, str]]:
         else:
             least = _LEAST.get(name, 1)
             sizes[name] = _integer(given, at, least=least)
-            if name == stages.NAME:
-                stages.check_stages(given, place=at)
+            if name == "pipeline_parallel_stages":
+                from mlc_llm.compiler.stages import check_stages
+
+                check_stages(given, place=at)
             elif name == "tensor_parallel_shards" and given != 1:
                 raise UnsupportedError(f"{at}: {given}: one device is supported", param=at)
-    sizes.pop(stages.NAME, None)
+    sizes.pop("pipeline_parallel_stages", None)
     return sizes, texts
 
 

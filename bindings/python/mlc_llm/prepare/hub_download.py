@@ -54,7 +54,7 @@ ORDINARY_FILES = [
 ]
 
 
-_HOSTS = ("huggingface.co/", "hf.co/")  # also where downloads come from a mirror
+HOSTS = ("huggingface.co/", "hf.co/")  # also where downloads come from a mirror
 
 
 def repository(text: str) -> str | None:
@@ -63,13 +63,13 @@ def repository(text: str) -> str | None:
     if text[: len(PREFIX)].upper() == PREFIX:
         return PREFIX + text[len(PREFIX) :]
     path = text.partition("?")[0].rpartition("://")[2].removeprefix("www.")
-    is_address = re.match("https?:", text) or (path.startswith(_HOSTS) and not Path(text).exists())
+    is_address = re.match("https?:", text) or (path.startswith(HOSTS) and not Path(text).exists())
     if not is_address:
         return None
     from huggingface_hub.constants import ENDPOINT
 
     mirrors = (os.environ.get("HF_ENDPOINT") or ENDPOINT, ENDPOINT)
-    for host in (*(mirror.partition("://")[2].strip("/") + "/" for mirror in mirrors), *_HOSTS):
+    for host in (*(mirror.partition("://")[2].strip("/") + "/" for mirror in mirrors), *HOSTS):
         if path.startswith(host):
             return _of_address(text, path.removeprefix(host).strip("/").split("/"))
     raise InvalidRequestError(

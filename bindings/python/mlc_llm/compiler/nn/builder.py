@@ -152,7 +152,7 @@ class Builder:
     def read_by_rows(self) -> set[str]:
         """The parameters of tables that stay in their file, since a step on a CPU reads single rows
         of them. A browser maps no files."""
-        if isinstance(self.device, GPU) or is_wasm(self.device):
+        if not self.of(not is_wasm(self.device), False):
             return set()
         tables = [self._parts[name] for name, use in self._uses.items() if use == "embedding"]
         return {p.name for parts in tables for part in parts for p in part.reader.stored}
