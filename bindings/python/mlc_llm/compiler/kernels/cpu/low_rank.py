@@ -112,7 +112,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
                         T.buffer_store(own, fma(value, w, own[at(i * LANES)]), [at(i * LANES)])
             for m, own in enumerate(sums):
                 scale = emit_value(T.reinterpret("float32", scales[unit + m]))
-                whole = emit_sums([own[at(i * LANES)] for i in range(each)])
+                whole = _emit_totals([own[at(i * LANES)] for i in range(each)])
                 place = [unit + m, at(part * RANKS + ranks.start, each)]
                 T.buffer_store(t, whole * splat(scale, each), place)
 
@@ -206,7 +206,7 @@ def _emit_alike(table, first, rows: int, emit: Callable) -> None:
 
 def _emit_some(table, first, rows, most: int, emit: Callable) -> None:
     """Calls `emit(m, count)` for the rows first + [0, rows), at most `most`: for two at once if
-    they are alike, or for each."""
+    they are alike, or for each. If there are more rows behind these, `most` is 1 or even."""
     if most <= _PAIR:
         with T.serial(rows) as m:
             emit(m, 1)
@@ -301,7 +301,7 @@ def expand(added: Added) -> tirx.PrimFunc:
     return kernel([*added.args, Arg("y", ("rows", sum(added.widths)))], body)
 
 
-def emit_sums(vectors: Sequence[Any]):
+def _emit_totals(vectors: Sequence[Any]):
     """The sums of the 16 lanes of each vector, by halves as `emit_sum`, side by side. Two vectors
     are added in one operation. There are 1, 2, 4, ... vectors."""
     found, lanes = list(vectors), LANES
