@@ -88,7 +88,7 @@ def test_options_may_stand_between_the_model_and_the_prompt(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "repository", ["org/repo", "hf://org/repo", "HF://org/repo", f"https://{HOSTS[0]}org/repo"]
+    "repository", ["org/repo", "hf://org/repo", "HF://org/repo", "https:" + f"//{HOSTS[0]}org/repo"]
 )
 def test_a_repository_of_the_hub_may_be_written_in_any_form(repository: str) -> None:
     args = cli._parse(["chat", "-hf", repository, "hi"])
