@@ -194,7 +194,6 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_named(tmp_path: Path) 
         ({"eagle_config": {IDS: [-1, 2, 3]}}, UnsupportedError),
         ({"transformer_layer_config": None}, CorruptFileError),
         ({"model_type": 3}, CorruptFileError),
-        ({"model_type": "gemma4_assistant"}, UnsupportedError),
         ({"model_type": "tea", "architectures": ["Tea"]}, UnsupportedError),
         ({"hidden_size": -1}, CorruptFileError),
     ],
@@ -207,6 +206,14 @@ def test_configs_that_cannot_be_are_refused(
     with pytest.raises(error) as caught:
         Draft(folder, 8)
     assert caught.value.param
+
+
+def test_an_assistant_of_gemma_4_is_refused_with_what_to_use(tmp_path: Path) -> None:
+    config = published_eagle.config(64) | {"model_type": "gemma4_assistant"}
+    folder = published_eagle.write(tmp_path, published_eagle.third(64, SOME), config)
+    with pytest.raises(UnsupportedError, match="small_draft .* or prompt_lookup") as caught:
+        Draft(folder, 8)
+    assert caught.value.param == "draft"
 
 
 @pytest.mark.parametrize(
