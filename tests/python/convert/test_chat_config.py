@@ -7,7 +7,13 @@ import json
 import pytest
 import tiny_models
 
-from mlc_llm.compiler.convert import ConfigOverrides, convert_model, open_source, write_config
+from mlc_llm.compiler.convert import (
+    ConfigOverrides,
+    convert_model,
+    open_source,
+    write_config,
+    write_weights,
+)
 from mlc_llm.compiler.convert.chat_config import tokenizer_info
 from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, NotFoundError
@@ -60,11 +66,14 @@ def test_generation_config_comes_first(tmp_path):
 
 @pytest.mark.parametrize("field", ["bos_token_id", "eos_token_id"])
 def test_a_negative_token_is_refused_by_name(tmp_path, field):
-    """The core refused the folder after its weights had been converted."""
+    """Before its weights are converted."""
     for wrong in (-5, [2, -1]):
         with pytest.raises(CorruptFileError, match=field) as caught:
             config_of(tmp_path, generation={field: wrong})
         assert caught.value.param == field
+        with pytest.raises(CorruptFileError, match=field):
+            write_weights(open_source(tmp_path / "hf"), tmp_path / "out", quantization="q4f32_1")
+        assert not (tmp_path / "out").exists()
 
 
 def test_a_padding_token_of_minus_one_means_none(tmp_path):

@@ -15,7 +15,12 @@ from typing import Any, cast
 from mlc_llm.compiler import models
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.convert.adapters import Adapter, Merge
-from mlc_llm.compiler.convert.chat_config import CHAT_CONFIG, ConfigOverrides, chat_config
+from mlc_llm.compiler.convert.chat_config import (
+    CHAT_CONFIG,
+    ConfigOverrides,
+    chat_config,
+    token_ids,
+)
 from mlc_llm.compiler.convert.drafts import Draft, WithDraft
 from mlc_llm.compiler.convert.embedding import embedding_metadata
 from mlc_llm.compiler.convert.gguf import GGUFModel
@@ -232,6 +237,7 @@ class _Work:
     ) -> None:
         self._source = source
         self._hf_config: dict[str, Any] = source.hf_config()
+        token_ids(source.generation_config(), self._hf_config)  # wrong ones are refused first
         self._model_type = model_type or models.model_type_of(self._hf_config)
         self._family = models.get(self._model_type)
         self._config = models.config_from_hf(self._hf_config, self._model_type)

@@ -79,7 +79,7 @@ def chat_config(
     sees_all = embedding is not None and embedding["model_type"] != "decoder"
     sizes = _sizes(model_config, overrides, whole_texts=sees_all)
     tokenizer = _json_object(tokenizer_files.get("tokenizer.json"))
-    tokens = _token_ids(generation_config, hf_config)
+    tokens = token_ids(generation_config, hf_config)
     tokenizer_config = _json_object(tokenizer_files.get("tokenizer_config.json"))
     return {
         "version": VERSION,
@@ -172,7 +172,7 @@ def _first_number(name: str, default: float, configs: tuple[Mapping[str, Any], .
     return next(numbers, default)
 
 
-def _token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
+def token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
     """Token ids. The end-of-text ids of all configs are kept, since models end in several ways."""
     ids: dict[str, int | list[int]] = dict(_TOKEN_DEFAULTS)
     for name in ("pad_token_id", "bos_token_id"):
