@@ -219,7 +219,7 @@ Costs Measure(const ModelFiles& files, int batch, Engine* plain) {
       drafts += static_cast<double>(time.count) * (costs.at_once ? 1 : length);
     }
   }
-  costs.draft = 1e3 * seconds / drafts;
+  if (drafts > 0) costs.draft = 1e3 * seconds / drafts;
   return costs;
 }
 
