@@ -10,7 +10,7 @@ namespace {
 
 TEST(StagedCollective, TheHostAddsAndJoins) {
   constexpr int kShards = 2, kRows = 2;
-  StagedCollective group(std::vector<Device>{kShards});
+  StagedCollective group{std::vector<Device>(kShards)};
   std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards)).value();
   std::vector<std::vector<float>> sums(kShards, std::vector<float>(kRows));
   std::vector<float> joined(kShards * kRows);
@@ -29,7 +29,7 @@ TEST(StagedCollective, TheHostAddsAndJoins) {
 }
 
 TEST(StagedCollective, AShardThatFailsEndsTheWaitOfTheOthers) {
-  StagedCollective group(std::vector<Device>{2});
+  StagedCollective group{std::vector<Device>(2)};
   std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(2)).value();
   float x = 1, sum = 0;
   threads->Run([&](int rank) {
