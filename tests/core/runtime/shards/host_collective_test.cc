@@ -77,7 +77,7 @@ TEST(HostCollective, AShardThatFailsEndsTheWaitOfTheOthers) {
     for (size_t rank : {0, 2}) {
       EXPECT_NE(found[rank].message().find("shard 1 has failed"), std::string::npos);
     }
-    group.Reset();
+    EXPECT_TRUE(group.Reset().ok());
     threads->Run([&](int rank) {
       EXPECT_TRUE(group.shard(rank)->Sum(&x, 1, &sums[static_cast<size_t>(rank)]).ok());
     });
