@@ -76,6 +76,9 @@ class ModelSource(Protocol):
     def has_float8(self, name: str) -> bool:
         """Whether that weight is 8-bit floats with scales for blocks of 128 x 128."""
 
+    def all_float8(self) -> bool:
+        """Whether all quantized weights are such floats."""
+
     def float8_part(self, name: str) -> Float8Part:
         """Such a weight, unchanged."""
 
