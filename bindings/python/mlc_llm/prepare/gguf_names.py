@@ -62,8 +62,10 @@ def files_to_take(names: Sequence[str], types: str | None, repository: object) -
     models = [path for path in paths if is_model_file(path)]
     found = models
     if types is not None or len(models) > 1:
-        wanted = _USUAL_TYPES if types is None else (types,)
-        found = next(filter(None, ([m for m in models if _has(m, one)] for one in wanted)), [])
+        for wanted in _USUAL_TYPES if types is None else (types,):
+            found = [model for model in models if _has(model, wanted)]
+            if found:
+                break
     if len(found) > 1:
         fitting = ", ".join(map(str, found))
         raise NotFoundError(
