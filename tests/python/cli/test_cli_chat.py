@@ -105,7 +105,8 @@ def test_a_prompt_is_answered_on_standard_output_alone(chat: Run) -> None:
     assert lines[:2] == ["Found device: cpu:0", "Using device: cpu:0"]
     assert lines[2].startswith('The actual engine mode is "interactive".')
     assert lines[3].startswith("Estimated total memory usage:")
-    assert lines[4].startswith("A chat may have ") and len(lines) == 5
+    assert lines[4].startswith("Tables of ")
+    assert lines[5].startswith("A chat may have ") and len(lines) == 6
     assert first.stdout.endswith("\n") and first.stdout.strip()
     assert first.stdout == second.stdout == third.stdout
 
