@@ -78,7 +78,8 @@ def test_slots_and_pages_are_copied_whole(compiled):
 def test_a_work_group_keeps_within_its_memory(dim, rotary):
     """The sizes of DeepSeek V2 and V3, of MiniCPM 3, and larger ones."""
     shape = LatentShape(heads=128, kv_heads=16, dim=dim, rotary=rotary)
-    attends = latent._AttendLatents(shape, 1.0, *[None] * 8)
+    buffers = dict.fromkeys(arg.name for arg in shape.attend_args)
+    attends = latent._AttendLatents(shape, 1.0, **buffers)
     floats = attends.heads * (shape.row + 2 * latent.ITEMS)
     assert attends.heads >= 1 and floats <= paged_attention.SHARED_FLOATS
     assert shape.group % attends.heads == 0

@@ -204,6 +204,22 @@ class AttentionShape:
         ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttendBuffers:
+    """The buffers of `AttentionShape.attend_args`, in a kernel."""
+
+    q: Any
+    positions: Any
+    row_sequence: Any
+    page_indptr: Any
+    page_indices: Any
+    pages: Any
+    y: Any
+    sinks: Any = None  # learned, of each head
+    slopes: Any = None  # of each head, by which its scores fall with the distance
+    own: Any = None  # the positions of the rows, if rows with windows see later ones
+
+
 def alibi_slopes(heads: int) -> np.ndarray:
     """How much the score of each head falls with a position's distance. (Press, Smith and Lewis
     2021, and their code for other numbers of heads than powers of 2.)"""

@@ -8,7 +8,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttendBuffers, AttentionShape
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.vector import constant, emit_value
@@ -18,7 +18,7 @@ BLOCK = BLOCK_PAGES * PAGE_SIZE
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(AttendBuffers):
     """The kernel's arguments, by name, and the settings for which it was made."""
 
     shape: AttentionShape
@@ -26,16 +26,6 @@ class Call:
     registers: int
     heads: int  # query heads, of all rows, that have sums at a time
     unit: DotUnit
-    q: Any
-    positions: Any
-    row_sequence: Any
-    page_indptr: Any
-    page_indices: Any
-    pages: Any
-    y: Any
-    sinks: Any = None  # learned, of each head
-    slopes: Any = None  # of each head, by which its scores fall with the distance
-    own: Any = None  # the positions of the rows, if rows with windows see later ones
 
     def emit_oldest(self, row, position):
         """The first position that the window of a row reaches; `position`: the last one that it

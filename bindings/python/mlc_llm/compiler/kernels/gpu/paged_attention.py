@@ -21,7 +21,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttentionShape
+from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttendBuffers, AttentionShape
 from mlc_llm.compiler.kernels.common.function import Arg, named_kernel
 from mlc_llm.compiler.kernels.gpu.attention_sizes import TileSizes, tile_sizes
 from mlc_llm.compiler.kernels.gpu.attention_tiles import Tile
@@ -79,22 +79,12 @@ def paged_attention(
     return named_kernel([*shape.attend_args, *split_scratch(shape, splits)], body)
 
 
-@dataclass
-class Attend:
+@dataclass(frozen=True)
+class Attend(AttendBuffers):
     """`scale` is in base-2 logarithms, unless scores have a softcap."""
 
     shape: AttentionShape
     scale: float
-    q: Any
-    positions: Any
-    row_sequence: Any
-    page_indptr: Any
-    page_indices: Any
-    pages: Any
-    y: Any
-    sinks: Any = None  # learned, of each head
-    slopes: Any = None  # of each head, by which its scores fall with the distance
-    own: Any = None  # the positions of the rows, if rows with windows see later ones
 
     def emit_total(self, total, maximum, head):
         """The sum of a head's weights, with that of its learned sink."""
