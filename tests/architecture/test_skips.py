@@ -42,7 +42,8 @@ def run_pytest(folder: Path, listed: str, *options: str) -> subprocess.Completed
     below.mkdir(exist_ok=True)
     (below / "conftest.py").write_text("def pytest_collectreport(report): pass")
     (below / "test_below.py").write_text("def test_passes(): pass")
-    command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", folder, folder]
+    (folder / "pytest.ini").write_text("[pytest]")  # not the one of this project
+    command = [sys.executable, "-m", "pytest", "-c", folder / "pytest.ini", folder]
     words = ["-p", "no:cacheprovider", "--no-skips", folder / "list.txt", *options]
     alone = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_XDIST")}
     alone["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those that are installed take seconds
