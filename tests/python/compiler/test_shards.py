@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,11 @@ from mlc_llm.compiler.device_plan import device_plan, weight_bytes
 from mlc_llm.compiler.kernels.cpu.shards import keep_own, known_rows
 from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.quantization.shards import Split, matrices_of
+from mlc_llm.compiler.reference import Reference
 from mlc_llm.compiler.shards import divided
+from mlc_llm.compiler.spec.part import Place
+from mlc_llm.compiler.spec.shards import sharded, splits
+from mlc_llm.compiler.spec.tensors import parameters
 from mlc_llm.errors import UnsupportedError
 
 IDS = [int(i) for i in np.random.RandomState(3).randint(0, 128, 24)]
@@ -67,11 +72,59 @@ def test_a_shard_has_its_part_of_the_weights(scheme, count):
     assert (attention.heads, attention.kv_heads) == (32 // count, 8 // count)  # so are its pages
 
 
+def part_of(weight: Any, split: Split | None, rank: int) -> Any:
+    """What a shard has of a weight [outputs, ..., inputs]."""
+    if split is None:
+        return weight
+    if split.axis == "first":
+        return weight * (rank == 0)
+    sizes = [size // split.count for size in split.pieces]
+    firsts = np.cumsum([0, *split.pieces[:-1]])
+    places = [f + rank * n + np.arange(n) for f, n in zip(firsts, sizes, strict=True)]
+    return weight.take(np.concatenate(places), 0 if split.axis == "outputs" else -1)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("kind", ["lfm2", "qwen3_5", "qwen3_5 tiled", "nemotron_h", "kimi_linear"])
+def test_the_results_of_shards_add_up_to_that_of_the_layer(kind, count):
+    """By NumPy alone, for each kind of mixer. `tiled`: the order of a GGUF file's heads."""
+    name, *tiled = kind.split()
+    sizes = {"qwen3_5": {"linear_num_key_heads": 4, "linear_num_value_heads": 8},
+             "nemotron_h": {"n_groups": 4}}.get(name, {})  # fmt: skip
+    config: Any = {**load(name).config, "num_key_value_heads": 4, **sizes}
+    spec = models.get(config["model_type"]).decoder(models.config_from_hf(config))
+    if tiled:
+        layers = [replace(layer, parts=tuple(replace(p, tiled=True) if hasattr(p, "tiled") else p
+                                             for p in layer.parts))
+                  for layer in spec.layers]  # fmt: skip
+        spec = replace(spec, layers=tuple(layers))
+    own = sharded(spec, count)
+    found, rng = splits(spec, own, count), np.random.default_rng(1)
+    shapes = {p.name: (*filter(None, [p.experts]), sum(p.pieces), *p.inputs)
+              for p in parameters(spec)}  # fmt: skip
+    weights = {name: rng.normal(size=shape) / np.sqrt(shape[-1]) for name, shape in shapes.items()}
+    x = rng.normal(size=(6, spec.hidden_size))
+    for index, layer in enumerate(spec.layers):
+        part, of_shard = layer.parts[0], own.layers[index].parts[0]
+        at = Reference(spec, part.tensors, index, params=weights)
+        made = np.zeros_like(x)
+        for rank in range(count):
+            params = {n: part_of(weights[n], found.get(n), rank) for n in at_layer(spec, index)}
+            made += of_shard.reference(replace(at, spec=own, params=params), x)
+        np.testing.assert_allclose(made, part.reference(at, x), rtol=0, atol=1e-9)
+
+
+def at_layer(spec: Any, index: int) -> list[str]:
+    """The weights of the layer's mixer."""
+    part = spec.layers[index].parts[0]
+    return [p.name for p in part.parameters(Place(spec, part.tensors, index))]
+
+
 @pytest.mark.parametrize(
     ("family", "what"),
     [
-        ("lfm2", "layers of the kind ShortConv"),
-        ("deepseek_v2", "layers of the kind Latent"),
+        ("rwkv7", "layers of the kind TimeMix"),
+        ("granitemoehybrid", "1 groups"),
         ("bloom", "heads with ALiBi"),
         ("gemma4_text", "a model whose layers get more"),
         ("olmo2", "one norm for all"),

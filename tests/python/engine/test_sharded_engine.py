@@ -22,6 +22,7 @@ from engine_ways import (
     engine_of,
 )
 from fixture_models import FixtureModel
+from sharded_child import nearly
 
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 from mlc_llm.errors import InternalError, InvalidRequestError, MLCError, UnsupportedError
@@ -37,6 +38,12 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "qwen3_moe": {"moe_intermediate_size": 128},
     "gpt_oss": {"intermediate_size": 128, "num_hidden_layers": 4},  # experts with biases, sinks
     "qwen2_moe": {"moe_intermediate_size": 128, "shared_expert_intermediate_size": 128},
+    "deepseek_v2": {"num_key_value_heads": 8, "num_hidden_layers": 3},  # latent attention
+    "deepseek_v3": {"num_key_value_heads": 8, "num_hidden_layers": 3},  # and latent queries
+    "kimi_linear": {"num_key_value_heads": 8, "num_hidden_layers": 4},  # and the delta rule
+    "lfm2": {"num_hidden_layers": 5, "block_dim": 128},  # short convolutions
+    "qwen3_5": {"num_hidden_layers": 4, "linear_num_key_heads": 4, "linear_num_value_heads": 8},
+    "nemotron_h": {"num_hidden_layers": 6, "n_groups": 4},  # Mamba 2
 }
 
 
@@ -226,6 +233,17 @@ def test_families_answer_as_with_one_shard(
         pytest.skip("compiles libraries for each family; run with --long")
     made = FixtureModel(family, **(SIZES | FAMILIES[family])).written(tmp_path)
     check_answers((made, library(made, 1)), (made, library(made, count)))
+
+
+def test_states_and_latent_rows_of_shards_go_through_every_way(tmp_path: Path) -> None:
+    """Kimi Linear has the delta rule, latent attention and experts."""
+    made = FixtureModel("kimi_linear", **(SIZES | FAMILIES["kimi_linear"])).written(tmp_path)
+    model = made, library(made, 2)
+    check_answers((made, library(made, 1)), model)
+    for way in WAYS.values():
+        check_a_way(model, way, nearly)
+    alone = check_preemption(model, nearly)
+    check_a_saved_state(model, alone[0][0], 1e-3, tmp_path)
 
 
 SCHEMES = ("q4f32_1", "q4f16_0", "q8f32_1", "q0bf16", "q4bf16_1", "q4f16_2", "e4m3_e4m3_f16",

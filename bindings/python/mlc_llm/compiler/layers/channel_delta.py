@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,9 @@ class ChannelDeltaSpec(Mixer):
     def width(self) -> int:
         """The width of all queries, of all keys and of all values."""
         return self.heads * self.dim
+
+    def sharded(self, count: int) -> ChannelDeltaSpec:
+        return replace(self, heads=self.share_of(self.heads, count, "heads"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         yield from at.linear("recurrent_in", (self.width,) * 3, at.hidden)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,13 +61,22 @@ class DeltaRuleSpec(Mixer):
         """The width of queries, keys and values together."""
         return 2 * self.keys + self.values
 
+    def sharded(self, count: int) -> DeltaRuleSpec:
+        heads = self.share_of(self.heads, count, "heads")
+        return replace(self, heads=heads, key_heads=self.share_of(self.key_heads, count, "keys"))
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
         pieces = (self.convolved, self.values, self.heads, self.heads)
-        yield from at.linear("recurrent_in", pieces, at.hidden)
-        yield from states.conv_parameters(at, self.taps, self.convolved, False)
-        yield from [at.vector(role, self.heads) for role in ("decay", "time_step")]
+        # a shard's heads have their keys on the same shard
+        heads = (self.key_heads,) * (self.heads // self.key_heads) if self.tiled else (self.heads,)
+        values = tuple(count * self.value_dim for count in heads)
+        convolved = (self.keys, self.keys, *values)
+        runs = (*convolved, *values, *heads, *heads)
+        yield from at.linear("recurrent_in", pieces, at.hidden, runs=runs)
+        yield from states.conv_parameters(at, self.taps, self.convolved, False, convolved)
+        yield from [at.vector(role, self.heads, runs=heads) for role in ("decay", "time_step")]
         yield at.vector("recurrent_norm", self.value_dim)
-        yield from at.linear("recurrent_out", (at.hidden,), self.values)
+        yield from at.linear("recurrent_out", (at.hidden,), self.values, runs=values)
 
     def build(self, nn: Builder, at: Place) -> _DeltaRule:
         return _DeltaRule(self, nn, at)

@@ -16,7 +16,7 @@ So the matrices act on queries and results ("absorbed"), and keys and values are
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,6 +75,10 @@ class LatentSpec(Mixer):
     @property
     def sees(self) -> Literal["before"]:
         return "before"
+
+    def sharded(self, count: int) -> LatentSpec:
+        """Each shard has the rows of all positions, since all heads read them."""
+        return replace(self, heads=self.share_of(self.heads, count, "heads"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         q = self.heads * self.query

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +32,12 @@ class ShortConvSpec(Mixer):
     bias: bool = False  # whether `in`, the convolution and `out` have a bias
     tensors = states.TENSORS
 
+    def sharded(self, count: int) -> ShortConvSpec:
+        return replace(self, width=self.share_of(self.width, count, "channels"))
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
-        yield from at.linear("recurrent_in", (3 * self.width,), at.hidden, self.bias)
+        runs = (self.width,) * 3
+        yield from at.linear("recurrent_in", (sum(runs),), at.hidden, self.bias, runs=runs)
         yield from states.conv_parameters(at, self.taps, self.width, self.bias)
         yield from at.linear("recurrent_out", (at.hidden,), self.width, self.bias)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,10 +56,16 @@ class StateSpaceSpec(Mixer):
         """The width of values, writers and readers together."""
         return self.values + 2 * self.groups * self.state_dim
 
+    def sharded(self, count: int) -> StateSpaceSpec:
+        heads = self.share_of(self.heads, count, "heads")
+        return replace(self, heads=heads, groups=self.share_of(self.groups, count, "groups"))
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
-        pieces = (self.convolved, self.values, self.heads)
-        yield from at.linear("recurrent_in", pieces, at.hidden, self.bias)
-        yield from states.conv_parameters(at, self.taps, self.convolved, self.conv_bias)
+        pieces, group = (self.convolved, self.values, self.heads), self.groups * self.state_dim
+        convolved = (self.values, group, group)
+        runs = (*convolved, *pieces[1:])
+        yield from at.linear("recurrent_in", pieces, at.hidden, self.bias, runs=runs)
+        yield from states.conv_parameters(at, self.taps, self.convolved, self.conv_bias, convolved)
         yield from [at.vector(role, self.heads) for role in _VECTORS]
         if self.norm is not None:
             yield at.vector("recurrent_norm", self.values)

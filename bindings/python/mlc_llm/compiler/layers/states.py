@@ -149,10 +149,13 @@ class Conv:
         return self.states.run("causal_conv", self.make, args, batch, memory, width, **types)
 
 
-def conv_parameters(at: Place, taps: int, width: int, bias: bool) -> Iterator[Parameter]:
-    yield at.vector("recurrent_conv", taps, width)
+def conv_parameters(
+    at: Place, taps: int, width: int, bias: bool, runs: tuple[int, ...] = ()
+) -> Iterator[Parameter]:
+    """`runs`: of the channels, see `Parameter`."""
+    yield at.vector("recurrent_conv", taps, width, runs=runs)
     if bias:
-        yield at.parameter("recurrent_conv", "bias", (width,))
+        yield at.parameter("recurrent_conv", "bias", (width,), runs=runs)
 
 
 def conv_reference(at: Reference, taps: int, x: Array, bias: bool) -> Array:

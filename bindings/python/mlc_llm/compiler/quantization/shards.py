@@ -27,7 +27,8 @@ class Split:
 
     count: int
     axis: Literal["outputs", "inputs", "first"]
-    pieces: tuple[int, ...] = ()  # of the outputs of the whole weight
+    pieces: tuple[int, ...] = ()  # of the outputs, or inputs, of the whole weight
+    behind: int = 0  # the axes behind the divided one, if no scheme quantizes the weight
 
 
 def matrices_of(
@@ -39,25 +40,25 @@ def matrices_of(
         return whole
     if split.axis == "outputs" and use != "experts":
         return list(_outputs(name, whole, split))
-    part, runs = (*shape[:-1], shape[-1] // split.count), [(0, shape[-1] // split.count)]
+    axis = 1 if split.axis == "outputs" else len(shape) - 1
+    part = (*shape[:axis], shape[axis] // split.count, *shape[axis + 1 :])
+    runs = list(_within(name, split, range(shape[axis])))
     if split.axis == "outputs":
-        part = (shape[0], shape[1] // split.count, shape[2])
         scheme = scheme.with_rows(name, part[0] * part[1])
-        runs = list(_within(name, split, range(shape[1])))
     own = _stacked(scheme, name, part, use)
     return [_joined(*pair, runs, split.count) for pair in zip(whole, own, strict=True)]
 
 
 def plain_of(param: StoredParam, split: Split | None) -> StoredParam:
-    """The same of a tensor that no scheme quantizes. Its last axis has the outputs."""
+    """The same of a tensor that no scheme quantizes."""
     if split is None:
         return param
     if split.axis == "first":
         return replace(param, shares=Shares())
-    *others, size = param.shape
-    runs = tuple(_within(param.name, split, range(size)))
-    shares = Shares(len(others), runs)
-    return replace(param, shape=(*others, size // split.count), shares=shares)
+    axis, shape = len(param.shape) - 1 - split.behind, list(param.shape)
+    runs = tuple(_within(param.name, split, range(shape[axis])))
+    shape[axis] //= split.count
+    return replace(param, shape=tuple(shape), shares=Shares(axis, runs))
 
 
 def _outputs(name: str, whole: Sequence[Matrix], split: Split) -> Iterator[Matrix]:

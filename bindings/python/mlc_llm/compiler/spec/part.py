@@ -72,11 +72,12 @@ class Place(Named):
         ins: Shape = (),
         use: WeightUse | None = None,
         experts: int = 0,
+        runs: Shape = (),
     ) -> Parameter:
         """`kind`: "weight", "bias", or "" where MLC-LLM's name has neither."""
         name = f"{self.name(role)}.{kind}" if kind else self.name(role)
         tensor = self.tensors.get(role, NAMELESS)
-        return Parameter(role, name, pieces, ins, use, self.index, experts, tensor)
+        return Parameter(role, name, pieces, ins, use, self.index, experts, tensor, runs=runs)
 
     def linear(
         self,
@@ -87,14 +88,15 @@ class Place(Named):
         *,
         use: WeightUse = "linear",
         experts: int = 0,
+        runs: Shape = (),
     ) -> Iterator[Parameter]:
-        yield self.parameter(role, "weight", pieces, (ins,), use, experts)
+        yield self.parameter(role, "weight", pieces, (ins,), use, experts, runs)
         if bias:
-            yield self.parameter(role, "bias", pieces, experts=experts)
+            yield self.parameter(role, "bias", pieces, experts=experts, runs=runs)
 
-    def vector(self, role: str, *shape: int) -> Parameter:
+    def vector(self, role: str, *shape: int, runs: Shape = ()) -> Parameter:
         """A weight that no scheme quantizes."""
-        return self.parameter(role, "weight", shape[:1], shape[1:])
+        return self.parameter(role, "weight", shape[:1], shape[1:], runs=runs)
 
     def plain(self, role: str, *shape: int) -> Parameter:
         """The same, with a name that does not end in ".weight"."""

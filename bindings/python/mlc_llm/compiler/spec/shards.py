@@ -17,6 +17,7 @@ from mlc_llm.compiler.quantization.stored import STRIP
 from mlc_llm.compiler.spec.decoder import DecoderSpec
 from mlc_llm.compiler.spec.part import no_shards
 from mlc_llm.compiler.spec.tensors import parameters
+from mlc_llm.compiler.spec.transforms import Shape
 from mlc_llm.compiler.spec.weights import Parameter
 
 
@@ -52,9 +53,14 @@ def splits(whole: DecoderSpec, own: DecoderSpec, count: int) -> dict[str, Split]
 def _split(whole: Parameter, own: Parameter, count: int) -> Split | None:
     assert (whole.name, len(whole.pieces)) == (own.name, len(own.pieces)), (whole, own)
     if whole.pieces != own.pieces:
-        assert whole.pieces == tuple(count * size for size in own.pieces), (whole, own)
-        return Split(count, "outputs", whole.pieces)
+        runs = _runs(whole.runs or whole.pieces, own.runs or own.pieces, count)
+        return Split(count, "outputs", runs, behind=len(whole.inputs))
     if whole.inputs != own.inputs:
-        assert whole.inputs == tuple(count * size for size in own.inputs), (whole, own)
-        return Split(count, "inputs")
+        runs = _runs(whole.runs or whole.inputs[-1:], own.runs or own.inputs[-1:], count)
+        return Split(count, "inputs", runs)
     return None
+
+
+def _runs(whole: Shape, own: Shape, count: int) -> Shape:
+    assert whole == tuple(count * size for size in own), (whole, own)
+    return whole

@@ -114,7 +114,9 @@ NAMELESS = Tensor("")  # of a role whose names only families have
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tensor of the decoder. `pieces`: the numbers of outputs of the tensors fused in it."""
+    """A tensor of the decoder. `pieces`: the numbers of outputs of the tensors fused in it.
+    `runs`: the parts of its outputs, or else of its last axis, of which each shard has an equal
+    share, if they are not the pieces, or not the whole axis."""
 
     role: str
     name: str  # our full name
@@ -125,6 +127,7 @@ class Parameter:
     experts: int = 0  # it has an axis for that many experts before the others
     tensor: Tensor = NAMELESS
     draft: bool = False  # of the part that drafts
+    runs: tuple[int, ...] = ()
 
     @property
     def is_norm(self) -> bool:
