@@ -5,6 +5,10 @@
 namespace mlc {
 namespace {
 
+// Rows of a tile of prompt kernels; smaller tiles divide it. Chunks of fewer rows than
+// kManyRows are not rounded to it, since that would make them unequal.
+constexpr int kRowTile = 64, kManyRows = 512;
+
 Clock::time_point RankOf(const RequestState& state) {
   const Request& request = state.request;
   Clock::time_point came = state.turn_ended ? *state.turn_ended + kTurnWorth : request.received;
@@ -76,15 +80,34 @@ class Planner {
     return sequence.request->request.prompt.NumStepRows(from, num_rows);
   }
 
-  // The rows that the sequence can take from `from` on: as many as there are left, or the rows of
-  // one picture.
+  // The rows that the sequence can take from `from` on: as many as there are left, an equal part of
+  // a prompt that needs several steps, or the rows of one picture.
   int RowsWanted(const Sequence& sequence, int from) const {
     int uncomputed = sequence.num_tokens() - from;
-    int rows = Whole(sequence, from, std::min(uncomputed, rows_left_));
+    int rows = uncomputed > rows_left_ ? EqualRows(sequence, from, uncomputed)
+                                       : Whole(sequence, from, uncomputed);
     const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);
     bool is_whole = span != nullptr && span->rows != nullptr && span->rows->see_each_other();
     if (rows > 0 || !is_whole || from != span->begin) return rows;
     return span->size <= rows_left_ + spare_rows_ ? Whole(sequence, from, span->size) : 0;
+  }
+
+  // A prompt that is longer than a step takes no more steps than with full ones, but its last step
+  // is not a rest: a step of few rows reads the weights as one of many does. Its steps end at the
+  // ends of pages, where recurrent states are kept.
+  int EqualRows(const Sequence& sequence, int from, int uncomputed) const {
+    if (rows_left_ <= 0) return 0;
+    auto up = [](int count, int unit) { return (count + unit - 1) / unit; };
+    int num_steps = up(uncomputed, rows_left_), equal = up(uncomputed, num_steps);
+    int page = cache_.page_size(), in_page = from % page;
+    int unit = equal < kManyRows ? page : up(kRowTile, page) * page;
+    equal = up(equal + in_page, unit) * unit - in_page;
+    int last_end = (from + rows_left_) / page * page;  // of a page
+    int rows = Whole(sequence, from, std::clamp(last_end - from, 0, equal));
+    // So many rows may be missing then, or before a picture that would be cut, that there would be
+    // one step more.
+    bool is_enough = uncomputed - rows <= (num_steps - 1) * rows_left_;
+    return is_enough ? rows : Whole(sequence, from, rows_left_);
   }
 
   static bool Awaits(const Sequence& sequence, int from) {

@@ -53,7 +53,7 @@ TEST(PromptProgress, IsReportedForEachChunkWhenItIsAskedFor) {
     EXPECT_GE(progress.seconds, 0);
     processed.push_back(progress.processed);
   }
-  EXPECT_EQ(processed, (std::vector<int>{16, 32, 40}));
+  EXPECT_EQ(processed, (std::vector<int>{16, 28, 40}));
   EXPECT_EQ(outcome.choices.size(), 2u);
   EXPECT_TRUE(driver.Take(2).progress.empty());
 }

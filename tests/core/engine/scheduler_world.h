@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "engine/scheduler.h"
@@ -67,6 +68,18 @@ class World {
   Clock::time_point now_;
   SequenceList running_, waiting_;
 };
+
+// "3:2 1:1 preempt 4 admit 1": rows by sequence, L where logits are wanted.
+inline std::string Text(const Plan& plan) {
+  std::string text;
+  for (const WorkItem& item : plan.items) {
+    text += std::to_string(item.sequence) + ":" + std::to_string(item.num_rows) + " ";
+  }
+  for (SequenceId id : plan.preempt) text += "preempt " + std::to_string(id) + " ";
+  if (plan.num_admitted > 0) text += "admit " + std::to_string(plan.num_admitted) + " ";
+  if (!text.empty()) text.pop_back();
+  return text;
+}
 
 // Preempts and admits as the engine does, and checks that the plan may.
 inline void ApplyMoves(const Plan& plan, World* world) {

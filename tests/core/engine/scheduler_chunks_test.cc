@@ -1,0 +1,71 @@
+// Prompts that need several steps are taken in equal chunks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "engine/scheduler_world.h"
+
+namespace mlc {
+namespace {
+
+using testing::Apply;
+using testing::Text;
+using testing::World;
+
+// The rows of each step in which a prompt alone is computed behind `cached` tokens.
+std::vector<int> ChunksOf(int tokens, int cached, int max_rows, int page_size = 16) {
+  World world(tokens / page_size + 2, page_size);
+  world.Run(1, tokens, cached);
+  std::vector<int> chunks;
+  while (world.running().front()->num_uncomputed() > 0) {
+    Plan plan = world.Next(1, max_rows);
+    Apply(plan, {1, max_rows}, &world);
+    if (::testing::Test::HasFailure()) break;
+    chunks.push_back(plan.items.at(0).num_rows);
+  }
+  return chunks;
+}
+
+TEST(PlanStep, TheLastChunkOfAPromptIsNoRest) {
+  using Chunks = std::vector<int>;
+  EXPECT_EQ(ChunksOf(2048, 0, 2048), Chunks({2048}));
+  EXPECT_EQ(ChunksOf(2049, 0, 2048), Chunks({1088, 961}));
+  EXPECT_EQ(ChunksOf(2100, 0, 2048), Chunks({1088, 1012}));
+  EXPECT_EQ(ChunksOf(4097, 0, 2048), Chunks({1408, 1408, 1281}));
+  EXPECT_EQ(ChunksOf(130, 0, 128), Chunks({80, 50}));
+  EXPECT_EQ(ChunksOf(125, 5, 64), Chunks({59, 61}));
+  EXPECT_EQ(ChunksOf(130, 5, 64), Chunks({64, 61})) << "one step more would cost more";
+}
+
+TEST(PlanStep, EqualChunksNeedNoMoreStepsAndEndAtPages) {
+  std::mt19937 random(3);
+  auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
+  for (int i = 0; i < 300; ++i) {
+    int page_size = 1 << below(7), max_rows = 1 + below(600), cached = below(500);
+    int tokens = cached + 1 + below(3000), rest = tokens - cached;
+    std::vector<int> chunks = ChunksOf(tokens, cached, max_rows, page_size);
+    ASSERT_EQ(static_cast<int>(chunks.size()), (rest + max_rows - 1) / max_rows) << i;
+    int end = cached;
+    for (size_t c = 0; c + 1 < chunks.size(); ++c) {
+      end += chunks[c];
+      ASSERT_TRUE(end % page_size == 0 || chunks[c] == max_rows) << i;
+      // two tiles: one from rounding up, one from a page that is partly filled
+      ASSERT_LE(std::abs(chunks[c] - chunks[c + 1]), 2 * 64) << i;
+    }
+  }
+}
+
+TEST(PlanStep, EqualChunksBesideDecodes) {
+  World world(400, 16);
+  world.Run(1, 6, 5);
+  world.Wait(2, 2048);
+  EXPECT_EQ(Text(world.Next(4, 2048)), "1:1 2:1024 admit 1") << "not 2047, which would leave one";
+  world.Wait(3, 2048);
+  EXPECT_EQ(Text(world.Next(4, 2048)), "1:1 2:1024 3:704 admit 2") << "a third of it fits";
+}
+
+}  // namespace
+}  // namespace mlc
