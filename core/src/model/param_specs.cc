@@ -1,6 +1,9 @@
 #include "model/param_specs.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "runtime/weight_index.h"
 
 namespace mlc {
 namespace {
@@ -219,13 +222,31 @@ Result<std::vector<ParamSpec>> ReadParams(const Json& json, int64_t* weight_byte
     MLC_RETURN_IF_ERROR(ReadParts(param, &spec));
     MLC_ASSIGN_OR_RETURN(spec.by_rows, GetBoolOr(param, "by_rows", false));
     std::optional<int64_t> bytes = TensorBytes(spec.shape, spec.dtype);
-    int64_t* sum = spec.by_rows ? table_bytes : weight_bytes;
+    bool stays = spec.by_rows && !spec.parts;  // what is joined of parts is in memory
+    int64_t* sum = stays ? table_bytes : weight_bytes;
     if (!bytes || __builtin_add_overflow(*sum, *bytes, sum)) {
       return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
     }
     specs.push_back(std::move(spec));
   }
   return specs;
+}
+
+void CountWidenedTables(const ByteSource& source, const std::vector<ParamSpec>& params,
+                        ModelInfo* info) {
+  bool has_tables = std::any_of(params.begin(), params.end(),
+                                [](const ParamSpec& spec) { return spec.by_rows && !spec.parts; });
+  if (!has_tables) return;
+  Result<WeightIndex> index = ReadWeightIndex(source);
+  if (!index.ok()) return;  // a plan may be asked for before the weights are there
+  for (const ParamSpec& spec : params) {
+    auto record = index->records.find(spec.name);
+    bool is_stored = record != index->records.end();
+    if (!spec.by_rows || spec.parts || !is_stored || !record->second.stored_as_bf16) continue;
+    int64_t bytes = TensorBytes(spec.shape, spec.dtype).value_or(0) * info->num_shards;
+    info->table_bytes -= bytes;
+    info->weight_bytes += bytes;
+  }
 }
 
 }  // namespace mlc

@@ -4,6 +4,8 @@
 
 #include "model/good_config.h"
 #include "model/model_config.h"
+#include "support/temp_folder.h"
+#include "support/weight_files.h"
 
 namespace mlc {
 namespace {
@@ -20,6 +22,35 @@ TEST(ParseLibraryMetadata, AParameterMayBeTakenAsAnotherType) {
   for (const char* stored : {"int64", "complex7", ""}) {
     EXPECT_EQ(parse(stored).status().code(), StatusCode::kCorrupt) << stored;
   }
+}
+
+// Tables of which steps read single rows are no memory only if a file has them as they are read.
+TEST(ParseLibraryMetadata, TablesThatAreMadeInMemoryAreWeights) {
+  using testing::Record;
+  const std::string params = R"([
+      {"name": "raw", "shape": [8, 4], "dtype": "float32", "by_rows": true},
+      {"name": "wide", "shape": [4, 4], "dtype": "float32", "by_rows": true},
+      {"name": "made", "shape": [2, 4], "dtype": "float32", "by_rows": true, "from":
+       {"parts": [{"name": "a", "shape": [2, 4], "dtype": "float16"}]}},
+      {"name": "w", "shape": [4], "dtype": "float32"}])";
+  Result<LibraryMetadata> metadata =
+      ParseLibraryMetadata(With(GoodMetadata(), "params", params).Dump(), "l");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  ModelInfo info = metadata->info;
+  EXPECT_EQ(info.table_bytes, 128 + 64);
+  EXPECT_EQ(info.weight_bytes, 32 + 16);
+  testing::TempFolder folder;
+  CountWidenedTables(FolderSource(folder.path()), metadata->params, &info);
+  EXPECT_EQ(info.table_bytes, 128 + 64) << "no weights are there yet";
+  folder.Write("tensor-cache.json",
+               testing::Index({testing::Shard(
+                   "s.bin", {Record("raw", "float32", "raw", {8, 4}, 0, 128),
+                             Record("wide", "float32", "f32-to-bf16", {4, 4}, 128, 32),
+                             Record("a", "float16", "raw", {2, 4}, 160, 16),
+                             Record("w", "float32", "f32-to-bf16", {4}, 176, 8)})}));
+  CountWidenedTables(FolderSource(folder.path()), metadata->params, &info);
+  EXPECT_EQ(info.table_bytes, 128);
+  EXPECT_EQ(info.weight_bytes, 64 + 32 + 16);
 }
 
 // The whole tensor has 2^63 bytes and more, though each of its numbers and the part are small.

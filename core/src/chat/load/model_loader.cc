@@ -2,6 +2,7 @@
 
 #include "chat/load/library_path.h"
 #include "model/fake_model.h"
+#include "model/param_specs.h"
 #include "model/runner/device_runner.h"
 #include "model/runner/sharded_runner.h"
 #include "runtime/shards/shard_devices.h"
@@ -126,6 +127,7 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   }
   MLC_ASSIGN_OR_RETURN(LibraryMetadata metadata,
                        DeviceRunner::Inspect(config, files.library, files.device));
+  CountWidenedTables(source, metadata.params, &metadata.info);
   inspected.info = metadata.info;
   MLC_ASSIGN_OR_RETURN(std::vector<Device> devices,
                        DevicesOfShards(files.device, metadata.info.num_shards));

@@ -1,5 +1,6 @@
 #include "model/runner/device_runner.h"
 
+#include "model/param_specs.h"
 #include "model/picture_settings.h"
 #include "model/runner/library_functions.h"
 #include "model/runner/library_tower.h"
@@ -119,6 +120,7 @@ Status DeviceRunner::StartShard(int rank, const ByteSource& source, const LoadPr
   }
   metadata_.info.library_id = library_->id();
   metadata_.info.weights_id = weights->id();
+  CountWidenedTables(source, metadata_.params, &metadata_.info);
   return Start(std::move(weights).value(), {}).In(library_->path());
 }
 
