@@ -285,6 +285,20 @@ def test_a_folder_without_its_tower_if_the_user_says_so(
     assert "pictures" not in config_of(tmp_path / "out")
 
 
+def test_a_folder_that_has_no_tower_is_converted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+    source = tiny_models.write_hf_folder(tmp_path / "text", tiny_models.random_weights())
+    options: dict[str, Any] = {
+        "quantization": "q0f32",
+        "device": "fake",
+        "progress": lambda _: None,
+    }
+    alone = resolve_model(source, mmproj="none", **options)
+    assert resolve_model(source, **options).folder == alone.folder
+
+
 def test_an_unknown_kind_of_tower_is_left_out(repository: Path) -> None:
     edit(repository / "config.json", vision_config={"model_type": "some_vision"})
     assert notes(open_source(repository), "q4f16_1") == [TEXT_ALONE]

@@ -12,6 +12,7 @@ toolchain.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -226,7 +227,7 @@ def _folder(
             path,
             projector=projector,
             needs_tower=mmproj is not None,
-            text_alone=mmproj == NO_PROJECTOR and path.is_dir(),
+            text_alone=mmproj == NO_PROJECTOR and path.is_dir() and _may_have_tower(path),
             name=model_name(model),
             origin=str(model or embedded_model.NAME),
             identity=identity,
@@ -334,6 +335,16 @@ def _require_same_quantization(folder: Path, asked: str | None) -> None:
 def kept_quantization(folder: Path) -> str:
     """That of an `-MLC` folder."""
     return str(read_chat_config(folder).get("quantization"))
+
+
+def _may_have_tower(folder: Path) -> bool:
+    """Whether the config of a model says anything of pictures. If not, the conversion without a
+    tower is the one that the model has anyway."""
+    try:
+        config = (folder / "config.json").read_bytes()
+    except OSError:
+        return True
+    return re.search(rb"vision|visual|image|img_|tower|patch", config, re.IGNORECASE) is not None
 
 
 def _require_no_tower(folder: Path, mmproj: str | None) -> None:
