@@ -4,13 +4,13 @@ usage: ./dev bench long FILE.gguf|SHAPE-TYPE [--depths 2048,8192,16384,32768] [-
                         [--rounds 5] [--prompts 512] [--prompt-rounds 2] [--kv-cache-dtype f16|q8]
                         [--no-peer] [--ask] [--json FILE]
 
-Both programs get the same tokens and pages of the same precision; llama.cpp has flash attention.
-At each depth they take turns. `pages`: the bytes of pages that a step reads, divided by what it
-takes longer than behind 16 tokens; and the share of the bandwidth that the same threads reach in
-the same run. Of a history the first 1,024 tokens are computed, and the others are copies of their
-keys and values: times do not depend on these. `--ask` waits for a line on standard input before
-each depth is timed, so that a busy machine can be made quiet for it. `--json` puts the figures
-into a file, beside those of other models.
+Both programs get the same tokens and pages of the same precision; llama.cpp has flash attention. At
+each depth they take turns. `pages`: the bytes of pages that a step reads, divided by what it takes
+longer than one behind 16 tokens, which a second process times in the same round; and the share of
+the bandwidth that the same threads reach in the same run. Of a history the first 1,024 tokens are
+computed, and the others are copies of their keys and values: times do not depend on these. `--ask`
+waits for a line on standard input before each depth is timed, so that a busy machine can be made
+quiet for it. `--json` puts the figures into a file, beside those of other models.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from mlc_llm.prepare.model_source import resolve_model
 
 STEPS = 4  # of decode, in one timing
 COMPUTED = 1024  # tokens of a history
+_SHORT = "ours behind 16 tokens"
 
 
 def main() -> None:
@@ -53,6 +54,7 @@ def main() -> None:
         "kv_cache_dtype": args.kv_cache_dtype,
     }
     contenders = [replace(c, options={**c.options, **more}) for c in contenders]
+    contenders.append(replace(contenders[0], name=_SHORT))
     print(f"{path.name}, {args.kv_cache_dtype} pages, {args.threads} threads", flush=True)
     with measure.running(contenders, args.threads) as processes:
         found = _measure(args, processes)
@@ -64,13 +66,14 @@ def main() -> None:
 
 def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> list[dict[str, Any]]:
     every: list[dict[str, Any]] = []
+    short = processes.pop(_SHORT)
     for depth in (measure.SHORT, *args.depths):
         for process in processes.values():
             process.ask("decode", batch=1, history=depth, steps=1)  # computes the history
         if args.ask:
             print(f"ready behind {depth}", flush=True)
             sys.stdin.readline()
-        found = _at(args, processes, depth)
+        found = _at(args, processes, short, depth)
         found["page_bytes"] = processes["ours"].ask("page_bytes", length=depth)
         if not every:
             _print_head(args, list(processes))
@@ -80,11 +83,14 @@ def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> list[di
     return every
 
 
-def _at(args: argparse.Namespace, processes: dict[str, Process], depth: int) -> dict[str, Any]:
-    """The medians of a depth: the bandwidth, and seconds of a step and of a prompt by program."""
+def _at(
+    args: argparse.Namespace, processes: dict[str, Process], short: Process, depth: int
+) -> dict[str, Any]:
+    """The medians of a depth: the bandwidth, seconds of a step and of a prompt by program, and how
+    much longer a step of ours takes than a short one of the same round."""
     steps: dict[str, list[float]] = {name: [] for name in processes}
     prompts: dict[str, list[float]] = {name: [] for name in processes}
-    read = []
+    read, more = [], []
     for number in range(args.rounds):
         read.append(read_bandwidth(args.threads))
         for name in list(processes)[:: -1 if number % 2 else 1]:
@@ -93,11 +99,15 @@ def _at(args: argparse.Namespace, processes: dict[str, Process], depth: int) -> 
             steps[name].append(ask("decode", batch=1, history=depth, steps=STEPS))
             if depth > measure.SHORT and number < args.prompt_rounds:
                 prompts[name].append(ask("prefill", tokens=args.prompts, history=depth))
+        time.sleep(measure.SETTLE_S)
+        few = short.ask("decode", batch=1, history=measure.SHORT, steps=STEPS)
+        more.append(steps["ours"][-1] - few)
     middle = {name: statistics.median(times) for name, times in steps.items()}
     rates = {
         name: args.prompts / statistics.median(times) for name, times in prompts.items() if times
     }
-    return {"depth": depth, "bandwidth": statistics.median(read), "step": middle, "prompt": rates}
+    found = {"depth": depth, "bandwidth": statistics.median(read), "step": middle, "prompt": rates}
+    return found | {"more": statistics.median(more)}
 
 
 def _print_head(args: argparse.Namespace, names: list[str]) -> None:
@@ -110,10 +120,9 @@ def _print_head(args: argparse.Namespace, names: list[str]) -> None:
 
 def _print(found: dict[str, Any], short: dict[str, Any]) -> None:
     decode = {name: 1 / seconds for name, seconds in found["step"].items()}
-    more = found["step"]["ours"] - short["step"]["ours"]
     read = ["-", "-"]  # a short history on a busy machine may cost nothing that can be seen
-    if more > 0:
-        speed = (found["page_bytes"] - short["page_bytes"]) / more
+    if found["more"] > 0:
+        speed = (found["page_bytes"] - short["page_bytes"]) / found["more"]
         share = f"{speed / found['bandwidth']:.0%} of {found['bandwidth'] / 1e9:.1f}"
         read = [f"{speed / 1e9:.1f}", share]
     cells = [f"{found['depth']}", *_compared(decode), *read, *_compared(found["prompt"])]
