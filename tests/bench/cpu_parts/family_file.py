@@ -14,11 +14,14 @@ from mlc_llm.compiler import models
 from mlc_llm.compiler.random_weights import draw
 
 _FOLDER = ROOT / "tests" / "fixtures" / "families"
-# What differs from the fixture: these fields of all of them, and a window of some size. llama.cpp
-# takes each sixth layer of a Gemma 3 for one without a window.
+# What differs from the fixture: these fields of all of them, a window of some size, and heads of a
+# state as wide as the inner rows. llama.cpp takes each sixth layer of a Gemma 3 for one without a
+# window.
 _SIZES = {"hidden_size": 256, "intermediate_size": 512, "vocab_size": 512}
 _CHANGES: dict[str, dict[str, Any]] = {
     "gemma3_text": {"num_hidden_layers": 6, "sliding_window": 512, "sliding_window_pattern": 6},
+    "granitemoehybrid": {"mamba_d_head": 64},
+    "lfm2": {"block_dim": 256, "block_ff_dim": 512, "block_auto_adjust_ff_dim": False},
 }
 
 
