@@ -143,10 +143,16 @@ class EngineMetrics(Model):
         "How often a sequence had to give back its pages and begin again."
     )
     restored_tokens_sum: int | None = measure(
-        "What the prefix cache got from files of `prefix_cache_dir`.", "tokens"
+        "What the prefix cache got from the host's memory (`prefix_cache_ram_bytes`) and from "
+        "files of `prefix_cache_dir`.",
+        "tokens",
     )
     written_blocks_sum: int | None = measure(
         "The files that were written to `prefix_cache_dir`.", "files"
+    )
+    prefix_cache_ram_bytes: int | None = measure(
+        "The host's memory that keeps what the prefix cache on the device may have to drop.",
+        "bytes",
     )
     device_read_bytes_sum: int | None = measure(
         "What came back from the device: tokens, or rows of logits.", "bytes"

@@ -42,6 +42,13 @@ class Plan(Model):
     adapter_bytes: int = field(..., "That room.", unit="bytes", ge=0)
     temporary_bytes: int = field(..., "The largest step's temporaries.", unit="bytes", ge=0)
     total_bytes: int = field(..., "All of it.", unit="bytes", ge=0)
+    prefix_cache_ram_bytes: int = field(
+        ...,
+        "The most of the host's memory that keeps what the prefix cache on the device has to drop; "
+        "no sum counts it.",
+        unit="bytes",
+        ge=0,
+    )
     available_bytes: int = field(
         ...,
         "What the device has free now, and at most `memory_limit_bytes`.",

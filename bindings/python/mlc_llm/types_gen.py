@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 6c4d4167ac836812
+# Schema hash: 8aa5fac82f94ca77
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -150,7 +150,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "6c4d4167ac836812"
+SCHEMA_HASH = "8aa5fac82f94ca77"
 
 
 class _Model(BaseModel):
@@ -1376,8 +1376,15 @@ class EngineConfigParam(TypedDict, total=False):
     prefix_cache_dir: str | None
     """A folder in which the prefix cache is kept in files too, so that it is there after a
     restart; processes may share it. Its files tell what the prompts were. Without effect for
-    models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused
-    in browsers. Absent: none.
+    encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
+    """
+
+    prefix_cache_ram_bytes: int | None
+    """Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the
+    device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on
+    CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache and at
+    most a quarter of what the host has free, on devices with a memory of their own; else 0.
+    Range: at least 0. Unit: bytes.
     """
 
     prefix_cache_dir_bytes: int | None
@@ -1547,8 +1554,15 @@ class EngineConfig(_Config):
     prefix_cache_dir: str | None = None
     """A folder in which the prefix cache is kept in files too, so that it is there after a
     restart; processes may share it. Its files tell what the prompts were. Without effect for
-    models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused
-    in browsers. Absent: none.
+    encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
+    """
+
+    prefix_cache_ram_bytes: int | None = None
+    """Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the
+    device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on
+    CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache and at
+    most a quarter of what the host has free, on devices with a memory of their own; else 0.
+    Range: at least 0. Unit: bytes.
     """
 
     prefix_cache_dir_bytes: int | None = None
@@ -2484,12 +2498,17 @@ class EngineMetrics(_Model):
     """How often a sequence had to give back its pages and begin again. Range: at least 0."""
 
     restored_tokens_sum: int | None = None
-    """What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit:
-    tokens.
+    """What the prefix cache got from the host's memory (`prefix_cache_ram_bytes`) and from files
+    of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
     """
 
     written_blocks_sum: int | None = None
     """The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files."""
+
+    prefix_cache_ram_bytes: int | None = None
+    """The host's memory that keeps what the prefix cache on the device may have to drop. Range:
+    at least 0. Unit: bytes.
+    """
 
     device_read_bytes_sum: int | None = None
     """What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes."""
@@ -2596,6 +2615,11 @@ class Plan(_Model):
 
     total_bytes: int
     """All of it. Range: at least 0. Unit: bytes."""
+
+    prefix_cache_ram_bytes: int
+    """The most of the host's memory that keeps what the prefix cache on the device has to drop;
+    no sum counts it. Range: at least 0. Unit: bytes.
+    """
 
     available_bytes: int
     """What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit:

@@ -164,7 +164,7 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
   loaded->num_threads = threads;
   loaded->loop =
       std::make_unique<EngineLoop>(std::move(engine), [threads] { SetComputeThreads(threads); });
-  if (!options.prefix_folder.path.empty()) loaded->loop->KeepPrefixes(options.prefix_folder);
+  if (options.prefix_places.any()) loaded->loop->KeepPrefixes(options.prefix_places);
   return loaded;
 }
 

@@ -151,6 +151,7 @@ void Engine::ResetMetrics() {
 void Engine::ClearPrefixCache() {
   cache_.ClearPrefixes();
   row_cache_->Clear();
+  if (on_clear_) on_clear_();
   if (Drafter* drafter = speculator_->drafter()) drafter->Clear();
 }
 

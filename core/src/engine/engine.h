@@ -15,7 +15,7 @@
 
 #include "engine/commit.h"
 #include "engine/device_choice.h"
-#include "engine/kept/block_files.h"
+#include "engine/kept/block_store.h"
 #include "engine/lifecycle.h"
 #include "engine/mask_filler.h"
 #include "engine/metrics.h"
@@ -55,7 +55,7 @@ struct EngineOptions {
   int64_t row_cache_bytes = int64_t{64} << 20;  // of rows that a tower made
   int adapter_groups = 0;                       // of the pool of adapters (model.h)
   int max_adapters = INT32_MAX;                 // that are loaded at the same time
-  PrefixFolder prefix_folder;                   // of the loop: EngineLoop::KeepPrefixes
+  PrefixPlaces prefix_places;                   // of the loop: EngineLoop::KeepPrefixes
 };
 
 // The number of recurrent-state slots that the engine allocates for a model with recurrent layers:
@@ -133,8 +133,8 @@ class Engine {
   int NumHeld(uint64_t adapter, const Prompt& prompt);
   Result<std::shared_ptr<KVState>> CopyState(uint64_t adapter, const Prompt& prompt);
   Result<int> AdoptState(const KVFile& file);
-  // For prefixes that are kept in files (kept/), in kept_blocks.cc. `ids`: those of a prompt, and
-  // perhaps of its answer.
+  // For prefixes that are kept outside the device (kept/), in kept_blocks.cc. `ids`: those of a
+  // prompt, and perhaps of its answer.
   bool keeps_prefixes() const { return cache_.options().keep_prefixes; }
   Result<std::vector<int32_t>> PromptIdsOf(const Prompt& prompt) {
     return PromptIds(prompt, &names_);
@@ -156,6 +156,8 @@ class Engine {
   // Called when a sequence has given its pages to the prefix cache. `ends`: it does not go on.
   using RetireHook = std::function<void(const Sequence& sequence, bool ends)>;
   void OnRetire(RetireHook hook) { on_retire_ = std::move(hook); }
+  // Called when the prefix cache is cleared.
+  void OnClear(std::function<void()> hook) { on_clear_ = std::move(hook); }
   // The adapters that requests may choose; it stays the same, and any thread may use it.
   const std::shared_ptr<AdapterTable>& adapters() const { return adapters_; }
   // The rows of pictures that it made; it stays the same.
@@ -241,6 +243,7 @@ class Engine {
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Speculator> speculator_;
   RetireHook on_retire_;
+  std::function<void()> on_clear_;
 };
 
 }  // namespace mlc

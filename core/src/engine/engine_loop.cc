@@ -40,10 +40,10 @@ void EngineLoop::GoOn(RequestId id, const std::optional<Grammar>& grammar) {
   is_ready ? engine_->Release(id) : Compile(id, *grammar);
 }
 
-void EngineLoop::KeepPrefixes(PrefixFolder folder) {
-  Do([this, folder = std::move(folder)](Engine* engine) {
+void EngineLoop::KeepPrefixes(PrefixPlaces places) {
+  Do([this, places = std::move(places)](Engine* engine) {
     if (!KeptPrefixes::Suits(*engine)) return;
-    kept_ = std::make_unique<KeptPrefixes>(this, engine, folder);
+    kept_ = std::make_unique<KeptPrefixes>(this, engine, places);
   });
 }
 
@@ -150,6 +150,7 @@ void EngineLoop::TrimWhenIdle() {
 void EngineLoop::PublishMetrics() {
   std::lock_guard<std::mutex> lock(mutex_);
   metrics_ = engine_->metrics();
+  if (kept_ != nullptr) metrics_.kept_memory_bytes = kept_->memory_bytes();
 }
 
 void EngineLoop::Post(std::function<void()> callback) { callbacks_.Push(std::move(callback)); }

@@ -61,9 +61,9 @@ class EngineLoop {
   void WithPrompt(Request request, Continuation then);
   // Runs `work` on a thread for files, in order. Call it on the compute thread.
   void DoFileWork(std::function<void()> work);
-  // Keeps the prefix cache in files too (kept/), if the model's can be kept. Call it before the
-  // first request.
-  void KeepPrefixes(PrefixFolder folder);
+  // Keeps the prefix cache outside the device too (kept/), if the model's can be kept. Call it
+  // before the first request.
+  void KeepPrefixes(PrefixPlaces places);
   void Pause(bool paused);
   Metrics metrics();
   // Frees the pages that only the prefix cache holds, and returns free memory to the system.

@@ -67,6 +67,7 @@ Json Metrics::ToJson() const {
       .Set("num_preemptions", num_preemptions)
       .Set("restored_tokens_sum", restored_tokens)
       .Set("written_blocks_sum", written_blocks)
+      .Set("prefix_cache_ram_bytes", kept_memory_bytes)
       .Set("device_read_bytes_sum", device_read_bytes)
       .Set("encoded_pictures_sum", num_encoded_pictures)
       .Set("engine_encode_time_sum", encode_s)

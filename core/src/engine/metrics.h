@@ -16,8 +16,9 @@ struct Metrics {
   int num_pages = 0, num_free_pages = 0;  // of the KV cache, at this moment
   int num_running = 0, num_waiting = 0;   // sequences, at this moment
   int num_queued = 0;                     // requests that have not run yet, at this moment
-  // taken from files into the prefix cache, and written (kept/)
-  int64_t restored_tokens = 0, written_blocks = 0;
+  // taken from memory and files into the prefix cache, files written, and the bytes that the memory
+  // has now (kept/)
+  int64_t restored_tokens = 0, written_blocks = 0, kept_memory_bytes = 0;
   // pictures for which a tower ran, the time that it took, how often rows were found instead, and
   // the bytes of those that are kept
   int64_t num_encoded_pictures = 0, num_row_cache_hits = 0, row_cache_bytes = 0;

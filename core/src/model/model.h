@@ -69,6 +69,7 @@ struct ModelInfo {
   std::shared_ptr<const AdapterSpec> adapters;  // that requests may choose; null: none
   int num_shards = 1;            // that compute each layer together; all bytes are of all of them
   bool takes_cores = true;       // a step computes on the CPU cores that the engine also uses
+  bool has_own_memory = false;   // the device's memory is not the host's
   int64_t step_bytes = 0;        // temporaries of a step: the part that does not depend on rows
   int64_t row_bytes = 0;         // temporaries for each row
   int64_t logit_row_bytes = 0;   // temporaries for each row that wants logits

@@ -112,6 +112,7 @@ DeviceProbe ReadProbe(const DeviceKind& kind, size_t index, const Json& json) {
   probe.max_group_size = number("max_group_size");
   probe.f16 = Or(GetBoolOr(json, "f16", false), false);
   probe.is_processor = Or(GetBoolOr(json, "is_processor", false), false);
+  probe.has_own_memory = Or(GetBoolOr(json, "has_own_memory", false), false);
   return probe;
 }
 
@@ -257,6 +258,8 @@ int64_t AvailableMemoryBytes(Device device) {
   if (!status.ok()) return host;
   return ProbeOf(device).is_processor ? std::min(bytes, host) : bytes;
 }
+
+bool HasOwnMemory(Device device) { return device.type != kDLCPU && ProbeOf(device).has_own_memory; }
 
 int64_t LargestTensorBytes(Device device) {
   return device.type == kDLCPU ? 0 : ProbeOf(device).max_buffer_bytes;

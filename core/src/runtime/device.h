@@ -27,6 +27,7 @@ struct DeviceProbe {
   bool f16 = false;
   // It is the CPU behind a GPU driver. It is slower than `cpu`, so `auto` does not choose it.
   bool is_processor = false;
+  bool has_own_memory = false;  // which is not the host's
 };
 
 // All known kinds, in the order in which `auto` tries them, up to the CPU. The devices of one kind
@@ -49,6 +50,9 @@ Result<Device> ParseDevice(std::string_view text);  // the same; returns only th
 // The device memory that can be allocated. If the device shares the host's memory, all of the
 // host's.
 int64_t AvailableMemoryBytes(Device device);
+
+// Whether that memory is not the host's.
+bool HasOwnMemory(Device device);
 
 // The largest size of one tensor on the device; 0 if it is not known.
 int64_t LargestTensorBytes(Device device);

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -341,6 +341,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);
   visit("prefix_cache_dir", object.prefix_cache_dir);
+  visit("prefix_cache_ram_bytes", object.prefix_cache_ram_bytes);
   visit("prefix_cache_dir_bytes", object.prefix_cache_dir_bytes);
   visit("prefix_cache_dir_days", object.prefix_cache_dir_days);
   visit("speculative_mode", object.speculative_mode);
@@ -700,6 +701,7 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("num_preemptions", object.num_preemptions);
   visit("restored_tokens_sum", object.restored_tokens_sum);
   visit("written_blocks_sum", object.written_blocks_sum);
+  visit("prefix_cache_ram_bytes", object.prefix_cache_ram_bytes);
   visit("device_read_bytes_sum", object.device_read_bytes_sum);
   visit("encoded_pictures_sum", object.encoded_pictures_sum);
   visit("engine_encode_time_sum", object.engine_encode_time_sum);
@@ -736,6 +738,7 @@ void VisitMembers(const Plan& object, Visit&& visit) {
   visit("adapter_bytes", object.adapter_bytes);
   visit("temporary_bytes", object.temporary_bytes);
   visit("total_bytes", object.total_bytes);
+  visit("prefix_cache_ram_bytes", object.prefix_cache_ram_bytes);
   visit("available_bytes", object.available_bytes);
   visit("input_modalities", object.input_modalities);
   visit("fits", object.fits);

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from gpu_engines import (
@@ -120,3 +122,37 @@ def test_the_default_model_gives_the_same_64_tokens(
         texts.append(text(engine, "What is the capital of France?", max_tokens=64))
         engine.terminate()
     assert texts[0] == texts[1]
+
+
+def test_what_the_device_dropped_comes_back_from_memory(model: ResolvedModel, device: str) -> None:
+    sizes = {"max_total_seq_length": 128, "max_num_sequence": 1}
+    prompts = [[(i + 1) * step % 200 + 20 for i in range(70)] for step in (3, 7, 11)]
+
+    def ask(engine: MLCEngine, prompt: list[int]) -> tuple[str, int]:
+        completion: Any = engine.completions.create(
+            prompt=prompt, max_tokens=6, temperature=0, debug_config={"ignore_eos": True}
+        )
+        found = completion.usage.prompt_tokens_details.cached_tokens or 0
+        return completion.choices[0].text, found
+
+    def kept(engine: MLCEngine) -> int:
+        return int(engine.metrics()["prefix_cache_ram_bytes"])
+
+    plain = MLCEngine(
+        model.folder, model_lib=str(model.model_lib), device=device, engine_config=sizes
+    )
+    with plain as engine:
+        cold = [ask(engine, prompt) for prompt in prompts]
+        assert cold[0] == ask(engine, prompts[0]), "the device has no room for it"
+    config = {**sizes, "prefix_cache_ram_bytes": 1 << 24}
+    with MLCEngine(
+        model.folder, model_lib=str(model.model_lib), device=device, engine_config=config
+    ) as engine:
+        for prompt, (answer, _) in zip(prompts, cold, strict=True):
+            before, end = kept(engine), time.monotonic() + 60
+            assert ask(engine, prompt) == (answer, 0)
+            while kept(engine) == before and time.monotonic() < end:
+                time.sleep(0.01)
+        assert kept(engine) > 0
+        for prompt, (answer, _) in zip(prompts, cold, strict=True):
+            assert ask(engine, prompt) == (answer, 69)

@@ -224,12 +224,14 @@ def test_draft_models_are_no_models_of_their_own() -> None:
         tensor_parallel_shards = None
         idle_timeout, when_idle = None, "leave"
         prefix_cache_dir, prefix_cache_dir_size = "~/kept", 1 << 30
+        prefix_cache_ram = 1 << 20
         lora, lora_ranks = ["a=some/adapter"], None
         mmproj = "tower.gguf"
 
     (spec,) = model_specs(Args())  # type: ignore[arg-type]
     assert spec.model == "big" and spec.engine_config["additional_models"] == ["draft,lib"]
     kept = {"prefix_cache_dir": str(Path.home() / "kept"), "prefix_cache_dir_bytes": 1 << 30}
+    kept["prefix_cache_ram_bytes"] = 1 << 20
     assert kept.items() <= spec.engine_config.items()
     assert spec.engine_config["enable_tracing"] is True and spec.names == ("a", "b")
     assert spec.adapters == {"a": "some/adapter"} and spec.engine_config["lora_ranks"] == 64

@@ -238,6 +238,8 @@ def _adapters(given: list[str]) -> dict[str, str]:
 def _for_all_models(args: argparse.Namespace) -> dict[str, Any]:
     """The settings of the engines of all models, those that requests load too."""
     config: dict[str, Any] = {"mmproj": "none"} if args.mmproj == "none" else {}
+    if args.prefix_cache_ram is not None:
+        config["prefix_cache_ram_bytes"] = args.prefix_cache_ram
     if args.prefix_cache_dir is None:
         return config
     config["prefix_cache_dir"] = str(Path(args.prefix_cache_dir).expanduser().absolute())

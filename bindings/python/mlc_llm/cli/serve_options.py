@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from mlc_llm.cli.serve_files import file_mode
-from mlc_llm.cli.settings import add_model_options, json_list, size_in_bytes
+from mlc_llm.cli.settings import add_model_options, json_list, size_in_bytes, size_or_zero
 from mlc_llm.sdk.engine_words_gen import (
     MODES,
     PREFILL_MODES,
@@ -59,6 +59,10 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prefix-cache-dir-size", type=size_in_bytes, metavar="SIZE",
         help="the most that its files may take (default: 8GiB)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--prefix-cache-ram", type=size_or_zero, metavar="SIZE",
+        help="of a GPU: the host's memory for what its prefix cache drops (default: by the plan)",
     )  # fmt: skip
     parser.add_argument("--prefill-mode", choices=PREFILL_MODES)
     parser.add_argument("--overrides", default="", help='engine settings, "max_num_sequence=8;..."')

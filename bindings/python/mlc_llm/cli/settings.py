@@ -147,6 +147,11 @@ def size_in_bytes(text: str) -> int:
     return size
 
 
+def size_or_zero(text: str) -> int:
+    """A size that may be `0`, which is none."""
+    return 0 if text.strip() == "0" else size_in_bytes(text)
+
+
 def json_list(text: str) -> list[str]:
     """A JSON list of strings, for argparse."""
     try:

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -518,6 +518,7 @@ export const EngineConfig: Codec<types.EngineConfig> = closed([
   optional("prefix_cache_mode", PrefixCacheMode),
   optional("prefix_cache_max_num_recycling_seqs", whole),
   optional("prefix_cache_dir", text),
+  optional("prefix_cache_ram_bytes", whole),
   optional("prefix_cache_dir_bytes", whole),
   optional("prefix_cache_dir_days", whole),
   optional("speculative_mode", SpeculativeMode),
@@ -908,6 +909,7 @@ export const EngineMetrics: Codec<types.EngineMetrics> = struct([
   optional("num_preemptions", whole),
   optional("restored_tokens_sum", whole),
   optional("written_blocks_sum", whole),
+  optional("prefix_cache_ram_bytes", whole),
   optional("device_read_bytes_sum", whole),
   optional("encoded_pictures_sum", whole),
   optional("engine_encode_time_sum", float),
@@ -944,6 +946,7 @@ export const Plan: Codec<types.Plan> = struct([
   required("adapter_bytes", whole),
   required("temporary_bytes", whole),
   required("total_bytes", whole),
+  required("prefix_cache_ram_bytes", whole),
   required("available_bytes", whole),
   required("input_modalities", list(InputModality)),
   required("fits", flag),

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "6c4d4167ac836812";
+export const SCHEMA_HASH = "8aa5fac82f94ca77";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1126,11 +1126,18 @@ export interface EngineConfig {
   prefix_cache_max_num_recycling_seqs?: number | null;
   /**
    * A folder in which the prefix cache is kept in files too, so that it is there after a restart;
-   * processes may share it. Its files tell what the prompts were. Without effect for models with
-   * recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused in browsers.
-   * Absent: none.
+   * processes may share it. Its files tell what the prompts were. Without effect for encoders and
+   * with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
    */
   prefix_cache_dir?: string | null;
+  /**
+   * Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the device
+   * has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on CPUs, whose KV
+   * cache is in that memory, and in browsers. Absent: twice the KV cache and at most a quarter of
+   * what the host has free, on devices with a memory of their own; else 0. Range: at least 0. Unit:
+   * bytes.
+   */
+  prefix_cache_ram_bytes?: number | null;
   /**
    * The most that these files may take; the ones that were not used for the longest time go first.
    * Absent: 8 GiB. Range: at least 1. Unit: bytes.
@@ -1888,11 +1895,17 @@ export interface EngineMetrics {
   /** How often a sequence had to give back its pages and begin again. Range: at least 0. */
   num_preemptions?: number;
   /**
-   * What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
+   * What the prefix cache got from the host's memory (`prefix_cache_ram_bytes`) and from files of
+   * `prefix_cache_dir`. Range: at least 0. Unit: tokens.
    */
   restored_tokens_sum?: number;
   /** The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files. */
   written_blocks_sum?: number;
+  /**
+   * The host's memory that keeps what the prefix cache on the device may have to drop. Range: at
+   * least 0. Unit: bytes.
+   */
+  prefix_cache_ram_bytes?: number;
   /** What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes. */
   device_read_bytes_sum?: number;
   /** Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures. */
@@ -1967,6 +1980,11 @@ export interface Plan {
   temporary_bytes: number;
   /** All of it. Range: at least 0. Unit: bytes. */
   total_bytes: number;
+  /**
+   * The most of the host's memory that keeps what the prefix cache on the device has to drop; no
+   * sum counts it. Range: at least 0. Unit: bytes.
+   */
+  prefix_cache_ram_bytes: number;
   /**
    * What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit: bytes.
    */

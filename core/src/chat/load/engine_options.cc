@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "platform/host.h"
+
 namespace mlc {
 namespace {
 
@@ -17,6 +19,9 @@ Status CheckSupported(const protocol::EngineConfig& config) {
   }
 #if defined(__EMSCRIPTEN__)
   if (config.prefix_cache_dir) return Refuse("prefix_cache_dir", "is not supported in a browser");
+  if (config.prefix_cache_ram_bytes.value_or(0) > 0) {
+    return Refuse("prefix_cache_ram_bytes", "is not supported in a browser");
+  }
 #endif
   if (config.mmproj) {
     return Refuse("mmproj",
@@ -58,6 +63,23 @@ Status CheckShards(const protocol::EngineConfig& config, const ModelInfo& model)
                          shards + " shards needs a thread; leave it out, or give at least " +
                          shards)
       .WithParam("num_threads");
+}
+
+Status CheckPrefixRam(const protocol::EngineConfig& config, const ModelInfo& model) {
+  if (config.prefix_cache_ram_bytes.value_or(0) == 0 || !model.takes_cores) return Status();
+  return InvalidArgument(
+             "prefix_cache_ram_bytes is for GPUs: a CPU has its KV cache in the same memory; leave "
+             "it out, and raise max_total_seq_length instead")
+      .WithParam("prefix_cache_ram_bytes");
+}
+
+// The host's memory for what the prefix cache of a device with its own memory has to drop.
+int64_t PrefixRamBytes(const protocol::EngineConfig& config, const EngineOptions& options,
+                       const ModelInfo& model) {
+  if (!options.prefix_cache || model.is_encoder) return 0;
+  int64_t wanted = model.has_own_memory ? 2 * PoolBytes(options, model) : 0;
+  if (wanted > 0) wanted = std::min(wanted, AvailableMemoryBytes() / 4);
+  return config.prefix_cache_ram_bytes.value_or(wanted);
 }
 
 // The precision is compiled into the kernels too.
@@ -230,6 +252,7 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   MLC_RETURN_IF_ERROR(CheckWindow(config, model));
   MLC_RETURN_IF_ERROR(CheckShards(config, model));
   MLC_RETURN_IF_ERROR(CheckKVCacheDType(config, model));
+  MLC_RETURN_IF_ERROR(CheckPrefixRam(config, model));
   int64_t ranks = config.lora_ranks.value_or(0);
   MLC_RETURN_IF_ERROR(CheckAdapters(config, ranks, model));
   int64_t context = config.context_window_size.value_or(model.context_window_size);
@@ -264,11 +287,11 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   if (config.prefill_mode == protocol::PrefillMode::kChunked) {
     options.prefill_mode = PrefillMode::kChunked;
   }
-  options.prefix_folder.path = config.prefix_cache_dir.value_or("");
-  options.prefix_folder.max_bytes =
-      config.prefix_cache_dir_bytes.value_or(options.prefix_folder.max_bytes);
-  options.prefix_folder.max_days =
-      static_cast<int>(config.prefix_cache_dir_days.value_or(options.prefix_folder.max_days));
+  PrefixFolder& folder = options.prefix_places.folder;
+  folder.path = config.prefix_cache_dir.value_or("");
+  folder.max_bytes = config.prefix_cache_dir_bytes.value_or(folder.max_bytes);
+  folder.max_days = static_cast<int>(config.prefix_cache_dir_days.value_or(folder.max_days));
+  options.prefix_places.memory_bytes = PrefixRamBytes(config, options, model);
   options.max_cached_sequences = static_cast<int>(
       std::min<int64_t>(config.prefix_cache_max_num_recycling_seqs.value_or(-1), INT32_MAX));
   return options;

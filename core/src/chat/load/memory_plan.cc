@@ -43,6 +43,11 @@ std::string DescribeTables(const protocol::Plan& plan) {
          "system keeps of them what fits.";
 }
 
+std::string DescribePrefixRam(const protocol::Plan& plan) {
+  return "Up to " + Megabytes(plan.prefix_cache_ram_bytes) +
+         " of the host's memory keep what the prefix cache on the device has to drop.";
+}
+
 // How long a chat may be, and what would allow more.
 std::string DescribeContext(const EngineOptions& options, const ModelInfo& model) {
   int longest = std::min(options.context_window_size, options.max_total_tokens);
@@ -64,6 +69,7 @@ void FillOptions(const EngineOptions& options, const ModelInfo& model, protocol:
   plan->lora_ranks = AdapterSpec::kRanks * options.adapter_groups;
   plan->adapter_bytes = AdapterBytes(options, model);
   plan->temporary_bytes = TemporaryBytes(options, model);
+  plan->prefix_cache_ram_bytes = options.prefix_places.memory_bytes;
   plan->total_bytes =
       plan->parameter_bytes + plan->kv_cache_bytes + plan->adapter_bytes + plan->temporary_bytes;
 }
@@ -103,6 +109,7 @@ Result<protocol::Plan> PlanMemory(const protocol::EngineConfig& config,
   plan.summary = Summarize(plan);
   if (plan.lora_ranks > 0) plan.summary.push_back(DescribeAdapters(plan));
   if (plan.table_bytes > 0) plan.summary.push_back(DescribeTables(plan));
+  if (plan.prefix_cache_ram_bytes > 0) plan.summary.push_back(DescribePrefixRam(plan));
   if (!model.is_encoder) plan.summary.push_back(DescribeContext(*options, model));
   return plan;
 }

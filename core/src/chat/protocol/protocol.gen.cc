@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1231,6 +1231,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "prefix_cache_mode",
                     "prefix_cache_max_num_recycling_seqs",
                     "prefix_cache_dir",
+                    "prefix_cache_ram_bytes",
                     "prefix_cache_dir_bytes",
                     "prefix_cache_dir_days",
                     "speculative_mode",
@@ -1269,6 +1270,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("prefix_cache_max_num_recycling_seqs", &out.prefix_cache_max_num_recycling_seqs,
                   wire::Limits().AtLeast(-1));
   reader.Optional("prefix_cache_dir", &out.prefix_cache_dir);
+  reader.Optional("prefix_cache_ram_bytes", &out.prefix_cache_ram_bytes, wire::Limits().AtLeast(0));
   reader.Optional("prefix_cache_dir_bytes", &out.prefix_cache_dir_bytes, wire::Limits().AtLeast(1));
   reader.Optional("prefix_cache_dir_days", &out.prefix_cache_dir_days,
                   wire::Limits().AtLeast(1).AtMost(36500));
@@ -1312,6 +1314,7 @@ Json EngineConfig::ToJson() const {
       .Optional("prefix_cache_mode", prefix_cache_mode)
       .Optional("prefix_cache_max_num_recycling_seqs", prefix_cache_max_num_recycling_seqs)
       .Optional("prefix_cache_dir", prefix_cache_dir)
+      .Optional("prefix_cache_ram_bytes", prefix_cache_ram_bytes)
       .Optional("prefix_cache_dir_bytes", prefix_cache_dir_bytes)
       .Optional("prefix_cache_dir_days", prefix_cache_dir_days)
       .Optional("speculative_mode", speculative_mode)
@@ -2290,6 +2293,7 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("num_preemptions", &out.num_preemptions, wire::Limits().AtLeast(0));
   reader.Optional("restored_tokens_sum", &out.restored_tokens_sum, wire::Limits().AtLeast(0));
   reader.Optional("written_blocks_sum", &out.written_blocks_sum, wire::Limits().AtLeast(0));
+  reader.Optional("prefix_cache_ram_bytes", &out.prefix_cache_ram_bytes, wire::Limits().AtLeast(0));
   reader.Optional("device_read_bytes_sum", &out.device_read_bytes_sum, wire::Limits().AtLeast(0));
   reader.Optional("encoded_pictures_sum", &out.encoded_pictures_sum, wire::Limits().AtLeast(0));
   reader.Optional("engine_encode_time_sum", &out.engine_encode_time_sum, wire::Limits().AtLeast(0));
@@ -2329,6 +2333,7 @@ Json EngineMetrics::ToJson() const {
       .Optional("num_preemptions", num_preemptions)
       .Optional("restored_tokens_sum", restored_tokens_sum)
       .Optional("written_blocks_sum", written_blocks_sum)
+      .Optional("prefix_cache_ram_bytes", prefix_cache_ram_bytes)
       .Optional("device_read_bytes_sum", device_read_bytes_sum)
       .Optional("encoded_pictures_sum", encoded_pictures_sum)
       .Optional("engine_encode_time_sum", engine_encode_time_sum)
@@ -2368,6 +2373,7 @@ Result<Plan> Plan::Parse(const Json& json, const wire::Path& path) {
   reader.Required("adapter_bytes", &out.adapter_bytes, wire::Limits().AtLeast(0));
   reader.Required("temporary_bytes", &out.temporary_bytes, wire::Limits().AtLeast(0));
   reader.Required("total_bytes", &out.total_bytes, wire::Limits().AtLeast(0));
+  reader.Required("prefix_cache_ram_bytes", &out.prefix_cache_ram_bytes, wire::Limits().AtLeast(0));
   reader.Required("available_bytes", &out.available_bytes, wire::Limits().AtLeast(0));
   reader.Required("input_modalities", &out.input_modalities);
   reader.Required("fits", &out.fits);
@@ -2398,6 +2404,7 @@ Json Plan::ToJson() const {
       .Required("adapter_bytes", adapter_bytes)
       .Required("temporary_bytes", temporary_bytes)
       .Required("total_bytes", total_bytes)
+      .Required("prefix_cache_ram_bytes", prefix_cache_ram_bytes)
       .Required("available_bytes", available_bytes)
       .Required("input_modalities", input_modalities)
       .Required("fits", fits)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "6c4d4167ac836812";
+inline constexpr char kSchemaHash[] = "8aa5fac82f94ca77";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1105,10 +1105,15 @@ struct EngineConfig {
   // least -1.
   std::optional<int64_t> prefix_cache_max_num_recycling_seqs;
   // A folder in which the prefix cache is kept in files too, so that it is there after a restart;
-  // processes may share it. Its files tell what the prompts were. Without effect for models with
-  // recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused in browsers.
-  // Absent: none.
+  // processes may share it. Its files tell what the prompts were. Without effect for encoders and
+  // with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
   std::optional<std::string> prefix_cache_dir;
+  // Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the device
+  // has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on CPUs, whose KV
+  // cache is in that memory, and in browsers. Absent: twice the KV cache and at most a quarter of
+  // what the host has free, on devices with a memory of their own; else 0. Range: at least 0. Unit:
+  // bytes.
+  std::optional<int64_t> prefix_cache_ram_bytes;
   // The most that these files may take; the ones that were not used for the longest time go first.
   // Absent: 8 GiB. Range: at least 1. Unit: bytes.
   std::optional<int64_t> prefix_cache_dir_bytes;
@@ -1954,10 +1959,14 @@ struct EngineMetrics {
   std::optional<int64_t> num_steps;
   // How often a sequence had to give back its pages and begin again. Range: at least 0.
   std::optional<int64_t> num_preemptions;
-  // What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
+  // What the prefix cache got from the host's memory (`prefix_cache_ram_bytes`) and from files of
+  // `prefix_cache_dir`. Range: at least 0. Unit: tokens.
   std::optional<int64_t> restored_tokens_sum;
   // The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files.
   std::optional<int64_t> written_blocks_sum;
+  // The host's memory that keeps what the prefix cache on the device may have to drop. Range: at
+  // least 0. Unit: bytes.
+  std::optional<int64_t> prefix_cache_ram_bytes;
   // What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
   std::optional<int64_t> device_read_bytes_sum;
   // Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures.
@@ -2033,6 +2042,9 @@ struct Plan {
   int64_t temporary_bytes = 0;
   // All of it. Range: at least 0. Unit: bytes.
   int64_t total_bytes = 0;
+  // The most of the host's memory that keeps what the prefix cache on the device has to drop; no
+  // sum counts it. Range: at least 0. Unit: bytes.
+  int64_t prefix_cache_ram_bytes = 0;
   // What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit: bytes.
   int64_t available_bytes = 0;
   // What the model reads.

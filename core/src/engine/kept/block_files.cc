@@ -67,6 +67,7 @@ void RemoveKept(const KeptFile& file) {
 }  // namespace
 
 void BlockFiles::Prepare() {
+  if (folder_.path.empty()) return;
   std::error_code failed;
   bool is_new = !FileExists(folder_.path);
   // Nothing is written to try it: a process that is killed would leave that. The first block tells.
@@ -80,6 +81,7 @@ void BlockFiles::Prepare() {
 }
 
 bool BlockFiles::Use(const ContentHash& key) const {
+  if (folder_.path.empty()) return false;
   std::error_code failed;
   std::string path = PathOfBlock(key);
   fs::last_write_time(PathOf(path), FileClock::now(), failed);
@@ -107,25 +109,25 @@ std::optional<KVFileHead> BlockFiles::Head(const ContentHash& key) const {
   return head.ok() ? std::optional(std::move(head).value()) : std::nullopt;
 }
 
-BlockFiles::Mapped BlockFiles::Read(const ContentHash& key, std::string_view head,
-                                    int64_t body_bytes) const {
+KeptBytes BlockFiles::Read(const ContentHash& key, std::string_view head,
+                           int64_t body_bytes) const {
+  if (folder_.path.empty()) return {};
   std::string path = PathOfBlock(key);
   Result<std::shared_ptr<MappedFile>> opened = MappedFile::Open(path);
   if (!opened.ok()) return {};
-  Mapped mapped{*opened, {}};
-  std::string_view bytes(reinterpret_cast<const char*>(mapped.file->data()),
-                         static_cast<size_t>(mapped.file->size()));
+  std::shared_ptr<MappedFile> file = std::move(opened).value();
+  std::string_view bytes(reinterpret_cast<const char*>(file->data()),
+                         static_cast<size_t>(file->size()));
+  std::string_view body;
   auto size = static_cast<size_t>(body_bytes);
   // All bytes are known but the body and its hash, so there is nothing to parse.
   const size_t tail_bytes = EncodeKVTail({}).size();
   bool fits =
       bytes.size() == head.size() + size + tail_bytes && bytes.substr(0, head.size()) == head;
-  if (fits) mapped.body = bytes.substr(head.size(), size);
-  if (fits && bytes.substr(head.size() + size) == EncodeKVTail(mapped.body)) {
-    return mapped;
-  }
+  if (fits) body = bytes.substr(head.size(), size);
+  if (fits && bytes.substr(head.size() + size) == EncodeKVTail(body)) return {file, body};
   std::fprintf(stderr, "mlc_llm: %s is damaged; it is removed, and computed again\n", path.c_str());
-  mapped.file.reset();  // on Windows an open file cannot be removed
+  file.reset();  // on Windows an open file cannot be removed
   RemoveFile(path);
   return {};
 }
@@ -146,7 +148,7 @@ bool BlockFiles::Write(const ContentHash& key, std::string_view head, std::strin
 }
 
 void BlockFiles::StopWriting(const Status& why) {
-  if (!std::exchange(writes_, false)) return;
+  if (!writes_.exchange(false)) return;
   std::fprintf(stderr, "mlc_llm: prefixes are no longer kept in files: %s\n",
                why.message().c_str());
 }

@@ -8,6 +8,7 @@
 // A folder that cannot be written, or a full disk, costs one line on stderr; then it is only read.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,13 +31,22 @@ struct PrefixFolder {
   bool brings_newest = true;  // into the prefix cache at the start: what was used last
 };
 
-// Of one thread, but for Has.
+// The bytes of a block or a state, and what owns them.
+struct KeptBytes {
+  std::shared_ptr<const void> owner;  // null: they are not there
+  std::string_view body;
+};
+
+// Of one thread, but for Has and writes. Without a path it has nothing and takes nothing.
 class BlockFiles {
  public:
-  explicit BlockFiles(PrefixFolder folder) : folder_(std::move(folder)) {}
+  explicit BlockFiles(PrefixFolder folder)
+      : folder_(std::move(folder)), writes_(!folder_.path.empty()) {}
 
   const PrefixFolder& folder() const { return folder_; }
-  bool Has(const ContentHash& key) const { return FileExists(PathOfBlock(key)); }
+  bool Has(const ContentHash& key) const {
+    return !folder_.path.empty() && FileExists(PathOfBlock(key));
+  }
   // Makes the folder, which others cannot read, and removes what is too old or too much.
   void Prepare();
   // Marks the file as used now; those that were not used for the longest time go first. False if
@@ -46,14 +56,9 @@ class BlockFiles {
   std::vector<ContentHash> Newest() const;
   // The head of a file; nothing if it is not there or damaged.
   std::optional<KVFileHead> Head(const ContentHash& key) const;
-  // The pages of a block or the state, mapped and checked.
-  struct Mapped {
-    std::shared_ptr<MappedFile> file;
-    std::string_view body;
-  };
-  // `head`: with what the file must begin. Without a file if there is none. One that is damaged is
-  // removed and named on stderr.
-  Mapped Read(const ContentHash& key, std::string_view head, int64_t body_bytes) const;
+  // The pages of a block or the state, mapped and checked. `head`: with what the file must begin.
+  // One that is damaged is removed and named on stderr.
+  KeptBytes Read(const ContentHash& key, std::string_view head, int64_t body_bytes) const;
   // Whether the file is there afterwards.
   bool Write(const ContentHash& key, std::string_view head, std::string_view body);
   bool writes() const { return writes_; }
@@ -67,7 +72,7 @@ class BlockFiles {
   void StopWriting(const Status& why);
 
   PrefixFolder folder_;
-  bool writes_ = true;
+  std::atomic<bool> writes_;
   int64_t known_bytes_ = 0;  // after the last look at the folder, with what was written since
   int num_written_ = 0;      // since then
 };

@@ -22,19 +22,21 @@ bool ReadsAllRows(const Request& request) { return request.pooling || request.pr
 
 bool KeptPrefixes::Suits(const Engine& engine) { return engine.keeps_prefixes(); }
 
-KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixFolder folder)
+KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixPlaces places)
     : loop_(loop),
       engine_(engine),
-      keys_(engine->info(), folder.block_tokens),
-      files_(std::move(folder)),
+      keys_(engine->info(), places.folder.block_tokens),
+      store_(std::move(places)),
       least_gain_(std::max(1, keys_.block_tokens() / 8)),
       window_(engine->info().sliding_window_size) {
   engine->OnRetire([this](const Sequence& sequence, bool ends) { Retired(sequence, ends); });
+  engine->OnClear([this] { store_.memory().Clear(); });
   int most_tokens = engine->num_kept_tokens(), most_ends = engine->num_kept_ends();
   loop->DoFileWork([this, most_tokens, most_ends] {
-    files_.Prepare();
-    if (!files_.folder().brings_newest) return;
-    for (NewestBlock& block : FindNewestBlocks(files_, keys_, most_tokens, most_ends)) {
+    BlockFiles& files = store_.files();
+    files.Prepare();
+    if (!files.folder().brings_newest) return;
+    for (NewestBlock& block : FindNewestBlocks(files, keys_, most_tokens, most_ends)) {
       newest_.push_back(std::move(block));
     }
     BringNext();
@@ -46,17 +48,16 @@ void KeptPrefixes::BringNext() {
   if (newest_.empty()) return;
   auto next = std::make_shared<NewestBlock>(std::move(newest_.front()));
   newest_.pop_front();
-  BlockFiles::Mapped mapped = ReadBlock(*next->prefix, next->block);
-  if (mapped.file == nullptr) return newest_.clear();
-  (void)loop_->Do([this, next, mapped](Engine*) {
-    bool fits = Adopt(*next->prefix, next->block, mapped.body, /*held=*/0);
+  KeptBytes kept = ReadBlock(*next->prefix, next->block);
+  if (kept.owner == nullptr) return newest_.clear();
+  (void)loop_->Do([this, next, kept](Engine*) {
+    bool fits = Adopt(*next->prefix, next->block, kept.body, /*held=*/0);
     loop_->DoFileWork([this, fits] { fits ? BringNext() : newest_.clear(); });
   });
 }
 
-BlockFiles::Mapped KeptPrefixes::ReadBlock(const PrefixIds& prefix,
-                                           const PrefixBlock& block) const {
-  return files_.Read(block.key, keys_.FileHead(prefix, block), keys_.BodyBytes(block));
+KeptBytes KeptPrefixes::ReadBlock(const PrefixIds& prefix, const PrefixBlock& block) const {
+  return store_.Read(block.key, keys_.FileHead(prefix, block), keys_.BodyBytes(block));
 }
 
 int KeptPrefixes::Reach(int num_tokens) const {
@@ -74,7 +75,7 @@ std::shared_ptr<KeptPrefixes::Reading> KeptPrefixes::Find(const Request& request
   reading->prefix = MakePrefixIds(request.adapter, request.prompt, std::move(ids).value());
   std::vector<PrefixBlock> full =
       keys_.FullBlocks(reading->prefix, size, [&](const PrefixBlock& block) {
-        return block.end <= reading->held || files_.Has(block.key);
+        return block.end <= reading->held || store_.Has(block.key);
       });
   if (!FindEnd(reading->prefix, reading->held, size, &full)) return nullptr;
   for (const PrefixBlock& block : full) {
@@ -86,7 +87,7 @@ std::shared_ptr<KeptPrefixes::Reading> KeptPrefixes::Find(const Request& request
 
 bool KeptPrefixes::FindEnd(const PrefixIds& prefix, int held, int size,
                            std::vector<PrefixBlock>* full) const {
-  auto has = [this](const PrefixBlock& block) { return files_.Has(block.key); };
+  auto has = [this](const PrefixBlock& block) { return store_.Has(block.key); };
   auto is_end = [&](const PrefixBlock& block) {
     std::vector<PrefixBlock> ends = keys_.EndsOf(block);
     return has(block) && std::all_of(ends.begin(), ends.end(), has);
@@ -111,16 +112,16 @@ void KeptPrefixes::Read(std::shared_ptr<Reading> reading, RequestId id,
   loop_->DoFileWork([this, reading = std::move(reading), id, then = std::move(then)] {
     for (size_t i = 0; i < reading->blocks.size() && !reading->ended; ++i) {
       const PrefixBlock& block = reading->blocks[i];
-      BlockFiles::Mapped mapped = ReadBlock(reading->prefix, block);
-      if (mapped.file == nullptr) break;
-      (void)loop_->Do([this, reading, id, block, mapped](Engine* engine) {
+      KeptBytes kept = ReadBlock(reading->prefix, block);
+      if (kept.owner == nullptr) break;
+      (void)loop_->Do([this, reading, id, block, kept](Engine* engine) {
         bool goes_on = !reading->ended && engine->Holds(id) &&
-                       Adopt(reading->prefix, block, mapped.body, reading->held);
+                       Adopt(reading->prefix, block, kept.body, reading->held);
         if (!goes_on) reading->ended = true;
       });
     }
     (void)loop_->Do([then](Engine*) { then(); });
-    (void)UseAll(reading->blocks);
+    UseAll(reading->blocks);
   });
 }
 
@@ -167,21 +168,20 @@ void KeptPrefixes::WriteNextCandidate() {
   });
 }
 
-std::vector<PrefixBlock> KeptPrefixes::UseAll(const std::vector<PrefixBlock>& blocks) const {
-  std::vector<PrefixBlock> missing;
-  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    if (!files_.Use(block->key)) missing.push_back(*block);
-  }
-  return missing;
+void KeptPrefixes::UseAll(const std::vector<PrefixBlock>& blocks) {
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) store_.Use(block->key);
 }
 
-void KeptPrefixes::FindMissing() const {
+void KeptPrefixes::FindMissing() {
   Candidate& candidate = *writing_;
   std::vector<PrefixBlock>& blocks = candidate.blocks;
   blocks = keys_.FullBlocks(candidate.prefix, candidate.num_computed);
   AddEnds(&blocks);
-  std::vector<PrefixBlock> missing = UseAll(blocks);
-  if (files_.writes()) candidate.missing.assign(missing.rbegin(), missing.rend());
+  store_.memory().BeginPrefix();
+  UseAll(blocks);
+  for (const PrefixBlock& block : blocks) {
+    if (store_.Wants(block.key)) candidate.missing.push_back(block);
+  }
 }
 
 void KeptPrefixes::AddEnds(std::vector<PrefixBlock>* blocks) const {
@@ -204,17 +204,21 @@ void KeptPrefixes::AddEnds(std::vector<PrefixBlock>* blocks) const {
   blocks->insert(blocks->end(), needed.rbegin(), needed.rend());
 }
 
-std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
-  *block = writing_->missing.front();
-  writing_->missing.pop_front();
+BlockMemory::Body KeptPrefixes::CopyNext(PrefixBlock* block) {
+  std::deque<PrefixBlock>& missing = writing_->missing;
+  // the memory may be full meanwhile, and files may have it
+  while (!missing.empty() && !store_.Wants(missing.front().key)) missing.pop_front();
+  if (missing.empty()) return nullptr;
+  *block = missing.front();
+  missing.pop_front();
   const PrefixIds& prefix = writing_->prefix;
   Result<std::unique_ptr<char[]>> copied =
       engine_->CopyBlock(prefix.adapter, prefix.ids, block->begin, block->end, block->part);
   if (copied.ok() && *copied != nullptr) return std::move(copied).value();
-  writing_->missing.clear();  // what follows would not be found
+  missing.clear();  // what follows would not be found
   if (!copied.ok() && copied.status().code() == StatusCode::kUnsupported &&
       std::exchange(copies_, false)) {
-    std::fprintf(stderr, "mlc_llm: prefixes are not kept in files: %s\n",
+    std::fprintf(stderr, "mlc_llm: prefixes are not kept outside the device: %s\n",
                  copied.status().message().c_str());
   }
   return nullptr;
@@ -223,22 +227,21 @@ std::unique_ptr<char[]> KeptPrefixes::CopyNext(PrefixBlock* block) {
 void KeptPrefixes::WriteNextBlock() {
   if (writing_ == nullptr) return;
   PrefixBlock block;
-  std::shared_ptr<char[]> body;
-  if (!writing_->missing.empty()) body = CopyNext(&block);
+  BlockMemory::Body body = CopyNext(&block);
   if (body == nullptr) return WriteNextCandidate();
   loop_->DoFileWork([this, block, body] {
-    Write(block, body.get());
+    Write(block, body);
     (void)loop_->Do([this](Engine*) { WriteNextBlock(); });
   });
 }
 
-void KeptPrefixes::Write(const PrefixBlock& block, const char* body) {
+void KeptPrefixes::Write(const PrefixBlock& block, const BlockMemory::Body& body) {
   std::string head = keys_.FileHead(writing_->prefix, block);
-  auto bytes = static_cast<size_t>(keys_.BodyBytes(block));
-  if (!files_.Write(block.key, head, {body, bytes})) return writing_->missing.clear();
-  (void)loop_->Do([](Engine* engine) { engine->CountKept(0, /*written_blocks=*/1); });
-  if (!writing_->missing.empty()) return;
-  (void)UseAll(writing_->blocks);
+  BlockStore::Written written = store_.Write(block.key, head, body, keys_.BodyBytes(block));
+  if (!written.anywhere) return writing_->missing.clear();
+  int new_files = written.new_file ? 1 : 0;
+  (void)loop_->Do([new_files](Engine* engine) { engine->CountKept(0, new_files); });
+  if (writing_->missing.empty()) UseAll(writing_->blocks);
 }
 
 void KeptPrefixes::Finish() {
@@ -247,6 +250,7 @@ void KeptPrefixes::Finish() {
   std::promise<void> idle;
   loop_->DoFileWork([&idle] { idle.set_value(); });
   idle.get_future().wait();
+  store_.memory().Close();
   while (Clock::now() < end) {
     if (writing_ == nullptr || writing_->missing.empty()) {
       if (candidates_.empty()) return;
@@ -256,8 +260,8 @@ void KeptPrefixes::Finish() {
       continue;
     }
     PrefixBlock block;
-    std::unique_ptr<char[]> body = CopyNext(&block);
-    if (body != nullptr) Write(block, body.get());
+    BlockMemory::Body body = CopyNext(&block);
+    if (body != nullptr) Write(block, body);
   }
 }
 

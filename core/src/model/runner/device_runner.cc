@@ -76,6 +76,7 @@ Result<OpenLibrary> OpenFor(const ChatConfig& config, const std::string& path, D
   if (!fits.ok()) return std::move(fits).In(path);
   MLC_RETURN_IF_ERROR(DevicesOfShards(device, open.metadata.info.num_shards).status());
   open.metadata.info.takes_cores = device.kind() == "cpu";
+  open.metadata.info.has_own_memory = HasOwnMemory(device);
   open.metadata.info.max_pages = PagePool::MostPages(open.metadata, device);
   return open;
 }

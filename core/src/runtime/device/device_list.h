@@ -12,8 +12,9 @@ namespace mlc {
 // Properties that do not change.
 struct DeviceTraits {
   std::string name, driver, description;
-  std::string interface;      // "Vulkan": the interface, for a backend with several
-  bool is_processor = false;  // it is the CPU behind a GPU driver
+  std::string interface;        // "Vulkan": the interface, for a backend with several
+  bool is_processor = false;    // it is the CPU behind a GPU driver
+  bool has_own_memory = false;  // which is not the host's
   bool has_f16 = false;
   // In bytes: memory for this process, for one tensor, and for a work-group. group_size is in
   // work-items.

@@ -21,6 +21,7 @@ inline Json Describe(const DeviceTraits& traits) {
   json.Set("description", traits.description)
       .Set("interface", traits.interface)
       .Set("is_processor", traits.is_processor)
+      .Set("has_own_memory", traits.has_own_memory)
       .Set("memory_bytes", number(traits.memory))
       .Set("max_buffer_bytes", number(traits.largest_buffer))
       .Set("local_memory_bytes", number(traits.local_memory))

@@ -112,6 +112,31 @@ TEST(PlanMemory, TablesThatStayInTheirFilesAreSaidAndNotCounted) {
   EXPECT_NE(plan->summary[2].find("Tables of 1000.000 MB stay"), std::string::npos);
 }
 
+TEST(PlanMemory, OfADeviceWithItsOwnMemoryTheHostKeepsWhatItDrops) {
+  PlanSubject subject = SomeSubject(1000 * kMB);
+  protocol::EngineConfig config;
+  auto plan = [&] {
+    Result<protocol::Plan> made = PlanMemory(config, subject);
+    return made.ok() ? *made : protocol::Plan();
+  };
+  EXPECT_EQ(plan().prefix_cache_ram_bytes, 0) << "a CPU has its pages in that memory";
+  config.prefix_cache_ram_bytes = kMB;
+  EXPECT_EQ(PlanMemory(config, subject).status().param(), "prefix_cache_ram_bytes");
+  subject.model.takes_cores = false;
+  EXPECT_EQ(plan().prefix_cache_ram_bytes, kMB) << "it was asked for";
+  config.prefix_cache_ram_bytes.reset();
+  EXPECT_EQ(plan().prefix_cache_ram_bytes, 0) << "a GPU that shares the host's memory";
+  subject.model.has_own_memory = true;
+  EXPECT_EQ(plan().prefix_cache_ram_bytes, 2 * 64 * kMB);
+  EXPECT_EQ(plan().total_bytes, 176 * kMB) << "it is not the device's";
+  ASSERT_EQ(plan().summary.size(), 4u);
+  EXPECT_EQ(plan().summary[2],
+            "Up to 128.000 MB of the host's memory keep what the prefix cache on the device has to "
+            "drop.");
+  config.prefix_cache_mode = protocol::PrefixCacheMode::kDisable;
+  EXPECT_EQ(plan().prefix_cache_ram_bytes, 0);
+}
+
 TEST(PlanMemory, StatesOfRecurrentLayersCount) {
   PlanSubject subject = SomeSubject(1000 * kMB);
   subject.model.state_bytes = 2 * kMB;

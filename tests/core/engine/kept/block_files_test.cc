@@ -51,7 +51,7 @@ TEST(BlockFiles, WhatIsWrittenIsRead) {
 #endif
   EXPECT_FALSE(files.Has(Key(1)));
   EXPECT_FALSE(files.Use(Key(1)));
-  EXPECT_EQ(files.Read(Key(1), kHead, 1000).file, nullptr);
+  EXPECT_EQ(files.Read(Key(1), kHead, 1000).owner, nullptr);
   EXPECT_TRUE(files.Write(Key(1), kHead, kPages));
   EXPECT_TRUE(files.Has(Key(1)));
   EXPECT_TRUE(files.Use(Key(1)));
@@ -73,7 +73,7 @@ TEST(BlockFiles, DamageIsRemovedAndNamed) {
   for (const std::string& content : damaged) {
     folder.Write(ContentHashText(Key(1)) + ".kv", content);
     ::testing::internal::CaptureStderr();
-    EXPECT_EQ(files.Read(Key(1), kHead, 1000).file, nullptr);
+    EXPECT_EQ(files.Read(Key(1), kHead, 1000).owner, nullptr);
     std::string log = ::testing::internal::GetCapturedStderr();
     EXPECT_NE(log.find(path), std::string::npos) << log;
     EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
@@ -139,7 +139,7 @@ TEST(BlockFiles, AFolderThatCannotBeWrittenCostsOneLine) {
   EXPECT_FALSE(files.Write(Key(1), kHead, kPages));
   EXPECT_FALSE(files.Write(Key(2), kHead, kPages));
   EXPECT_FALSE(files.writes());
-  EXPECT_EQ(files.Read(Key(1), kHead, 1000).file, nullptr);
+  EXPECT_EQ(files.Read(Key(1), kHead, 1000).owner, nullptr);
   std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
   EXPECT_NE(log.find(folder.Path("file")), std::string::npos) << log;

@@ -41,20 +41,22 @@ inline std::vector<int32_t> Join(std::vector<int32_t> a, const std::vector<int32
 }
 
 // An engine on threads that answers by a hash of the whole history, and keeps its prefixes in
-// `folder` ("": it does not). When it ends, all is written.
+// `folder` ("": not in files) and in memory. When it ends, all is written.
 class KeptHost {
  public:
   explicit KeptHost(const std::string& folder, const ModelInfo& info = LongInfo(),
-                    const EngineOptions& options = Options(), bool brings_newest = false) {
+                    const EngineOptions& options = Options(), bool brings_newest = false,
+                    int64_t memory_bytes = 0) {
     auto model = std::make_unique<FakeModel>(info, FakeModel::HashOfHistory(kByteVocab));
     auto engine = Engine::Create(std::move(model), ByteTokenizer(), options);
     MLC_ICHECK(engine.ok());
     loop = std::make_unique<EngineLoop>(std::move(engine).value(), nullptr);
-    PrefixFolder kept;
-    kept.path = folder;
-    kept.block_tokens = kBlock;
-    kept.brings_newest = brings_newest;
-    if (!folder.empty()) loop->KeepPrefixes(kept);
+    PrefixPlaces kept;
+    kept.memory_bytes = memory_bytes;
+    kept.folder.path = folder;
+    kept.folder.block_tokens = kBlock;
+    kept.folder.brings_newest = brings_newest;
+    if (kept.any()) loop->KeepPrefixes(kept);
   }
 
   Request Ask(Prompt prompt, int max_tokens) {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "6c4d4167ac836812"
+let schemaHash = "8aa5fac82f94ca77"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2916,9 +2916,14 @@ public struct EngineConfig: WireObject {
     public var prefix_cache_max_num_recycling_seqs: Int?
     /// A folder in which the prefix cache is kept in files too, so that it is there after a
     /// restart; processes may share it. Its files tell what the prompts were. Without effect for
-    /// models with recurrent layers, for encoders and with `prefix_cache_mode` `disable`; refused
-    /// in browsers. Absent: none.
+    /// encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
     public var prefix_cache_dir: String?
+    /// Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the
+    /// device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on
+    /// CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache and at
+    /// most a quarter of what the host has free, on devices with a memory of their own; else 0.
+    /// Range: at least 0. Unit: bytes.
+    public var prefix_cache_ram_bytes: Int?
     /// The most that these files may take; the ones that were not used for the longest time go
     /// first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
     public var prefix_cache_dir_bytes: Int?
@@ -2987,6 +2992,7 @@ public struct EngineConfig: WireObject {
         prefix_cache_mode: PrefixCacheMode? = nil,
         prefix_cache_max_num_recycling_seqs: Int? = nil,
         prefix_cache_dir: String? = nil,
+        prefix_cache_ram_bytes: Int? = nil,
         prefix_cache_dir_bytes: Int? = nil,
         prefix_cache_dir_days: Int? = nil,
         speculative_mode: SpeculativeMode? = nil,
@@ -3023,6 +3029,7 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_mode = prefix_cache_mode
         self.prefix_cache_max_num_recycling_seqs = prefix_cache_max_num_recycling_seqs
         self.prefix_cache_dir = prefix_cache_dir
+        self.prefix_cache_ram_bytes = prefix_cache_ram_bytes
         self.prefix_cache_dir_bytes = prefix_cache_dir_bytes
         self.prefix_cache_dir_days = prefix_cache_dir_days
         self.speculative_mode = speculative_mode
@@ -3061,6 +3068,7 @@ public struct EngineConfig: WireObject {
         "prefix_cache_mode",
         "prefix_cache_max_num_recycling_seqs",
         "prefix_cache_dir",
+        "prefix_cache_ram_bytes",
         "prefix_cache_dir_bytes",
         "prefix_cache_dir_days",
         "speculative_mode",
@@ -3102,6 +3110,7 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_max_num_recycling_seqs = try reader.optional(
             "prefix_cache_max_num_recycling_seqs")
         self.prefix_cache_dir = try reader.optional("prefix_cache_dir")
+        self.prefix_cache_ram_bytes = try reader.optional("prefix_cache_ram_bytes")
         self.prefix_cache_dir_bytes = try reader.optional("prefix_cache_dir_bytes")
         self.prefix_cache_dir_days = try reader.optional("prefix_cache_dir_days")
         self.speculative_mode = try reader.optional("speculative_mode")
@@ -3142,6 +3151,7 @@ public struct EngineConfig: WireObject {
         writer.optional(
             "prefix_cache_max_num_recycling_seqs", self.prefix_cache_max_num_recycling_seqs)
         writer.optional("prefix_cache_dir", self.prefix_cache_dir)
+        writer.optional("prefix_cache_ram_bytes", self.prefix_cache_ram_bytes)
         writer.optional("prefix_cache_dir_bytes", self.prefix_cache_dir_bytes)
         writer.optional("prefix_cache_dir_days", self.prefix_cache_dir_days)
         writer.optional("speculative_mode", self.speculative_mode)
@@ -5273,10 +5283,14 @@ public struct EngineMetrics: WireObject {
     public var num_steps: Int?
     /// How often a sequence had to give back its pages and begin again. Range: at least 0.
     public var num_preemptions: Int?
-    /// What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
+    /// What the prefix cache got from the host's memory (`prefix_cache_ram_bytes`) and from files
+    /// of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
     public var restored_tokens_sum: Int?
     /// The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files.
     public var written_blocks_sum: Int?
+    /// The host's memory that keeps what the prefix cache on the device may have to drop. Range: at
+    /// least 0. Unit: bytes.
+    public var prefix_cache_ram_bytes: Int?
     /// What came back from the device: tokens, or rows of logits. Range: at least 0. Unit: bytes.
     public var device_read_bytes_sum: Int?
     /// Pictures of which the vision tower made rows. Range: at least 0. Unit: pictures.
@@ -5326,6 +5340,7 @@ public struct EngineMetrics: WireObject {
         num_preemptions: Int? = nil,
         restored_tokens_sum: Int? = nil,
         written_blocks_sum: Int? = nil,
+        prefix_cache_ram_bytes: Int? = nil,
         device_read_bytes_sum: Int? = nil,
         encoded_pictures_sum: Int? = nil,
         engine_encode_time_sum: Double? = nil,
@@ -5360,6 +5375,7 @@ public struct EngineMetrics: WireObject {
         self.num_preemptions = num_preemptions
         self.restored_tokens_sum = restored_tokens_sum
         self.written_blocks_sum = written_blocks_sum
+        self.prefix_cache_ram_bytes = prefix_cache_ram_bytes
         self.device_read_bytes_sum = device_read_bytes_sum
         self.encoded_pictures_sum = encoded_pictures_sum
         self.engine_encode_time_sum = engine_encode_time_sum
@@ -5397,6 +5413,7 @@ public struct EngineMetrics: WireObject {
         self.num_preemptions = try reader.optional("num_preemptions")
         self.restored_tokens_sum = try reader.optional("restored_tokens_sum")
         self.written_blocks_sum = try reader.optional("written_blocks_sum")
+        self.prefix_cache_ram_bytes = try reader.optional("prefix_cache_ram_bytes")
         self.device_read_bytes_sum = try reader.optional("device_read_bytes_sum")
         self.encoded_pictures_sum = try reader.optional("encoded_pictures_sum")
         self.engine_encode_time_sum = try reader.optional("engine_encode_time_sum")
@@ -5434,6 +5451,7 @@ public struct EngineMetrics: WireObject {
         writer.optional("num_preemptions", self.num_preemptions)
         writer.optional("restored_tokens_sum", self.restored_tokens_sum)
         writer.optional("written_blocks_sum", self.written_blocks_sum)
+        writer.optional("prefix_cache_ram_bytes", self.prefix_cache_ram_bytes)
         writer.optional("device_read_bytes_sum", self.device_read_bytes_sum)
         writer.optional("encoded_pictures_sum", self.encoded_pictures_sum)
         writer.optional("engine_encode_time_sum", self.engine_encode_time_sum)
@@ -5494,6 +5512,9 @@ public struct Plan: WireObject {
     public var temporary_bytes: Int
     /// All of it. Range: at least 0. Unit: bytes.
     public var total_bytes: Int
+    /// The most of the host's memory that keeps what the prefix cache on the device has to drop; no
+    /// sum counts it. Range: at least 0. Unit: bytes.
+    public var prefix_cache_ram_bytes: Int
     /// What the device has free now, and at most `memory_limit_bytes`. Range: at least 0. Unit:
     /// bytes.
     public var available_bytes: Int
@@ -5526,6 +5547,7 @@ public struct Plan: WireObject {
         adapter_bytes: Int,
         temporary_bytes: Int,
         total_bytes: Int,
+        prefix_cache_ram_bytes: Int,
         available_bytes: Int,
         input_modalities: [InputModality],
         fits: Bool,
@@ -5551,6 +5573,7 @@ public struct Plan: WireObject {
         self.adapter_bytes = adapter_bytes
         self.temporary_bytes = temporary_bytes
         self.total_bytes = total_bytes
+        self.prefix_cache_ram_bytes = prefix_cache_ram_bytes
         self.available_bytes = available_bytes
         self.input_modalities = input_modalities
         self.fits = fits
@@ -5579,6 +5602,7 @@ public struct Plan: WireObject {
         self.adapter_bytes = try reader.required("adapter_bytes")
         self.temporary_bytes = try reader.required("temporary_bytes")
         self.total_bytes = try reader.required("total_bytes")
+        self.prefix_cache_ram_bytes = try reader.required("prefix_cache_ram_bytes")
         self.available_bytes = try reader.required("available_bytes")
         self.input_modalities = try reader.required("input_modalities")
         self.fits = try reader.required("fits")
@@ -5607,6 +5631,7 @@ public struct Plan: WireObject {
         writer.required("adapter_bytes", self.adapter_bytes)
         writer.required("temporary_bytes", self.temporary_bytes)
         writer.required("total_bytes", self.total_bytes)
+        writer.required("prefix_cache_ram_bytes", self.prefix_cache_ram_bytes)
         writer.required("available_bytes", self.available_bytes)
         writer.required("input_modalities", self.input_modalities)
         writer.required("fits", self.fits)

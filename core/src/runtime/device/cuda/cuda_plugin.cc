@@ -61,7 +61,7 @@ struct Backend {
     traits.description = device.Text(kDeviceName) + " (compute " + device.Text(kComputeVersion) +
                          "; " + (gemm.empty() ? "cuBLAS" : "no cuBLAS: " + gemm) + ")";
     traits.interface = "CUDA";
-    traits.has_f16 = true;
+    traits.has_f16 = traits.has_own_memory = true;
     traits.memory = traits.largest_buffer = device.Number(kTotalGlobalMemory);
     traits.local_memory = device.Number(kMaxSharedMemoryPerBlock);
     traits.group_size = device.Number(kMaxThreadsPerBlock);

@@ -37,6 +37,7 @@ Limits LimitsOf(cl_device_id id) {
   limits.description = limits.name + " (" + limits.version + ")";
   limits.interface = "OpenCL";
   limits.is_processor = (Ask<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
+  limits.has_own_memory = !limits.is_processor && !Ask<cl_bool>(id, CL_DEVICE_HOST_UNIFIED_MEMORY);
   limits.has_f16 =
       (" " + AskText(id, CL_DEVICE_EXTENSIONS) + " ").find(" cl_khr_fp16 ") != std::string::npos;
   limits.memory = std::min<size_t>(Ask<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE), MemoryBound());

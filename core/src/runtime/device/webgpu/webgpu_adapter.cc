@@ -87,6 +87,7 @@ Facts FactsOf(WGPUAdapter adapter) {
   facts.interface = InterfaceName(info.backendType);
   facts.driver = View(info.description);
   facts.is_processor = info.adapterType == WGPUAdapterType_CPU;
+  facts.has_own_memory = info.adapterType == WGPUAdapterType_DiscreteGPU;
   api().wgpuAdapterInfoFreeMembers(info);
   facts.has_f16 = api().wgpuAdapterHasFeature(adapter, WGPUFeatureName_ShaderF16) != 0;
   api().wgpuAdapterGetLimits(adapter, &facts.limits);

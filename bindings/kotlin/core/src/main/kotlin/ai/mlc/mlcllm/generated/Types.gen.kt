@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 6c4d4167ac836812
+// Schema hash: 8aa5fac82f94ca77
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "6c4d4167ac836812"
+internal const val SCHEMA_HASH = "8aa5fac82f94ca77"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2871,10 +2871,18 @@ data class EngineConfig(
     /**
      * A folder in which the prefix cache is kept in files too, so that it is there after a
      * restart; processes may share it. Its files tell what the prompts were. Without
-     * effect for models with recurrent layers, for encoders and with `prefix_cache_mode`
-     * `disable`; refused in browsers. Absent: none.
+     * effect for encoders and with `prefix_cache_mode` `disable`; refused in browsers.
+     * Absent: none.
      */
     val prefix_cache_dir: String? = null,
+    /**
+     * Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on
+     * the device has to drop, and gives it back when a prompt begins alike; 0 is none.
+     * Refused on CPUs, whose KV cache is in that memory, and in browsers. Absent: twice
+     * the KV cache and at most a quarter of what the host has free, on devices with a
+     * memory of their own; else 0. Range: at least 0. Unit: bytes.
+     */
+    val prefix_cache_ram_bytes: Long? = null,
     /**
      * The most that these files may take; the ones that were not used for the longest time
      * go first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
@@ -3896,12 +3904,17 @@ data class EngineMetrics(
     /** How often a sequence had to give back its pages and begin again. Range: at least 0. */
     val num_preemptions: Long? = null,
     /**
-     * What the prefix cache got from files of `prefix_cache_dir`. Range: at least 0. Unit:
-     * tokens.
+     * What the prefix cache got from the host's memory (`prefix_cache_ram_bytes`) and from
+     * files of `prefix_cache_dir`. Range: at least 0. Unit: tokens.
      */
     val restored_tokens_sum: Long? = null,
     /** The files that were written to `prefix_cache_dir`. Range: at least 0. Unit: files. */
     val written_blocks_sum: Long? = null,
+    /**
+     * The host's memory that keeps what the prefix cache on the device may have to drop.
+     * Range: at least 0. Unit: bytes.
+     */
+    val prefix_cache_ram_bytes: Long? = null,
     /**
      * What came back from the device: tokens, or rows of logits. Range: at least 0. Unit:
      * bytes.
@@ -3990,6 +4003,11 @@ data class Plan(
     val temporary_bytes: Long,
     /** All of it. Range: at least 0. Unit: bytes. */
     val total_bytes: Long,
+    /**
+     * The most of the host's memory that keeps what the prefix cache on the device has to
+     * drop; no sum counts it. Range: at least 0. Unit: bytes.
+     */
+    val prefix_cache_ram_bytes: Long,
     /**
      * What the device has free now, and at most `memory_limit_bytes`. Range: at least 0.
      * Unit: bytes.
