@@ -45,11 +45,16 @@ KeptPrefixes::KeptPrefixes(EngineLoop* loop, Engine* engine, PrefixPlaces places
 
 // One block at a time, so that a request's own blocks need not wait for all of them.
 void KeptPrefixes::BringNext() {
-  if (newest_.empty()) return;
-  auto next = std::make_shared<NewestBlock>(std::move(newest_.front()));
-  newest_.pop_front();
-  KeptBytes kept = ReadBlock(*next->prefix, next->block);
-  if (kept.owner == nullptr) return newest_.clear();
+  std::shared_ptr<NewestBlock> next;
+  KeptBytes kept;
+  while (kept.owner == nullptr) {
+    if (newest_.empty()) return;
+    next = std::make_shared<NewestBlock>(std::move(newest_.front()));
+    newest_.pop_front();
+    bool has_all_before = lost_.count(next->block.before) == 0;
+    if (has_all_before) kept = ReadBlock(*next->prefix, next->block);
+    if (kept.owner == nullptr) lost_.insert(next->block.key);
+  }
   (void)loop_->Do([this, next, kept](Engine*) {
     bool fits = Adopt(*next->prefix, next->block, kept.body, /*held=*/0);
     loop_->DoFileWork([this, fits] { fits ? BringNext() : newest_.clear(); });

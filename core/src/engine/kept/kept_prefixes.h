@@ -19,6 +19,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -98,7 +99,10 @@ class KeptPrefixes {
   bool copies_ = true;  // the device's pages can be copied
   std::deque<std::shared_ptr<Candidate>> candidates_;
   std::shared_ptr<Candidate> writing_;
-  std::deque<NewestBlock> newest_;  // that still come back; used by the file thread
+  // Of the blocks that come back at the start: those that are still to come, and those that were
+  // damaged or stand behind one that was; used by the file thread.
+  std::deque<NewestBlock> newest_;
+  std::set<ContentHash> lost_;
 };
 
 }  // namespace mlc

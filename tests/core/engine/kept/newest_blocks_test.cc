@@ -37,6 +37,31 @@ ModelInfo RecurrentInfo() {
   return info;
 }
 
+// A damaged block takes away what stands behind it, and no other prefix.
+TEST(NewestBlocks, ComeBackBesideADamagedOne) {
+  TempFolder folder;
+  ASSERT_TRUE(Host(folder.path()).Answer(Numbers(100, 3)).status.ok());
+  std::vector<fs::path> whole = FilesIn(folder.path());
+  ASSERT_TRUE(Host(folder.path()).Answer(Numbers(100)).status.ok());
+  for (const fs::path& path : FilesIn(folder.path())) {
+    if (std::count(whole.begin(), whole.end(), path) > 0) continue;
+    std::string bytes = *ReadFile(path.u8string());
+    bytes[bytes.size() - 12] ^= 1;  // of its pages
+    folder.Write(path.filename().u8string(), bytes);
+  }
+  ::testing::internal::CaptureStderr();
+  Host host(folder.path(), LongInfo(), Options(), /*brings_newest=*/true);
+  host.WaitForFiles();
+  std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  std::shared_ptr<std::promise<void>> gate = host.HoldFiles();
+  Outcome warm = host.Answer(Numbers(100, 3));
+  gate->set_value();
+  EXPECT_EQ(warm.usage.cached_tokens, 99);
+  EXPECT_EQ(warm.choices, Cold(Numbers(100, 3)).choices);
+  EXPECT_EQ(host.Answer(Numbers(100)).choices, Cold(Numbers(100)).choices);
+}
+
 TEST(NewestBlocks, ComeBackAtTheStart) {
   for (const ModelInfo& info : {LongInfo(), WindowedInfo(), RecurrentInfo()}) {
     TempFolder folder;
