@@ -53,8 +53,20 @@ class PlainMatrix:
         return packs.PlainPacks(self.stored, self.shape[1])
 
 
+class FloatMatrix(PlainMatrix):
+    """The same for all devices: those without 16-bit floats read words of two."""
+
+    def on_gpu(self) -> Packs:
+        from mlc_llm.compiler.kernels.gpu import packs
+
+        (param,) = self.stored
+        if param.dtype == "float32" or self.shape[1] % 2:
+            return super().on_gpu()
+        return packs.HalfPacks((param.seen_as("uint32"),), self.shape[1], param.dtype)
+
+
 @dataclass(frozen=True)
-class TowerMatrix(PlainMatrix):
+class TowerMatrix(FloatMatrix):
     """The same, for the many rows of pictures."""
 
     def on_cpu(self) -> CPUMatrix:

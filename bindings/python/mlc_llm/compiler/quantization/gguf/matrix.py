@@ -11,7 +11,6 @@ import numpy as np
 from mlc_llm.compiler.quantization.gguf.blocks import dequantized, read_blocks, strips_of
 from mlc_llm.compiler.quantization.gguf.types import STRIP, BlockType
 from mlc_llm.compiler.quantization.pack import whole_blocks
-from mlc_llm.compiler.quantization.plain import PlainMatrix
 from mlc_llm.compiler.quantization.scheme import WeightRows
 from mlc_llm.compiler.quantization.stored import StoredParam
 from mlc_llm.errors import CorruptFileError
@@ -62,15 +61,3 @@ class BlockMatrix:
 
         words = tuple(p if p.dtype == "float32" else p.seen_as("uint32") for p in self.stored)
         return packs.StripPacks(words, self.shape[1], self.kind)
-
-
-class FloatMatrix(PlainMatrix):
-    """The floats of a GGUF file, for all devices."""
-
-    def on_gpu(self) -> Packs:
-        from mlc_llm.compiler.kernels.gpu import packs
-
-        (param,) = self.stored
-        if param.dtype == "float32" or self.shape[1] % 2:
-            return super().on_gpu()
-        return packs.HalfPacks((param.seen_as("uint32"),), self.shape[1], param.dtype)

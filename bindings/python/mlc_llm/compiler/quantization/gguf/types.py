@@ -196,7 +196,7 @@ class PlainType:
     is_float: bool = True
 
     def matrix(self, module: str, shape: tuple[int, int]) -> Matrix:
-        from mlc_llm.compiler.quantization.gguf.matrix import FloatMatrix
+        from mlc_llm.compiler.quantization.plain import FloatMatrix
 
         return FloatMatrix(shape, (StoredParam(f"{module}.weight", shape, self.dtype),))
 
