@@ -42,7 +42,7 @@ _HEAD = "get_logits"  # in an encoder: what its head makes of the vectors of tex
 _DECODE = "batch_decode_tokens"
 _TOWER = "image_embed"  # from the patches of pictures to rows of a prompt
 _MEASURED = ("embed", _STEP, _HEAD, _FUSE)
-# The functions that the core runs kernel by kernel on a CPU.
+# The functions that the core runs kernel by kernel on a CPU. On a GPU it is the tower.
 _PROGRAMS = (*(f"{prefix}{name}" for prefix in ("", PREFIX) for name in _MEASURED), _TOWER)
 
 
@@ -68,8 +68,8 @@ class LibrarySpec:
 
     @property
     def built_tower(self) -> TowerSpec | None:
-        """GPUs have no kernels for one yet, and shards have none."""
-        return None if isinstance(self.device, GPU) or self.shards > 1 else self.tower
+        """Shards have none."""
+        return None if self.shards > 1 else self.tower
 
 
 def build_module(
@@ -185,10 +185,11 @@ def _build_for_device(nn: Builder, model: Decoder, spec: LibrarySpec) -> tuple[s
     if model.is_encoder:
         return ()
     gpu_sampling.build(nn, spec.config.vocab_size)
+    programs = (_TOWER,) if spec.built_tower is not None else ()
     if not spec.device.graphs or nn.states:  # the core records no steps with states
-        return ()
+        return programs
     _build_decode(nn, model, spec)
-    return (_DECODE,)
+    return (*programs, _DECODE)
 
 
 def metadata(
@@ -233,7 +234,7 @@ def metadata(
 def _described_tower(nn: Builder, tower: TowerSpec, width: int) -> dict[str, Any]:
     function = next(f for v, f in nn.block.get().functions.items() if v.name_hint == _TOWER)
     sizes = _tower_bounds(tower)
-    bytes_of = buffer_bytes(program_of(function))
+    bytes_of = buffer_bytes(program_of(function), inputs=isinstance(nn.device, GPU))
     return {
         "function": _TOWER,
         "patch_dim": tower.patch_dim,

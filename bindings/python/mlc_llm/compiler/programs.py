@@ -42,10 +42,15 @@ def program_of(
     return _Writer(function, [] if constants is None else constants, without or {}).write(results)
 
 
-def buffer_bytes(program: Program) -> dict[str, int]:
-    """The bytes of all its buffers together, in the form of `memory.peak_bytes`."""
+def buffer_bytes(program: Program, inputs: bool = False) -> dict[str, int]:
+    """The bytes of all its buffers together, in the form of `memory.peak_bytes`. `inputs`: and of
+    the inputs, which a device has to copy."""
     found: dict[str, int] = {}
-    for size, width in program["buffers"]:
+    sizes = [tuple(size) for size in program["buffers"]]
+    for one in program["inputs"] if inputs else ():
+        size, *row = one["shape"]
+        sizes.append((size, math.prod(row) * tvm.DataType(one["dtype"]).itemsize))
+    for size, width in sizes:
         name = memory.FIXED if size == FIXED else size
         found[name] = found.get(name, 0) + width
     return found

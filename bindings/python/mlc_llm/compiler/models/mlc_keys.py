@@ -116,12 +116,10 @@ def mlc(name: str) -> str:
 
 def _state(key: str, families: Container[str]) -> str:
     if key in TEXTS and TEXTS[key][0] in families:
-        pictures = (
-            "pictures from a Hugging Face folder, on a CPU" if key in TOWERS else "no pictures"
-        )
+        pictures = "pictures from a Hugging Face folder" if key in TOWERS else "no pictures"
         return f"supported: its text ({TEXTS[key][0]}), and {pictures}"
     if key in TOWERS and TOWERS[key].mlc is not None:
-        return "supported: MLC-LLM's own folders are converted first, and pictures on a CPU"
+        return "supported: MLC-LLM's own folders are converted first, and pictures are read"
     return "supported" if key in families else f"refused: {REASONS[key]}"
 
 

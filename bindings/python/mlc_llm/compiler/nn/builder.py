@@ -196,11 +196,10 @@ class Builder:
         return self.on.embedding(self, name, (entries, size), scale)
 
     def norm(self, name: str, size: int, spec: NormSpec, *, is_exact: bool = False) -> Any:
-        """`is_exact`: the result becomes a residual."""
+        """`is_exact`: the result is float32 on all devices, as a residual is."""
         if spec.kind == "layer":
             return self.on.layer_norm(self, name, size, spec, is_exact=is_exact)
-        assert not is_exact, name
-        return self.on.rms_norm(self, name, size, spec.eps)
+        return self.on.rms_norm(self, name, size, spec.eps, is_exact=is_exact)
 
     def gated(self, size: int, activation: str, each: int = 1) -> Any:
         """`each`: how many results a row has, side by side."""

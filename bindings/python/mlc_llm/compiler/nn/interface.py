@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from tvm import tirx
 
 from mlc_llm.compiler.quantization import Matrix
 
@@ -64,6 +67,59 @@ class Experts(Protocol):
     def __call__(self, x: Any, logits: Any, residual: Any = None, shared: Any = None) -> Any: ...
 
 
+KernelOf = Callable[..., tirx.PrimFunc]  # from sizes and types
+
+
+@dataclass(frozen=True, kw_only=True)
+class TowerKernels:
+    """The kernels of towers. A kernel takes the same tensors on every device; `kernels/cpu` says
+    which. Rows are float32."""
+
+    place_patches: KernelOf
+    place_between: KernelOf
+    place_resized: KernelOf
+    place_in_buckets: KernelOf
+    place_by_axes: KernelOf
+    place_learned: KernelOf
+    rotate_patches: KernelOf
+    normalize_patches: KernelOf
+    normalize_heads: KernelOf
+    clamp: KernelOf
+    standardize: KernelOf
+    rms_norm: KernelOf
+    join_patches: KernelOf
+    average_patches: KernelOf
+    pick_queries: KernelOf
+    add_waves: KernelOf
+    attend_views: KernelOf
+
+
+class TowerLayers(ABC):
+    """What a tower needs of a kind of device besides the layers of texts."""
+
+    kernels: ClassVar[TowerKernels]
+
+    def __init__(self, nn: Builder) -> None:
+        self.nn = nn
+
+    @abstractmethod
+    def linear(
+        self,
+        name: str,
+        x: Any,
+        *,
+        bias: bool,
+        residual: Any = None,
+        activation: str | None = None,
+        scale: str | None = None,
+    ) -> Any:
+        """activation(x W^T (+ bias)), or that times the parameter `scale` (+ residual)."""
+
+    @abstractmethod
+    def attend(self, qkv: Any, views: Any, heads: int, dim: int, scale: float) -> Any:
+        """Each row sees the rows of its view: those from one of `views` up to the next."""
+
+
 class DeviceLayers(ABC):
     """The layers of one kind of device, with the weights of a `Builder`."""
 
@@ -115,15 +171,16 @@ class DeviceLayers(ABC):
 
     linear: ClassVar[Callable[..., Linear]]  # (nn, name, (outs, ins), bias)
     embedding: ClassVar[Callable[..., Embedding]]  # (nn, name, (entries, size), scale)
-    rms_norm: ClassVar[Callable[..., Norm]]  # (nn, name, size, eps)
-    # (nn, name, size, spec, is_exact): the result becomes a residual
-    layer_norm: ClassVar[Callable[..., Norm]]
+    # `is_exact`: the result is float32 on all devices
+    rms_norm: ClassVar[Callable[..., Norm]]  # (nn, name, size, eps, is_exact)
+    layer_norm: ClassVar[Callable[..., Norm]]  # (nn, name, size, spec, is_exact)
     gated: ClassVar[Callable[..., EachRow]]  # (nn, size, activation, each): results in a row
     activated: ClassVar[Callable[..., EachRow]]  # (nn, size, activation)
     experts: ClassVar[Callable[..., Experts]]  # (nn, spec, hidden, name): of a role's weight
     scale_and_cap: ClassVar[Callable[..., EachRow]]  # (nn, size, scale, cap)
     scaled_add: ClassVar[Callable[..., Add]]  # (nn, size, scale)
     sigmoid_gate: ClassVar[Callable[..., Gate]]  # (nn, size)
+    tower: ClassVar[Callable[..., TowerLayers]]  # (nn)
     # the module of its kernels from int32 of each row to int32 of each row
     positions: ClassVar[ModuleType]
 

@@ -89,7 +89,7 @@ def _emit_append(
                     slot.emit_part(0, head - heads, d, value)
 
         def rotate(i) -> None:
-            place = position if rotary is None else _on_axis(shape, rotary, row, i)
+            place = position if rotary is None else on_axis(shape.axes, rotary, row, i)
             cos, sin = emit_rotation(table, place, i)
             low, high = emit_value(read(i)), emit_value(read(half + i))
             store(i, low * cos - high * sin)
@@ -186,18 +186,18 @@ def _emit_factor(shape: AttentionShape, qkv, row, head, item):
     return emit_norm_factor(qkv, row, emit_value(first), most, eps, item, used)
 
 
-def _on_axis(shape: AttentionShape, rotary, row, pair):
+def on_axis(axes: tuple[int, ...], positions, row, pair):
     """The position of a row by which a pair turns. The axes are bits of constants."""
-    place = rotary[row, 0]
-    for axis in (1, 2):
-        bits = sum(1 << i for i, own in enumerate(shape.axes) if own == axis)
+    place = positions[row, 0]
+    for axis in sorted({*axes} - {0}):
+        bits = sum(1 << i for i, own in enumerate(axes) if own == axis)
         word = T.uint32(0)
-        for number in range(-(-len(shape.axes) // 32)):
+        for number in range(-(-len(axes) // 32)):
             own = T.uint32(bits >> 32 * number & 0xFFFFFFFF)
             word = T.Select(pair // 32 == number, own, word)
         shift = T.Cast("uint32", pair % 32)
         is_own = T.bitwise_and(T.shift_right(word, shift), T.uint32(1)) == T.uint32(1)
-        place = T.Select(is_own, rotary[row, axis], place)
+        place = T.Select(is_own, positions[row, axis], place)
     return emit_value(place)
 
 

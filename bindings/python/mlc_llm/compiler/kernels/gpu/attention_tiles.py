@@ -55,19 +55,23 @@ class Tile:
         self.ends, self.begins = registers(s.own, "int32"), registers(s.own, "int32")
 
     def emit(self) -> None:
-        s, a = self.s, self.a
+        s = self.s
         emit_fill(self.values, s.own * s.own_dims, 0.0)
         emit_fill(self.maxima, s.own, NEVER)
         emit_fill(self.sums, s.own, 0.0)
         emit_spread(s.queries * self.dim, s.items, self.item, self._emit_query)
-        last = T.min(self.row0 + (s.rows - 1), self.num_rows - 1)
+        self._emit_history()
+        self._emit_result()
+
+    def _emit_history(self) -> None:
+        """All that rows of the tile see."""
+        a, last = self.a, T.min(self.row0 + (self.s.rows - 1), self.num_rows - 1)
         first_sequence = emit_value(a.row_sequence[self.row0])
         sequences = emit_value(a.row_sequence[last] - first_sequence + 1)
         with T.serial(sequences) as i:
             sequence = emit_value(first_sequence + i)
             self._emit_ranges(sequence)
             self._emit_sequence(sequence, *self._emit_range(sequence))
-        self._emit_result()
 
     def _row(self, query):
         return T.min(self.row0 + query // self.s.heads, self.num_rows - 1)
@@ -353,4 +357,7 @@ class Tile:
                 for j in range(s.own_dims):
                     d = self._own_place(j, s.dim_vector)
                     value = self.values[i * s.own_dims + j] / total
-                    emit_store(self.a.y, value, [row, head * self.dim + d])
+                    self._emit_store(row, head, d, value)
+
+    def _emit_store(self, row, head, d, value) -> None:
+        emit_store(self.a.y, value, [row, head * self.dim + d])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
@@ -24,6 +26,14 @@ from mlc_llm.compiler.kernels.gpu.grid import (
 from mlc_llm.compiler.kernels.gpu.packs import Packs
 
 ITEMS = 64
+
+
+def emit_each(rows, width: int, body: Callable[[Any, Any], None]) -> None:
+    """A launch that calls `body(row, k)` for each of `width` numbers of each row."""
+    with grid((-(-width // ITEMS), rows), ITEMS) as ((part, row), item):
+        k = emit_value(part * ITEMS + item)
+        with T.If(k < width), T.Then():
+            body(row, k)
 
 
 def embedding(
@@ -170,6 +180,7 @@ ACTIVATIONS = {
     "silu": lambda x: x * sigmoid(x),
     "gelu_tanh": _gelu_tanh,
     "gelu": _gelu,
+    "quick_gelu": lambda x: x * sigmoid(x * scalar(1.702)),
     "relu": lambda x: T.max(x, scalar(0.0)),
     "relu2": _relu2,
     "tanh": lambda x: softcap(x, 1.0),
@@ -199,12 +210,13 @@ def gate_and_multiply(
 
     def body(x, y) -> None:
         x, y = split_rows(x, each), split_rows(y, each)
-        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < size), T.Then():
-                gate = emit_value(to_float(x[row, k], 1))
-                value = _gated(activation, gate, to_float(x[row, k + size], 1))
-                emit_store(y, value, [row, k])
+
+        def multiply(row, k) -> None:
+            gate = emit_value(to_float(x[row, k], 1))
+            value = _gated(activation, gate, to_float(x[row, k + size], 1))
+            emit_store(y, value, [row, k])
+
+        emit_each(y.shape[0], size, multiply)
 
     x, y = Arg("x", ("n", each * 2 * size), dtype), Arg("y", ("n", each * size), dtype)
     return kernel([x, y], body)
@@ -214,11 +226,11 @@ def sigmoid_gate(size: int, dtype: str = "float32") -> tirx.PrimFunc:
     """f(x [n, size], gate [n, size], y [n, size]): y = x * sigmoid(gate)."""
 
     def body(x, gate, y) -> None:
-        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < size), T.Then():
-                share = sigmoid(to_float(gate[row, k], 1))
-                emit_store(y, to_float(x[row, k], 1) * share, [row, k])
+        def multiply(row, k) -> None:
+            share = sigmoid(to_float(gate[row, k], 1))
+            emit_store(y, to_float(x[row, k], 1) * share, [row, k])
+
+        emit_each(y.shape[0], size, multiply)
 
     return kernel([Arg(name, ("n", size), dtype) for name in ("x", "gate", "y")], body)
 
@@ -227,13 +239,13 @@ def resize_heads(heads: int, size: int, wanted: int, dtype: str = "float32") -> 
     """As `kernels/cpu/elementwise.py` has it."""
 
     def body(x, y) -> None:
-        with grid((-(-heads * wanted // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < heads * wanted), T.Then():
-                head, place = k // wanted, emit_value(k % wanted)
-                inside = emit_value(head * size + T.min(place, size - 1))
-                value = T.Select(place < size, to_float(x[row, inside], 1), scalar(0.0))
-                emit_store(y, value, [row, k])
+        def copy(row, k) -> None:
+            head, place = k // wanted, emit_value(k % wanted)
+            inside = emit_value(head * size + T.min(place, size - 1))
+            value = T.Select(place < size, to_float(x[row, inside], 1), scalar(0.0))
+            emit_store(y, value, [row, k])
+
+        emit_each(y.shape[0], heads * wanted, copy)
 
     x, y = Arg("x", ("n", heads * size), dtype), Arg("y", ("n", heads * wanted), dtype)
     return kernel([x, y], body)
@@ -243,11 +255,11 @@ def scale_and_cap(size: int, scale: float, cap: float) -> tirx.PrimFunc:
     """f(x [m, size], y [m, size]): y = x * scale; then cap * tanh(y / cap) if cap is not 0."""
 
     def body(x, y) -> None:
-        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < size), T.Then():
-                value = x[row, k] * scalar(scale)
-                T.buffer_store(y, softcap(value, cap) if cap else value, [row, k])
+        def change(row, k) -> None:
+            value = x[row, k] * scalar(scale)
+            T.buffer_store(y, softcap(value, cap) if cap else value, [row, k])
+
+        emit_each(y.shape[0], size, change)
 
     return kernel([Arg("x", ("m", size)), Arg("y", ("m", size))], body)
 
@@ -256,11 +268,11 @@ def scaled_add(size: int, scale: float, x_dtype: str = "float32") -> tirx.PrimFu
     """f(x [n, size], residual [n, size], y [n, size]): y = residual + scale * x."""
 
     def body(x, residual, y) -> None:
-        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < size), T.Then():
-                value = residual[row, k] + to_float(x[row, k], 1) * scalar(scale)
-                T.buffer_store(y, value, [row, k])
+        def add(row, k) -> None:
+            value = residual[row, k] + to_float(x[row, k], 1) * scalar(scale)
+            T.buffer_store(y, value, [row, k])
+
+        emit_each(y.shape[0], size, add)
 
     x = Arg("x", ("n", size), x_dtype)
     return kernel([x, Arg("residual", ("n", size)), Arg("y", ("n", size))], body)

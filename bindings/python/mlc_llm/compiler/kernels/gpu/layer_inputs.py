@@ -11,7 +11,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.gpu.elementwise import ACTIVATIONS, ITEMS, emit_norm_factor
+from mlc_llm.compiler.kernels.gpu.elementwise import ACTIVATIONS, ITEMS, emit_each, emit_norm_factor
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_spread,
     emit_store,
@@ -45,6 +45,31 @@ def first_columns(total: int, size: int) -> tirx.PrimFunc:
             emit_spread(size, ITEMS, item, lambda k: T.buffer_store(y, x[row, k], [row, k]))
 
     return kernel([Arg("x", ("n", total)), Arg("y", ("n", size))], body)
+
+
+def widen(size: int, total: int) -> tirx.PrimFunc:
+    """f(x [n, size], y [n, total]): x, and zeros behind it."""
+
+    def body(x, y) -> None:
+        def write(row, k) -> None:
+            value = T.Select(k < size, x[row, T.min(k, size - 1)], scalar(0.0))
+            T.buffer_store(y, value, [row, k])
+
+        emit_each(y.shape[0], total, write)
+
+    return kernel([Arg("x", ("n", size)), Arg("y", ("n", total))], body)
+
+
+def add_columns(size: int, total: int, first: int) -> tirx.PrimFunc:
+    """f(x [n, size], other [n, total], y [n, size]): x + the columns of `other` from `first` on."""
+
+    def body(x, other, y) -> None:
+        def add(row, k) -> None:
+            T.buffer_store(y, x[row, k] + other[row, first + k], [row, k])
+
+        emit_each(y.shape[0], size, add)
+
+    return kernel([Arg("x", ("n", size)), Arg("other", ("n", total)), Arg("y", ("n", size))], body)
 
 
 def add_inputs(

@@ -6,7 +6,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, named_kernel
-from mlc_llm.compiler.kernels.gpu.elementwise import ACTIVATIONS, ITEMS
+from mlc_llm.compiler.kernels.gpu.elementwise import ACTIVATIONS, ITEMS, emit_each
 from mlc_llm.compiler.kernels.gpu.grid import (
     emit_fill,
     emit_group_sums,
@@ -78,10 +78,10 @@ def activate(size: int, activation: str, dtype: str = "float32") -> tirx.PrimFun
     """f(x [n, size], y [n, size]): y = activation(x)."""
 
     def body(x, y) -> None:
-        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < size), T.Then():
-                emit_store(y, ACTIVATIONS[activation](emit_value(to_float(x[row, k], 1))), [row, k])
+        def change(row, k) -> None:
+            emit_store(y, ACTIVATIONS[activation](emit_value(to_float(x[row, k], 1))), [row, k])
+
+        emit_each(y.shape[0], size, change)
 
     return kernel([Arg("x", ("n", size), dtype), Arg("y", ("n", size), dtype)], body)
 
@@ -90,14 +90,14 @@ def curved(size: int, dtype: str, x_dtype: str = "float32") -> tirx.PrimFunc:
     """As `kernels/cpu/layer_norm.py` has it."""
 
     def body(x, curve, y) -> None:
-        with grid((-(-size // ITEMS), y.shape[0]), ITEMS) as ((part, row), item):
-            k = emit_value(part * ITEMS + item)
-            with T.If(k < size), T.Then():
-                rise, fall, slope, start = (to_float(curve[i], 1) for i in range(4))
-                value = emit_value(to_float(x[row, k], 1))
-                below = (fall + slope) * (T.exp(T.min(value, start)) - scalar(1.0) - value)
-                bent = T.Select(value > scalar(0.0), rise * value * value, below)
-                emit_store(y, bent + slope * value, [row, k])
+        def change(row, k) -> None:
+            rise, fall, slope, start = (to_float(curve[i], 1) for i in range(4))
+            value = emit_value(to_float(x[row, k], 1))
+            below = (fall + slope) * (T.exp(T.min(value, start)) - scalar(1.0) - value)
+            bent = T.Select(value > scalar(0.0), rise * value * value, below)
+            emit_store(y, bent + slope * value, [row, k])
+
+        emit_each(y.shape[0], size, change)
 
     x, y = Arg("x", ("n", size), x_dtype), Arg("y", ("n", size), x_dtype)
     return kernel([x, Arg("curve", (4,), dtype), y], body)

@@ -24,6 +24,7 @@ from mlc_llm.compiler.kernels.cpu.linear import Tile
 from mlc_llm.compiler.kernels.cpu.low_rank import Added
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
 from mlc_llm.compiler.nn.cpu.experts import Experts
+from mlc_llm.compiler.nn.cpu.tower import Tower
 from mlc_llm.compiler.nn.interface import DeviceLayers
 from mlc_llm.compiler.nn.tensors import Deferred, num_rows, plain, quantized, tensor
 from mlc_llm.compiler.quantization import Matrix
@@ -136,7 +137,7 @@ class Embedding:
 class RMSNorm:
     """x / rms(x) * weight, of the chosen `rows` or of all."""
 
-    def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
+    def __init__(self, nn: Builder, name: str, size: int, eps: float, *, is_exact: bool) -> None:
         self.nn, self.name, self.size, self.eps = nn, f"{name}.weight", size, eps
 
     def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> Deferred:
@@ -167,8 +168,7 @@ class RMSNorm:
 
 
 class LayerNorm:
-    """(x - mean) / deviation * weight + bias, of the chosen `rows` or of all. `is_exact`: the
-    result is a residual, so it is float32 on all devices."""
+    """(x - mean) / deviation * weight + bias, of the chosen `rows` or of all."""
 
     kernels: Any = layer_norm
 
@@ -283,13 +283,13 @@ class SigmoidGate:
 
 
 class CPULayers(DeviceLayers):
-    """The layers above, and the experts."""
+    """The layers above, the experts, and those of towers."""
 
     linear, embedding = Linear, Embedding
     rms_norm, layer_norm = RMSNorm, LayerNorm
     gated, activated, sigmoid_gate = Gated, Activated, SigmoidGate
     scale_and_cap, scaled_add = ScaleAndCap, ScaledAdd
-    experts = Experts
+    experts, tower = Experts, Tower
     positions = positions
     row_dtype = "float32"
 

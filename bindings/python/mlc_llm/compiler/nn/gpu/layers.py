@@ -21,6 +21,7 @@ from mlc_llm.compiler.kernels.gpu.packs import Packs
 from mlc_llm.compiler.kernels.gpu.paged_attention import SPLITS, split_scratch
 from mlc_llm.compiler.nn.cpu import layers
 from mlc_llm.compiler.nn.gpu.experts import Experts
+from mlc_llm.compiler.nn.gpu.tower import Tower
 from mlc_llm.compiler.nn.interface import DeviceLayers
 from mlc_llm.compiler.nn.tensors import num_rows, plain, tensor, types_of
 from mlc_llm.compiler.quantization import Matrix
@@ -120,13 +121,14 @@ class RMSNorm:
     """x / rms(x) * weight, of the chosen `rows` or of all. Chosen rows leave the model, so they are
     float32."""
 
-    def __init__(self, nn: Builder, name: str, size: int, eps: float) -> None:
+    def __init__(self, nn: Builder, name: str, size: int, eps: float, *, is_exact: bool) -> None:
         self.nn, self.name, self.size, self.eps = nn, f"{name}.weight", size, eps
+        self.is_exact = is_exact
 
     def __call__(self, x: relax.Expr, rows: relax.Expr | None = None) -> relax.Var:
         gather = rows is not None
         dtype = self.nn.stored(self.name).dtype
-        y_dtype = "float32" if gather else self.nn.row_dtype
+        y_dtype = "float32" if gather or self.is_exact else self.nn.row_dtype
         types = {"x_dtype": str(x.ty.dtype), "y_dtype": y_dtype}
         kernel = self.nn.kernel(
             "rms_norm",
@@ -181,11 +183,10 @@ class Gated:
         self.nn, self.size, self.activation, self.each = nn, size, activation, each
 
     def __call__(self, x: relax.Expr) -> relax.Var:
-        dtype, word, each = self.nn.row_dtype, self.activation, self.each
+        dtype, each = str(x.ty.dtype), self.each
+        key = (self.size, self.activation, dtype, each)
         kernel = self.nn.kernel(
-            "gate_and_multiply",
-            (self.size, word, each),
-            lambda: elementwise.gate_and_multiply(self.size, word, dtype, each),
+            "gate_and_multiply", key, lambda: elementwise.gate_and_multiply(*key)
         )
         return self.nn.call(kernel, [x], tensor(num_rows(x), each * self.size, dtype=dtype))
 
@@ -216,13 +217,13 @@ class Activated:
 
 
 class GPULayers(DeviceLayers):
-    """The layers above, and the experts."""
+    """The layers above, the experts, and those of towers."""
 
     linear, embedding = Linear, Embedding
     rms_norm, layer_norm = RMSNorm, LayerNorm
     gated, activated, sigmoid_gate = Gated, Activated, SigmoidGate
     scale_and_cap, scaled_add = ScaleAndCap, ScaledAdd
-    experts = Experts
+    experts, tower = Experts, Tower
     positions = positions
 
     @property
