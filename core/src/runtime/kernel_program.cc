@@ -1,10 +1,13 @@
 #include "runtime/kernel_program.h"
 
+#include <tvm/runtime/device_api.h>
+
 #include <algorithm>
-#include <cstring>
+#include <optional>
 
 #include "runtime/launch_records.h"
 #include "runtime/model_library_impl.h"
+#include "runtime/program_memory.h"
 #include "runtime/program_spec.h"
 #include "runtime/tvm_convert.h"
 
@@ -13,13 +16,6 @@ namespace {
 
 namespace ffi = tvm::ffi;
 using Kind = ProgramSpec::Kind;
-
-constexpr int64_t kAlignment = 64;  // the alignment that kernels assume
-// Memory of a larger step is returned at the next small step.
-constexpr int64_t kKeptBytes = int64_t{16} << 20;
-
-int64_t Aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
 // A DLTensor of `spec`. Each run sets its data and its first extent.
 class Rows {
@@ -44,42 +40,6 @@ class Rows {
   Shape extents_;
   bool is_fixed_ = false;
   DLTensor tensor_;  // without strides, so it is compact
-};
-
-// Memory that grows with the size of a step. On the host it shrinks again after a much larger step.
-// On a device it does not: it was counted when the model was loaded, and launch records use its
-// addresses.
-class Arena {
- public:
-  explicit Arena(Device device) : device_(device) {}
-
-  // Returns at least `bytes`. Their content is undefined.
-  Result<char*> Reserve(int64_t bytes) {
-    bool on_host = device_.type == Device{}.type;
-    bool wasteful = on_host && capacity_ > kKeptBytes && bytes < capacity_ / 2;
-    if (bytes > capacity_ || wasteful || !memory_.defined()) {
-      memory_ = Tensor();
-      capacity_ = 0;
-      int64_t wanted = Aligned(std::max<int64_t>(bytes, 1));
-      MLC_ASSIGN_OR_RETURN(memory_, Tensor::Empty({wanted}, DType::kUInt8, device_));
-      capacity_ = wanted;
-      ++number_;
-    }
-    return static_cast<char*>(memory_.impl()->tensor.data_ptr());
-  }
-
-  void Release() {
-    memory_ = Tensor();
-    capacity_ = 0;
-  }
-
-  Tensor& memory() { return memory_; }
-  int64_t number() const { return number_; }  // changes when the memory changes
-
- private:
-  Device device_;
-  Tensor memory_;
-  int64_t capacity_ = 0, number_ = 0;
 };
 
 // A tensor in the memory of another tensor.
@@ -114,14 +74,12 @@ struct KernelProgram::Impl {
 
   // The state of the current run. These are members, so that a run allocates nothing.
   std::vector<int64_t> sizes;
-  std::vector<char*> buffers;
-  Arena arena{Device{}};
+  ProgramMemory memory{Device{}};
   size_t next_call = 0;  // of a run in turns
 
   // Only used on a device.
   Device device;
-  std::vector<char> upload;  // the inputs, in the layout of the arena's beginning
-  LaunchRecords records;     // by sizes
+  LaunchRecords records;  // by sizes
 
   Status FindKernels(const ModelLibrary::Impl& library);
   Status FindConstants(ModelLibrary::Impl* library, int64_t count);
@@ -137,13 +95,16 @@ struct KernelProgram::Impl {
   const DLTensor* Argument(ProgramSpec::Name name) const;
   Status Bind(const ProgramInput* given, size_t count);
   Status Place(const ProgramInput* given);
-  char* PlaceInputs(const ProgramInput* given, char* next);
   Status Launch();
   void Launch(const Call& call);
-  Rows* ResultNamed(std::string_view name);  // null: there is none
+  std::optional<size_t> ResultNamed(std::string_view name) const;  // the index of a temporary
   int64_t Units(int size) const { return size == kFixedSize ? 1 : sizes[size]; }
   bool HasNothingToDo(const Call& call) const;
   bool on_host() const { return device.type == kDLCPU; }
+  void Wait() const {
+    DLDevice place{static_cast<DLDeviceType>(device.type), device.index};
+    if (!on_host()) tvm::runtime::DeviceAPI::Get(place)->StreamSync(place, nullptr);
+  }
 };
 
 Status KernelProgram::Impl::FindKernels(const ModelLibrary::Impl& library) {
@@ -196,7 +157,6 @@ void KernelProgram::Impl::PrepareCalls() {
     temporaries.push_back(std::make_unique<Rows>(made, place));
   }
   sizes.resize(spec.num_sizes);
-  buffers.resize(spec.buffers.size());
   for (size_t i = 0; i < calls.size(); ++i) {
     for (const ProgramSpec::Name& name : spec.calls[i].arguments) {
       std::vector<int>& those = name.must_be_empty ? calls[i].empty_sizes : calls[i].sizes;
@@ -228,49 +188,15 @@ Status KernelProgram::Impl::Bind(const ProgramInput* given, size_t count) {
   return Status();
 }
 
-// Gives every input and temporary its place in the arena. An aligned input on the host stays where
-// the caller has it. On a device the inputs come first, so that all addresses depend only on the
-// sizes.
 Status KernelProgram::Impl::Place(const ProgramInput* given) {
-  int64_t bytes = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    bool copied = !on_host() || !IsAligned(given[i].data);
-    if (copied) bytes += Aligned(given[i].size * spec.inputs[i].row_bytes());
-  }
-  int64_t input_bytes = bytes;
-  for (const ProgramSpec::Buffer& b : spec.buffers) bytes += Aligned(Units(b.size) * b.bytes);
-  Result<char*> reserved = arena.Reserve(bytes);
-  if (!reserved.ok()) return Status(reserved.status()).In(name);
-  if (!on_host()) upload.resize(static_cast<size_t>(input_bytes));
-  char* next = PlaceInputs(given, *reserved);
-  if (!on_host()) MLC_RETURN_IF_ERROR(arena.memory().Write(0, upload.data(), input_bytes));
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    buffers[i] = next;
-    next += Aligned(Units(spec.buffers[i].size) * spec.buffers[i].bytes);
-  }
+  Status placed = memory.Place(spec, given, sizes);
+  if (!placed.ok()) return std::move(placed).In(name);
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i]->Set(memory.input(i), given[i].size);
   for (size_t i = 0; i < temporaries.size(); ++i) {
     const RowsSpec& made = spec.temporaries[i];
-    temporaries[i]->Set(buffers[made.buffer], Units(made.size));
+    temporaries[i]->Set(memory.buffer(made.buffer), Units(made.size));
   }
   return Status();
-}
-
-// Copies the inputs that must be copied: to `next` on the host, or to the upload buffer. Returns
-// the end.
-char* KernelProgram::Impl::PlaceInputs(const ProgramInput* given, char* next) {
-  const char* begin = next;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    void* data = const_cast<void*>(given[i].data);
-    if (!on_host() || !IsAligned(data)) {
-      int64_t size = given[i].size * spec.inputs[i].row_bytes();
-      char* to = on_host() ? next : upload.data() + (next - begin);
-      if (size > 0) std::memcpy(to, data, static_cast<size_t>(size));
-      data = next;
-      next += Aligned(size);
-    }
-    inputs[i]->Set(data, given[i].size);
-  }
-  return next;
 }
 
 // A step may want no logits, no hidden states, or copy no slots.
@@ -292,7 +218,7 @@ Status KernelProgram::Impl::Launch() {
     auto launch = [this] {
       for (const Call& call : calls) Launch(call);
     };
-    if (!on_host() && records.Replay(sizes, arena.number(), launch)) return;
+    if (!on_host() && records.Replay(sizes, memory.number(), launch)) return;
     launch();
   });
 }
@@ -312,7 +238,7 @@ Result<std::unique_ptr<KernelProgram>> KernelProgram::Load(const ModelLibrary& l
   auto impl = std::make_unique<Impl>();
   impl->name = function;
   impl->device = device;
-  impl->arena = Arena(device);
+  impl->memory = ProgramMemory(device);
   impl->records = LaunchRecords(device);
   MLC_ASSIGN_OR_RETURN(impl->spec, ParseProgram(*json));
   MLC_ASSIGN_OR_RETURN(int64_t constants, GetInt(all, "constants"));
@@ -369,32 +295,35 @@ Result<bool> KernelProgram::Continue(std::chrono::steady_clock::time_point until
   MLC_RETURN_IF_ERROR(CatchTvm(impl_->name, [&] {
     while (next < impl_->calls.size()) {
       impl_->Launch(impl_->calls[next++]);
+      impl_->Wait();  // a device returns before the kernel has run
       if (std::chrono::steady_clock::now() >= until) break;
     }
   }));
   return next == impl_->calls.size();
 }
 
-void KernelProgram::Release() { impl_->arena.Release(); }
+void KernelProgram::Release() { impl_->memory.Release(); }
 
-Rows* KernelProgram::Impl::ResultNamed(std::string_view name) {
+std::optional<size_t> KernelProgram::Impl::ResultNamed(std::string_view name) const {
   for (const auto& [key, index] : spec.results) {
-    if (key == name) return temporaries[static_cast<size_t>(index)].get();
+    if (key == name) return static_cast<size_t>(index);
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 char* KernelProgram::data(std::string_view result) {
-  Rows* rows = impl_->ResultNamed(result);
-  return rows == nullptr ? nullptr : static_cast<char*>(rows->tensor()->data);
+  std::optional<size_t> index = impl_->ResultNamed(result);
+  return index ? static_cast<char*>(impl_->temporaries[*index]->tensor()->data) : nullptr;
 }
 
 Result<Tensor> KernelProgram::tensor(std::string_view result) {
-  Rows* rows = impl_->ResultNamed(result);
-  if (rows == nullptr) return Tensor();
-  const DLTensor* tensor = rows->tensor();
-  return FromTvm(ffi::Tensor::FromNDAlloc(BorrowedMemory{tensor->data, impl_->arena.memory()},
-                                          rows->shape(), tensor->dtype, tensor->device));
+  std::optional<size_t> index = impl_->ResultNamed(result);
+  if (!index) return Tensor();
+  Rows& rows = *impl_->temporaries[*index];
+  const Tensor& owner = impl_->memory.owner(impl_->spec.temporaries[*index].buffer);
+  const DLTensor& tensor = *rows.tensor();
+  return FromTvm(ffi::Tensor::FromNDAlloc(BorrowedMemory{tensor.data, owner}, rows.shape(),
+                                          tensor.dtype, tensor.device));
 }
 
 }  // namespace mlc

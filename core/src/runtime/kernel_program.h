@@ -8,8 +8,8 @@
 //
 // On a CPU the virtual machine took a fifth of a decode step: ten instructions and two allocations
 // for each kernel. Here the arguments of every call are prepared. A run sets the pointers and sizes
-// of a dozen tensors, and calls the kernels. All temporaries are in one piece of memory, which is
-// kept between runs. So a device that can record launches replays them in later runs of the same
+// of a dozen tensors, and calls the kernels. Temporaries stay in the same memory
+// (program_memory.h), so a device that can record launches replays them in later runs of the same
 // sizes.
 #pragma once
 
@@ -23,18 +23,10 @@
 #include "base/status.h"
 #include "runtime/input_spec.h"
 #include "runtime/model_library.h"
+#include "runtime/program_input.h"
 #include "runtime/tensor.h"
 
 namespace mlc {
-
-struct ProgramInput {
-  const void* data = nullptr;
-  int64_t size = 0;  // of the first dimension; the program knows the others
-};
-
-inline ProgramInput InputOf(const std::vector<int32_t>& values) {
-  return {values.data(), static_cast<int64_t>(values.size())};
-}
 
 class KernelProgram {
  public:
@@ -62,9 +54,9 @@ class KernelProgram {
   // states when the function does. Errors: kInvalidArgument when sizes contradict each other;
   // kResourceExhausted; what a kernel says.
   Status Run(const ProgramInput* inputs, size_t num_inputs);
-  // The same in turns, on a CPU: Begin prepares a run, and each Continue calls kernels until that
-  // moment, at least one. True: the run is done. What Begin got stays valid until then. An error
-  // ends the run.
+  // The same in turns: Begin prepares a run, and each Continue calls kernels until that moment, at
+  // least one; a device has finished each before the next begins. True: the run is done. What Begin
+  // got stays valid until then. An error ends the run.
   Status Begin(const ProgramInput* inputs, size_t num_inputs);
   Result<bool> Continue(std::chrono::steady_clock::time_point until);
   // Gives the memory of temporaries back until the next run; results are gone.

@@ -12,7 +12,7 @@
 namespace mlc {
 
 // `metadata` has a tower. `params`: all parameters, in the library's order; `weights` owns their
-// memory. On a CPU the function runs kernel by kernel, if the library has its program.
+// memory. The function runs kernel by kernel.
 Result<std::shared_ptr<TowerProgram>> LoadTowerProgram(std::shared_ptr<ModelLibrary> library,
                                                        const LibraryMetadata& metadata,
                                                        const TensorList& params,
