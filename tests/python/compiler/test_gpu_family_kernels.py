@@ -217,6 +217,12 @@ def test_inputs_of_layers(compiled: Compiled) -> None:
         ),
         (layer_inputs.gate_input(layers, size, "gelu_tanh"), (gate, layer, mixed), gated),
         (layer_inputs.times(hidden, "float32"), (x, factor), x * factor),
+        (layer_inputs.widen(hidden, 100), (x,), np.pad(x, ((0, 0), (0, 60)))),
+        (
+            layer_inputs.add_columns(hidden, hidden + wide, 50),
+            (x, embedded),
+            x + embedded[:, 50 : 50 + hidden],
+        ),
     ]
     for number, (kernel, given, expected) in enumerate(cases):
         y = np.full(expected.shape, np.nan, np.float32)

@@ -16,7 +16,9 @@ from typing import Any
 import cuda_bench_emulated
 import cuda_driver
 import cuda_emulated
+import picture_chats
 import pytest
+import test_gpu_pictures
 from gpu_engines import LibraryOf
 
 from mlc_llm import MLCEngine
@@ -82,8 +84,11 @@ def run(
     kernels that they compile."""
     kernels = tmp_path_factory.mktemp("kernels")
 
-    def run(library: Path, program: Any = cuda_emulated, **environment: str) -> Any:
-        arguments = [tiny_model.folder, library, nvrtc.includes()[0], kernels]
+    def run(
+        library: Path, program: Any = cuda_emulated, folder: Path | None = None, **environment: str
+    ) -> Any:
+        model = folder or tiny_model.folder
+        arguments = [model, library, nvrtc.includes()[0], kernels]
         done = subprocess.run(
             list(map(str, [sys.executable, program.__file__, *arguments])),
             env={**os.environ, "LD_LIBRARY_PATH": str(driver), **environment},
@@ -169,6 +174,24 @@ def test_the_benchmark_tells_what_a_gpu_is_judged_by(
         assert all(word in line for word in words), line
     products = [row for row in found["kernels"] if row["kernel"].startswith("linear")]
     assert products and all(row["library_seconds"] > 0 for row in products)
+
+
+@pytest.mark.parametrize("case", ["smolvlm", "qwen2_5_vl"])
+def test_answers_about_pictures_are_those_of_the_cpu(
+    case: str,
+    run: Callable[..., Any],
+    library_of: LibraryOf,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    if not request.config.getoption("--long"):
+        pytest.skip("compiles a model's kernels for the emulator: --long")
+    monkeypatch.setitem(targets.GPUS, "cuda", replace(targets.GPUS["cuda"], ptx=""))
+    folder = test_gpu_pictures.prepared(case, tmp_path, monkeypatch)
+    found = run(library_of(folder, device="cuda", opt="O3"), picture_chats, folder)
+    expected = picture_chats.answers(folder, library_of(folder, device="cpu"), "cpu")
+    picture_chats.check(found["answers"], expected)
 
 
 def test_the_driver_gets_ptx(run: Callable[..., Any], ptx_library: Path) -> None:
