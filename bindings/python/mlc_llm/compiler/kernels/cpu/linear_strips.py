@@ -35,6 +35,7 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emi
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 AHEAD_LINES = 128
+KEPT = 8  # rows that wait for what adapters add: on the stack
 FEW, MANY = 8, 64  # the most rows of x for which codes are taken out of their words each time
 
 
@@ -91,7 +92,7 @@ def linear_strips(
                     added.emit_ahead(of_adapters, index)
                 strip = BlockStrip(codes, weights.on(unit), unit, x, buffers, index)
                 if added is not None:
-                    add = partial(added.emit_rows, of_adapters, block=index)
+                    add = partial(added.emit_block, of_adapters, block=index)
                     strip = replace(strip, add=add)
                 emit(strip, store)
 
@@ -264,15 +265,25 @@ class BlockStrip:
     x: Any
     buffers: Any
     index: Any
-    # Called with sums, the first row and the number of rows before these are stored.
-    add: Callable[[Any, Any, int], None] = lambda sums, row, rows: None
+    # Stores rows that it changes: of (first, rows), how to read them, and how to store them.
+    add: Callable[..., None] | None = None
 
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
-        self._emit_tiles(
-            StoredGroups(self.weights, self.buffers, self.index), first, count, tile, store
-        )
+        groups = StoredGroups(self.weights, self.buffers, self.index)
+        several = partial(self._emit_tiles, groups, first, count, tile, store)
+        if (add := self.add) is None:
+            return several()
+
+        def changed(row, value) -> None:
+            add(row, 1, lambda row: value, store)
+
+        with T.If(count == 1):
+            with T.Then():
+                self._emit_tile(groups, first, 1, changed)
+            with T.Else():
+                several()
 
     def emit_many(self, first, count, tile: int, store: Callable) -> None:
         """The same; the codes of the whole strip become bytes once."""
@@ -288,7 +299,23 @@ class BlockStrip:
 
     def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Callable) -> None:
         sizes = [n for n in (tile, 4, 2, 1) if n <= tile]
-        emit_tiles(count, sizes, lambda row, n: self._emit_tile(groups, first + row, n, store))
+
+        def emit(begin, rows, store: Callable) -> None:
+            emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))
+
+        if self.add is None:
+            return emit(first, count, store)
+        # Sums that are changed in the same registers made the tiles slower, so they are kept first.
+        kept = emit_floats(KEPT)
+        with T.serial((count + (KEPT - 1)) // KEPT) as block:
+            begin = emit_value(first + block * KEPT)
+
+            def place(row):
+                return at((row - begin) * LANES)
+
+            rows = emit_value(T.min(first + count - begin, KEPT))
+            emit(begin, rows, lambda row, value: T.buffer_store(kept, value, [place(row)]))
+            self.add(begin, rows, lambda row: kept[place(row)], store)
 
     def _emit_tile(self, groups: Groups, row, rows: int, store: Callable) -> None:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
@@ -299,7 +326,6 @@ class BlockStrip:
             self._emit_by_quads(steps, groups, row, rows, sums)
         else:
             self._emit_by_groups(groups, row, rows, sums)
-        self.add(sums, row, rows)
         for m in range(rows):
             store(row + m, emit_value(sums[at(m * LANES)]))
 

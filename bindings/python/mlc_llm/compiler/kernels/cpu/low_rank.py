@@ -9,7 +9,7 @@ A of its own. Units of a row are in a fixed order and so are the sums over k and
 same bits in any company. Neighbouring units of one group read its weights together.
 
 `Added` is `expand` inside of another kernel: a task that has made 16 outputs of some rows changes
-them in its registers. Nothing is read again, and no second loop waits for its threads.
+them before it stores them. So nothing is read again, and no second loop waits for its threads.
 
 Both weights are [groups, blocks, 8, 16], so that a thread reads them from end to end: A has a block
 for each 16 inputs of a part, B one for each 16 outputs.
@@ -17,7 +17,7 @@ for each 16 inputs of a part, B one for each 16 outputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,8 +42,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_floats,
     emit_prefetch,
+    emit_sums,
     emit_value,
-    emit_zero,
     fma,
     shuffle,
 )
@@ -55,6 +55,7 @@ _PAIR = 2  # rows that are tried together where a whole tile has different adapt
 _VECTORS = 8  # of outputs in a task
 # The products for which waking other threads pays.
 _MANY = 1 << 15
+_CHUNK = 32  # blocks of A that stay in the first cache while some ranks after others read them
 _AHEAD = 32  # blocks of A that are prefetched where few units share them
 _LINE = 64
 
@@ -90,31 +91,30 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
             part = emit_value(T.floormod(index, parts))
             unit = emit_value(table[row, FIRST] + index // parts * table[row, DISTANCE])
             group = emit_value(groups[unit])
+            sums = [emit_sums(RANKS) for _ in range(count)]  # of each row
             each = min(RANKS, tile.w_rows * rows_at_once // count)  # as many sums for one row
-            for begin in range(0, RANKS, each):
-                emit_ranks(read, count, unit, group, part, range(begin, begin + each), left)
-
-        def emit_ranks(read, count: int, unit, group, part, ranks: range, left) -> None:
-            """Some ranks of a group, for units of neighbouring rows."""
-            each = len(ranks)
-            # A buffer for each row: one of 1 KB would be in memory, and every sum be stored there.
-            sums = [emit_floats(each) for _ in range(count)]
-            for own in sums:
-                emit_zero(own, each)
-            with T.serial(blocks) as block:
-                if count <= _PAIR:  # behind a group is the next one of the adapter
-                    with T.If(block + _AHEAD < left * blocks), T.Then():
-                        _emit_prefetch(a, group, part * blocks + block + _AHEAD, ranks)
-                ws = [_weight(a, group, part * blocks + block, j) for j in ranks]
-                for m, own in enumerate(sums):
-                    value = emit_value(read(m, block))
-                    for i, w in enumerate(ws):
-                        T.buffer_store(own, fma(value, w, own[at(i * LANES)]), [at(i * LANES)])
+            with T.serial(-(-blocks // _CHUNK)) as chunk:
+                begin = emit_value(chunk * _CHUNK)
+                for start in range(0, RANKS, each):
+                    with T.serial(T.min(blocks - begin, _CHUNK)) as i:
+                        block = emit_value(begin + i)
+                        if start == 0 and count <= _PAIR:  # behind a group is the adapter's next
+                            with T.If(block + _AHEAD < left * blocks), T.Then():
+                                _emit_prefetch(a, group, part * blocks + block + _AHEAD)
+                        ranks = range(start, start + each)
+                        emit_block(read, group, part * blocks, block, ranks, sums)
             for m, own in enumerate(sums):
                 scale = emit_value(T.reinterpret("float32", scales[unit + m]))
-                whole = _emit_totals([own[at(i * LANES)] for i in range(each)])
-                place = [unit + m, at(part * RANKS + ranks.start, each)]
-                T.buffer_store(t, whole * splat(scale, each), place)
+                whole = _emit_totals([vector[at(0)] for vector in own])
+                T.buffer_store(t, whole * splat(scale, RANKS), [unit + m, at(part * RANKS, RANKS)])
+
+        def emit_block(read, group, of_part, block, ranks: range, sums) -> None:
+            """The products of 16 inputs of neighbouring rows with some ranks of a group."""
+            ws = [_weight(a, group, of_part + block, j) for j in ranks]
+            for m, own in enumerate(sums):
+                value = emit_value(read(m, block))
+                for j, w in zip(ranks, ws, strict=True):
+                    T.buffer_store(own[j], fma(value, w, own[j][at(0)]), [at(0)])
 
         def task(index) -> None:
             row, slice = (emit_value(f(index, slices)) for f in (T.Div, T.truncmod))
@@ -229,24 +229,47 @@ class Added(low_rank.Added):
         with T.serial(T.min(T.Cast("int32", t.shape[0]), _TOGETHER)) as unit:
             group = emit_value(groups[unit])
             with T.If(T.Or(unit == 0, groups[T.max(unit - 1, 0)] != group)), T.Then():
-                _emit_prefetch(b, group, block, range(RANKS))
+                _emit_prefetch(b, group, block)
 
-    def emit_rows(self, args: Sequence[Any], sums, first, rows: int, block) -> None:
-        """Adds to the outputs [16 * block, + 16) of the rows [first, first + rows) in `sums`."""
-        emit = partial(self._emit_units, args, first=first, block=block)
-        with T.If(T.Cast("int32", args[0].shape[0]) > 0), T.Then():
-            if rows == 1:
-                return emit(sums, 0, 1)
-            with T.If(args[3][first, RUN] >= rows):
+    def emit_block(
+        self, args: Sequence[Any], first, rows, load: Callable, store: Callable, *, block
+    ) -> None:
+        """Reads by `load(row)`, changes and stores by `store(row, value)` the outputs
+        [16 * block, + 16) of the rows [first, first + rows)."""
+
+        def emit(row, count: int) -> None:
+            """All loads stand before the stores: rows may lie apart by multiples of 4 KB, and then
+            a CPU takes the next load for one of what was just stored."""
+            sums = emit_floats(count)
+            for m in range(count):
+                T.buffer_store(sums, load(row + m), [at(m * LANES)])
+            self._emit_rows(args, sums, row, 0, count, block)
+            for m in range(count):
+                store(row + m, emit_value(sums[at(m * LANES)]))
+
+        with T.serial((rows + (_ROWS - 1)) // _ROWS) as part:
+            row = emit_value(first + part * _ROWS)
+            with T.If(row + _ROWS <= first + rows):
                 with T.Then():
-                    emit(sums, 0, rows)
-                with T.Else():  # some by number, which registers do not have
-                    kept = emit_floats(rows)
-                    _emit_copy(kept, sums, rows)
-                    _emit_some(args[3], first, rows, rows, partial(emit, kept))
-                    _emit_copy(sums, kept, rows)
+                    emit(row, _ROWS)
+                with T.Else(), T.serial(first + rows - row) as m:
+                    emit(emit_value(row + m), 1)
 
-    def _emit_units(self, args: Sequence[Any], sums, begin, rows: int, *, first, block) -> None:
+    def _emit_rows(self, args: Sequence[Any], sums, first, begin: int, rows: int, block) -> None:
+        """Adds to those of the rows first + [begin, begin + rows) in `sums`: of all at once if they
+        are alike, or of each half."""
+        units = partial(self._emit_units, args, sums, first, begin, rows, block)
+        if rows == 1:
+            return units()
+        half = rows // 2
+        with T.If(args[3][first + begin, RUN] >= rows):
+            with T.Then():
+                units()
+            with T.Else():
+                self._emit_rows(args, sums, first, begin, half, block)
+                self._emit_rows(args, sums, first, begin + half, rows - half, block)
+
+    def _emit_units(self, args: Sequence[Any], sums, first, begin: int, rows: int, block) -> None:
         """Of the rows first + [begin, begin + rows), whose units are neighbours."""
         t, b, groups, table = args
         ends = [sum(self.widths[: i + 1]) // LANES for i in range(len(self.widths) - 1)]
@@ -270,29 +293,20 @@ def expand(added: Added) -> tirx.PrimFunc:
         *args, y = args
         rows, panels = T.Cast("int32", y.shape[0]), -(-added.blocks // _VECTORS)
 
-        def emit_block(row, block) -> None:
-            with T.If(row + _ROWS <= rows):
-                with T.Then():
-                    emit_rows(row, _ROWS, block)
-                with T.Else(), T.serial(rows - row) as m:
-                    emit_rows(emit_value(row + m), 1, block)
-
-        def emit_rows(row, count: int, block) -> None:
-            """All loads stand before the stores: rows may lie apart by multiples of 4 KB, and then
-            a CPU takes the next load for one of what was just stored."""
-            sums = emit_floats(count)
-            places = [[row + m, at(block * LANES)] for m in range(count)]
-            for m, place in enumerate(places):
-                T.buffer_store(sums, y[tuple(place)], [at(m * LANES)])
-            added.emit_rows(args, sums, row, count, block)
-            for m, place in enumerate(places):
-                T.buffer_store(y, sums[at(m * LANES)], place)
-
         def task(index) -> None:
             row = emit_value(index // panels * _ROWS)
             first = emit_value(index % panels * _VECTORS)
             with T.serial(T.min(T.int32(added.blocks) - first, _VECTORS)) as vector:
-                emit_block(row, emit_value(first + vector))
+                block = emit_value(first + vector)
+
+                def place(row):
+                    return [row, at(block * LANES)]
+
+                def store(row, value) -> None:
+                    T.buffer_store(y, value, place(row))
+
+                some = T.min(rows - row, _ROWS)
+                added.emit_block(args, row, some, lambda r: y[tuple(place(r))], store, block=block)
 
         units = T.Cast("int32", args[0].shape[0])
         tasks = emit_value((rows + (_ROWS - 1)) // _ROWS * panels)
@@ -315,18 +329,13 @@ def _emit_totals(vectors: Sequence[Any]):
     return found[0]
 
 
-def _emit_copy(to, source, vectors: int) -> None:
-    for i in range(vectors):
-        T.buffer_store(to, source[at(i * LANES)], [at(i * LANES)])
-
-
 def _weight(weights, group, block, rank):
     return emit_value(to_float(weights[group, block, rank, at(0)]))
 
 
-def _emit_prefetch(weights, group, block, ranks: Iterable[int]) -> None:
+def _emit_prefetch(weights, group, block) -> None:
     each = _LINE // (LANES * DataType(str(weights.dtype)).itemsize)
-    for rank in list(ranks)[:: max(1, each)]:
+    for rank in range(0, RANKS, each):
         emit_prefetch(weights, group, block, rank, 0)
 
 
@@ -336,7 +345,7 @@ def _emit_start(weights, groups, table, row, index, products, parts: int) -> Non
     group, blocks = emit_value(groups[unit]), T.Cast("int32", weights.shape[1]) // parts
     first = emit_value(T.floormod(index, parts) * blocks)
     with T.serial(T.min(products * blocks, _AHEAD)) as block:
-        _emit_prefetch(weights, group, first + block, range(RANKS))
+        _emit_prefetch(weights, group, first + block)
 
 
 def _from(products: int) -> int:
