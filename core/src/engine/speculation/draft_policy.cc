@@ -8,20 +8,22 @@ namespace mlc {
 namespace {
 
 constexpr int64_t kOldAfter = 1000;  // in measurements
-constexpr double kNewest = 0.2;      // the least weight of a new measurement in the mean
+constexpr double kNewest = 0.1;      // the least weight of a new measurement in the mean
+constexpr double kMostAway = 1.4;    // times the mean, as what a measurement counts at most
+constexpr double kDoubt = 0.2;       // the share of the first measurement that may be too much
 constexpr double kForget = 0.999;    // factor of the ledger for each step
-constexpr double kMayLoseShare = 0.01, kMayLoseSteps = 4;
+constexpr double kMayLoseShare = 0.005, kMayLoseSteps = 3;
 constexpr double kFirstGuess = 0.6;  // the probability when nothing is known
-constexpr double kGuessWeight = 2;   // weight of kFirstGuess, in drafts
-constexpr double kAllWeight = 5;     // weight of all sequences beside one, in drafts
-constexpr double kRecentDrafts = 20, kAllDrafts = 100;  // that one, and all, remember
-constexpr double kIdle = 0.996;  // factor of a record for each step without drafts
+constexpr double kGuessWeight = 4;   // weight of kFirstGuess, in drafts
+constexpr double kAllWeight = 20;    // weight of all sequences beside one, in drafts
+// Factors of records for each step: half of a sequence's is left after 40, of all sequences' after
+// 2000.
+constexpr double kKeep = 0.983, kKeepAll = 0.99965;
 // How many more rows than sequences are tried at first, and what a row beyond the tried ones is
 // taken for: a share of the time that a plain step takes for a row.
 constexpr int kFirstRows = 3;
 constexpr double kRowShare = 0.5;
 constexpr double kOptimism = 0.5;    // the share of the way to the line that is believed
-constexpr double kFirstShare = 0.8;  // of the first time of a size, the least that remains
 constexpr double kLeastGain = 0.02;  // a draft must promise at least so many tokens
 
 using Count = DraftRecord::Count;
@@ -31,22 +33,23 @@ void Keep(double share, Count* count) {
   count->accepted *= share;
 }
 
-void Add(int tried, int accepted, double most, Count* count) {
-  if (tried == 0) return;
-  Keep(std::min(1.0, most / (count->tried + tried)), count);
-  count->tried += tried;
-  count->accepted += accepted;
+void Keep(double share, DraftRecord* record) {
+  for (Count& place : record->places) Keep(share, &place);
 }
 
-void Idle(DraftRecord* record) {
-  for (Count* count : {&record->first, &record->next}) {
-    Keep(std::min(1.0, kRecentDrafts / std::max(1.0, count->tried)) * kIdle, count);
+void Add(int num_tried, int num_accepted, DraftRecord* record) {
+  for (int i = 0; i < num_tried; ++i) {
+    Count& place = record->places[std::min(static_cast<size_t>(i), kDraftPlaces - 1)];
+    place.tried += 1;
+    if (i < num_accepted) place.accepted += 1;
   }
 }
 
 double Mean(const Count& count, double guess, double weight) {
   return (weight * guess + count.accepted) / (weight + count.tried);
 }
+
+double Bounded(double ratio) { return std::clamp(ratio, 1 / kMostAway, kMostAway); }
 
 // Steps of as many rows cost about the same.
 int RowClass(int rows) {
@@ -71,7 +74,8 @@ void StepTimes::Add(int size, double seconds) {
   if (!is_new && now_ - entry.time > kOldAfter) entry = Entry{seconds, 0, 0};
   ++entry.count;
   if (entry.count == 2 && seconds < entry.seconds) entry.seconds = seconds;
-  entry.seconds += (seconds - entry.seconds) * std::max(1.0 / entry.count, kNewest);
+  double known = entry.seconds * Bounded(seconds / entry.seconds);
+  entry.seconds += (known - entry.seconds) * std::max(1.0 / entry.count, kNewest);
   entry.time = ++now_;
 }
 
@@ -84,6 +88,12 @@ std::optional<double> StepTimes::Measured(int size) const {
 std::optional<double> StepTimes::Sure(int size) const {
   std::optional<double> seconds = Measured(size);
   return seconds && entries_.at(size).count > 1 ? seconds : std::nullopt;
+}
+
+std::optional<double> StepTimes::Hopeful(int size) const {
+  std::optional<double> seconds = Measured(size);
+  if (seconds) *seconds *= 1 - kDoubt / entries_.at(size).count;
+  return seconds;
 }
 
 double StepTimes::Near(int size) const {
@@ -101,27 +111,27 @@ double StepTimes::Estimate(int size, int base, double base_seconds) const {
   int largest = base;
   double below = base_seconds, slope = 0;  // of the next smaller size
   for (auto at = entries_.upper_bound(base); at != entries_.end(); ++at) {
-    std::optional<double> seconds = Measured(at->first);
+    std::optional<double> seconds = Hopeful(at->first);
     if (!seconds) continue;
-    double known = Sure(at->first) ? *seconds : std::max(below, kFirstShare * *seconds);
+    double known = *seconds;
     slope = std::max(0.0, (known - below) / (at->first - largest));
     if (at->first == size) return known;
     if (at->first > size) return below + kOptimism * slope * (size - largest);
     below = known, largest = at->first;
   }
   int near = base + std::max(2 * (largest - base), kFirstRows);
-  double least = below + kOptimism * slope * (size - largest);
+  double least = below + slope * (size - largest);
   return least + base_seconds * kRowShare * std::max(0, size - near) / base;
 }
 
-bool DraftPolicy::MayDraft() const { return lost_ <= kMayLoseSteps + kMayLoseShare * total_; }
+double DraftPolicy::MayLose() const { return kMayLoseSteps + kMayLoseShare * total_; }
 
 std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
                                      const std::vector<DraftCandidate>& candidates,
                                      double draft_seconds, bool at_once) const {
   std::vector<int> chosen(candidates.size(), 0);
-  std::optional<double> plain = plain_.Sure(step.sequences);
-  if (candidates.empty() || !plain || !MayDraft()) return chosen;
+  std::optional<double> plain = plain_.Hopeful(step.sequences);
+  if (candidates.empty() || !plain_.Sure(step.sequences)) return chosen;
   std::priority_queue<Extra> extras;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (!candidates[i].gains.empty()) extras.push({candidates[i].gains[0], i, 1});
@@ -132,7 +142,8 @@ std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
     if (rows == step.sequences) return *plain;
     return drafted_.Estimate(RowClass(rows), step.sequences, *plain);
   };
-  double tokens = rows, best_rate = tokens / seconds();
+  double tokens = rows, best_rate = tokens / seconds(), may_lose = MayLose() - lost_;
+  if (may_lose < 0) return chosen;
   std::vector<int> tried = chosen;
   while (!extras.empty()) {
     Extra extra = extras.top();
@@ -144,7 +155,10 @@ std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
     deepest = std::max(deepest, extra.depth);
     double drafting = draft_seconds * (at_once ? 1 : deepest);
     double rate = tokens / (seconds() + drafting);
-    if (rate > best_rate) {
+    // What a size that was not measured loses if each of its rows costs as much as a plain one.
+    double most_lost = (rows - tokens) / step.sequences + drafting / *plain;
+    bool may_try = most_lost <= may_lose || drafted_.Measured(RowClass(rows));
+    if (rate > best_rate && may_try) {
       best_rate = rate;
       chosen = tried;
     }
@@ -157,16 +171,21 @@ std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
 
 DraftChances DraftPolicy::Chances(DraftSource source, const DraftRecord& record) const {
   const DraftRecord& all = all_[static_cast<size_t>(source)];
-  double first = Mean(all.first, kFirstGuess, kGuessWeight);
-  double next = Mean(all.next, first, kGuessWeight);
-  return {Mean(record.first, first, kAllWeight), Mean(record.next, next, kAllWeight)};
+  DraftChances chances;
+  double before = kFirstGuess;
+  for (size_t i = 0; i < kDraftPlaces; ++i) {
+    before = Mean(all.places[i], before, kGuessWeight);
+    chances[i] = Mean(record.places[i], before, kAllWeight);
+  }
+  return chances;
 }
 
-std::vector<double> DraftPolicy::ChainGains(DraftChances chances, int max_drafts) {
+std::vector<double> DraftPolicy::ChainGains(const DraftChances& chances, int max_drafts) {
   std::vector<double> gains;
-  for (double gain = chances.first; static_cast<int>(gains.size()) < max_drafts;) {
+  double gain = 1;
+  while (static_cast<int>(gains.size()) < max_drafts) {
+    gain *= chances[std::min(gains.size(), kDraftPlaces - 1)];
     gains.push_back(gain);
-    gain *= chances.next;
   }
   return gains;
 }
@@ -182,11 +201,7 @@ std::vector<double> DraftPolicy::TreeGains(const Drafts& tree) const {
 }
 
 void DraftPolicy::RecordTree(const Drafts& tree, int num_accepted) {
-  double expected = 0;
-  for (int draft = 0; draft < tree.size(); ++draft) expected += tree.chance(draft);
-  if (expected == 0) return;
-  Keep(std::min(1.0, kRecentDrafts / (trees_.tried + expected)), &trees_);
-  trees_.tried += expected;
+  for (int draft = 0; draft < tree.size(); ++draft) trees_.tried += tree.chance(draft);
   trees_.accepted += num_accepted;
 }
 
@@ -194,35 +209,34 @@ void DraftPolicy::Record(DraftSource source, int num_drafts, int num_accepted,
                          DraftRecord* record) {
   // The drafts behind the first refused one were not tried.
   int num_tried = std::min(num_drafts, num_accepted + 1);
-  int first = std::min(1, num_tried), first_accepted = std::min(1, num_accepted);
-  DraftRecord* all = &all_[static_cast<size_t>(source)];
-  if (num_drafts == 0) Idle(record);
-  Add(first, first_accepted, kRecentDrafts, &record->first);
-  Add(first, first_accepted, kAllDrafts, &all->first);
-  Add(num_tried - first, num_accepted - first_accepted, kRecentDrafts, &record->next);
-  Add(num_tried - first, num_accepted - first_accepted, kAllDrafts, &all->next);
+  Keep(kKeep, record);
+  Add(num_tried, num_accepted, record);
+  Add(num_tried, num_accepted, &all_[static_cast<size_t>(source)]);
 }
 
 void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
                              double seconds) {
+  for (DraftRecord& record : all_) Keep(kKeepAll, &record);
+  Keep(kKeep, &trees_);
   bool is_plain = num_rows == num_sequences;
   if (is_plain) {
     plain_.Add(num_sequences, model_seconds);
-    for (DraftRecord& record : all_) Idle(&record);
   } else {
     drafted_.Add(RowClass(num_rows), model_seconds);
   }
-  std::optional<double> plain = plain_.Measured(num_sequences);
-  if (!plain) return;
+  double plain = PlainSeconds(num_sequences);
+  if (plain == 0) return;
   bool has_drafted = !is_plain || seconds > model_seconds;
-  double lost =
-      has_drafted ? seconds / *plain - static_cast<double>(num_tokens) / num_sequences : 0;
+  double lost = has_drafted ? seconds / plain - static_cast<double>(num_tokens) / num_sequences : 0;
   lost_ = lost_ * kForget + lost;
-  total_ = total_ * kForget + seconds / *plain;
+  total_ = total_ * kForget + seconds / plain;
   // What drafting gained may be lost again, but at most as much as may be lost anyway. One dear
   // trial does not end drafting for long.
-  double most = kMayLoseSteps + kMayLoseShare * total_;
-  lost_ = std::clamp(lost_, -most, most + 1);
+  lost_ = std::clamp(lost_, -MayLose(), MayLose() + 1);
+}
+
+double DraftPolicy::PlainSeconds(int num_sequences) const {
+  return plain_.Measured(num_sequences).value_or(0);
 }
 
 }  // namespace mlc

@@ -2,8 +2,9 @@
 // long a step takes by its number of rows. It is pure: callers pass the times to it.
 //
 // Drafts pay when their rows cost little compared with the tokens that they probably yield. An
-// unknown value is estimated in favour of drafting; then it is tried and measured. A ledger of the
-// lost time limits the cost of trying to 1 % of the recent time plus that of four plain steps.
+// unknown value is estimated in favour of drafting; then it is tried and measured. What was seldom
+// measured is taken for a little cheaper than it was, so that one slow step decides nothing. A
+// ledger of the lost time limits the cost of trying.
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@
 
 namespace mlc {
 
-// The seconds of something by its size: running means of measurements, which expire.
+// The seconds of something by its size: running means of measurements, which expire. A measurement
+// that differs much from the mean counts as one that differs less.
 class StepTimes {
  public:
   void Add(int size, double seconds);
@@ -24,12 +26,14 @@ class StepTimes {
   std::optional<double> Measured(int size) const;
   // The same, if it was measured more than once: the first time also waits for memory and code.
   std::optional<double> Sure(int size) const;
+  // The mean less what it may be too high after so few measurements.
+  std::optional<double> Hopeful(int size) const;
   // That of the nearest size which has one, of two the larger; 0: there is none.
   double Near(int size) const;
-  // The mean, or an estimate in favour of what is not known: half of the way from the next smaller
-  // size that was measured to the line through its neighbours. `base_seconds`: of `base`, from
-  // which on sizes count. Sizes are tried step by step: twice as far from the base as the largest
-  // measured one; behind that they are taken for expensive.
+  // The hopeful mean, or an estimate in favour of what is not known: half of the way from the next
+  // smaller size that was measured to the line through its neighbours. `base_seconds`: of `base`,
+  // from which on sizes count. Sizes are tried step by step: twice as far from the base as the
+  // largest measured one; behind that they are taken for expensive.
   double Estimate(int size, int base, double base_seconds) const;
 
  private:
@@ -42,11 +46,9 @@ class StepTimes {
   int64_t now_ = 0;
 };
 
-// The probability that a draft is accepted when all drafts before it were accepted. It is often
-// lower for the first draft: once the text follows the drafts, it tends to go on doing so.
-struct DraftChances {
-  double first, next;
-};
+// The probability that a draft is accepted when all drafts before it were accepted, by its place as
+// in DraftRecord.
+using DraftChances = std::array<double, kDraftPlaces>;
 
 // What one sequence may get.
 struct DraftCandidate {
@@ -72,7 +74,7 @@ class DraftPolicy {
   // `record`: of drafts of that source in one sequence.
   DraftChances Chances(DraftSource source, const DraftRecord& record) const;
   // The gains of a chain.
-  static std::vector<double> ChainGains(DraftChances chances, int max_drafts);
+  static std::vector<double> ChainGains(const DraftChances& chances, int max_drafts);
   // The gains of a tree's drafts, by what their drafter takes for their chances.
   std::vector<double> TreeGains(const Drafts& tree) const;
   // Records how many of a sequence's drafts in a step, one after the other, were accepted.
@@ -80,12 +82,15 @@ class DraftPolicy {
   // Records how many drafts of a tree were accepted.
   void RecordTree(const Drafts& tree, int num_accepted);
   // Records a step that decoded `num_sequences` and yielded `num_tokens`. `seconds` is the time
-  // with drafting, `model_seconds` the time without it.
+  // with drafting, `model_seconds` the time without it. It ends the step.
   void RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
                   double seconds);
+  // What a step without drafts would take now; 0: not known.
+  double PlainSeconds(int num_sequences) const;
 
  private:
-  bool MayDraft() const;
+  // In plain steps.
+  double MayLose() const;
 
   // Of steps without drafts, by sequences, and with drafts, by RowClass.
   StepTimes plain_, drafted_;

@@ -12,7 +12,8 @@ namespace {
 // How many unused sequences keep their state. It limits the search for a common beginning.
 constexpr size_t kMaxBranches = 256;
 // A run that lacks more rows is still reading its prompt. Its time says nothing about the cost of a
-// draft.
+// draft, and a call reads for one such run only. So in a batch it costs little to try whether
+// drafts pay.
 constexpr int kUsualRows = 16;
 
 size_t CommonLength(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
@@ -179,7 +180,9 @@ Status ModelDrafter::Start(std::vector<Run>* runs) {
   Batch batch;
   std::vector<Leaf*> leaves;
   std::vector<std::pair<Branch*, int>> computed;
+  bool has_read = false;
   for (Run* run : order) {
+    if (std::exchange(has_read, Missing(*run) > kUsualRows)) break;
     int num_rows = std::min(Missing(*run), info().prefill_chunk_size - batch.num_rows());
     if (num_rows <= 0 || !MakeRoom(run->branch->id, num_rows)) continue;
     bool is_complete = num_rows == Missing(*run);

@@ -18,10 +18,12 @@ TEST(StepTimes, AreRunningMeansThatGrowOld) {
   StepTimes times;
   EXPECT_FALSE(times.Measured(1).has_value());
   times.Add(1, 1.0);
-  times.Add(1, 2.0);
-  EXPECT_DOUBLE_EQ(*times.Measured(1), 1.5);
-  for (int i = 0; i < 50; ++i) times.Add(1, 4.0);
+  times.Add(1, 1.2);
+  EXPECT_DOUBLE_EQ(*times.Measured(1), 1.1);
+  for (int i = 0; i < 200; ++i) times.Add(1, 4.0);
   EXPECT_NEAR(*times.Measured(1), 4.0, 1e-3);
+  times.Add(1, 400.0);
+  EXPECT_LT(*times.Measured(1), 4.2) << "one slow step decides nothing";
   times.Add(2, 1.0);
   for (int i = 0; i < 1001; ++i) times.Add(3, 1.0);
   EXPECT_FALSE(times.Measured(1).has_value());
@@ -51,13 +53,15 @@ TEST(StepTimes, EstimatesInFavourOfWhatIsNotKnown) {
   times.Add(6, 18.0);
   EXPECT_DOUBLE_EQ(estimate(6), 14.4) << "it may have been slow because it was the first";
   times.Add(6, 18.0);
-  EXPECT_DOUBLE_EQ(estimate(6), 18.0);
-  EXPECT_DOUBLE_EQ(estimate(4), 12.0);
-  EXPECT_DOUBLE_EQ(estimate(10), 22.0);
-  EXPECT_DOUBLE_EQ(estimate(12), 29.0);
+  EXPECT_DOUBLE_EQ(estimate(6), 16.2);
+  EXPECT_DOUBLE_EQ(estimate(4), 11.55);
+  EXPECT_DOUBLE_EQ(estimate(10), 22.4);
+  EXPECT_DOUBLE_EQ(estimate(12), 30.5);
   times.Add(16, 58.0);
   times.Add(16, 58.0);
-  EXPECT_DOUBLE_EQ(estimate(11), 28.0);
+  EXPECT_DOUBLE_EQ(estimate(11), 25.2);
+  for (int i = 0; i < 300; ++i) times.Add(6, 18.0);
+  EXPECT_NEAR(estimate(6), 18.0, 0.1) << "often measured, it is believed";
 }
 
 // A machine on which a step of r rows takes row_seconds(r), and a text whose drafts are accepted
@@ -127,22 +131,23 @@ double LargeSeconds(int rows) {
 TEST(DraftPolicy, IsNearTheBestFixedLengthAtEveryAcceptance) {
   const struct {
     int num_sequences, num_steps;
-    double least;  // of the rate without drafts; trials weigh more in few steps
+    double near_best;  // trials weigh more in few steps
     std::vector<double> acceptances;
   } batches[] = {
-      {1, 200, 0.98, {0.0, 0.45, 0.6, 0.75, 0.9}},
-      {1, 2000, 0.98, {0.0, 0.15, 0.45, 0.6, 0.75, 0.9}},
-      {4, 1600, 0.98, {0.0, 0.6, 0.9}},
-      {16, 250, 0.96, {0.15, 0.9}},
+      {1, 250, 0.92, {0.0, 0.45, 0.6, 0.75, 0.9}},
+      {1, 2000, 0.97, {0.0, 0.15, 0.45, 0.6, 0.75, 0.9}},
+      {4, 1600, 0.97, {0.0, 0.6, 0.9}},
+      {16, 250, 0.96, {0.0, 0.15, 0.6, 0.9}},
   };
   for (double draft_seconds : {.0045, .010}) {
-    for (const auto& [num_sequences, num_steps, least, acceptances] : batches) {
+    for (const auto& [num_sequences, num_steps, near_best, acceptances] : batches) {
       for (double acceptance : acceptances) {
         Simulation s{LargeSeconds, acceptance, draft_seconds, num_sequences};
         double rate = s.Run(num_steps).first;
-        EXPECT_GT(rate, 0.94 * s.Best()) << num_sequences << " sequences, accepted " << acceptance
-                                         << ", " << draft_seconds << ", " << num_steps << " steps";
-        EXPECT_GT(rate, least * Off(s));
+        EXPECT_GT(rate, near_best * s.Best())
+            << num_sequences << " sequences, accepted " << acceptance << ", " << draft_seconds
+            << ", " << num_steps << " steps";
+        EXPECT_GT(rate, 0.98 * Off(s));
       }
     }
   }
@@ -185,7 +190,7 @@ TEST(DraftPolicy, TheBetterSequenceGetsTheDrafts) {
   policy.RecordStep(2, 2, 2, 0.014, 0);
   for (int rows = 2; rows <= 12; ++rows) policy.RecordStep(2, rows, 2, 0.01 + 0.002 * rows, 0);
   auto chain = [](double chance, int most) {
-    return DraftCandidate{DraftPolicy::ChainGains({chance, chance}, most)};
+    return DraftCandidate{DraftPolicy::ChainGains({chance, chance, chance, chance}, most)};
   };
   std::vector<int> lengths = policy.Choose({2}, {chain(0.2, 8), chain(0.95, 8)}, 0);
   EXPECT_GT(lengths[1], lengths[0]);
@@ -229,9 +234,13 @@ TEST(DraftPolicy, ATreesChancesAreTrustedAsFarAsTheyWereRight) {
   tree.Add(9, Drafts::kKnown, 0.4);
   DraftPolicy policy;
   EXPECT_EQ(policy.TreeGains(tree), (std::vector<double>{0.5, 0.4, 0.25}));
-  for (int i = 0; i < 20; ++i) policy.RecordTree(tree, i % 2);  // 0.5 each, and 1.15 were promised
+  auto record = [&](int accepted) {
+    policy.RecordTree(tree, accepted);
+    policy.RecordStep(1, 1, 1, 0.01, 0.01);
+  };
+  for (int i = 0; i < 40; ++i) record(i % 2);  // 0.5 each, and 1.15 were promised
   EXPECT_NEAR(policy.TreeGains(tree)[0], 0.5 * 0.5 / 1.15, 0.05);
-  for (int i = 0; i < 60; ++i) policy.RecordTree(tree, 2);
+  for (int i = 0; i < 200; ++i) record(2);
   EXPECT_NEAR(policy.TreeGains(tree)[2], 0.25 * 2 / 1.15, 0.05);
   EXPECT_LE(policy.TreeGains(tree)[0], 1);
 }
@@ -239,29 +248,51 @@ TEST(DraftPolicy, ATreesChancesAreTrustedAsFarAsTheyWereRight) {
 TEST(DraftPolicy, SourcesLearnApart) {
   DraftPolicy policy;
   DraftRecord forced, fresh;
-  double guess = policy.Chances(kSource, fresh).first;
-  for (int i = 0; i < 10; ++i) policy.Record(DraftSource::kForced, 4, 4, &forced);
-  EXPECT_GT(policy.Chances(DraftSource::kForced, fresh).first, 0.9);
-  EXPECT_DOUBLE_EQ(policy.Chances(kSource, fresh).first, guess);
+  double guess = policy.Chances(kSource, fresh)[0];
+  for (int i = 0; i < 20; ++i) policy.Record(DraftSource::kForced, 4, 4, &forced);
+  EXPECT_GT(policy.Chances(DraftSource::kForced, fresh)[0], 0.9);
+  EXPECT_DOUBLE_EQ(policy.Chances(kSource, fresh)[0], guess);
 }
 
-TEST(DraftPolicy, ChancesAreLearntAndForgotten) {
+TEST(DraftPolicy, ChancesAreLearntByPlaceAndForgotten) {
   DraftPolicy policy;
   DraftRecord bad, fresh;
-  double guess = policy.Chances(kSource, fresh).first;
-  for (int i = 0; i < 10; ++i) policy.Record(kSource, 4, 0, &bad);
-  EXPECT_LT(policy.Chances(kSource, bad).first, 0.15);
-  EXPECT_DOUBLE_EQ(policy.Chances(kSource, bad).next, policy.Chances(kSource, fresh).first)
-      << "no second draft was tried";
-  EXPECT_LT(policy.Chances(kSource, fresh).first, guess) << "others learn from it";
-  for (int i = 0; i < 1200; ++i) {
-    policy.Record(kSource, 0, 0, &bad);
-    policy.RecordStep(1, 1, 1, 0.01, 0.01);
-  }
-  EXPECT_GT(policy.Chances(kSource, bad).first, 0.4) << "it is tried again";
-  for (int i = 0; i < 20; ++i) policy.Record(kSource, 4, 3, &bad);
-  EXPECT_GT(policy.Chances(kSource, bad).first, 0.9);
-  EXPECT_NEAR(policy.Chances(kSource, bad).next, 0.67, 0.05);
+  auto chance = [&](const DraftRecord& record, size_t place) {
+    return policy.Chances(kSource, record)[place];
+  };
+  double guess = chance(fresh, 0);
+  auto record = [&](int drafts, int accepted, int times) {
+    for (int i = 0; i < times; ++i) {
+      policy.Record(kSource, drafts, accepted, &bad);
+      policy.RecordStep(1, 1, 1, 0.01, 0.01);
+    }
+  };
+  record(4, 0, 10);
+  EXPECT_LT(chance(bad, 0), 0.15);
+  EXPECT_DOUBLE_EQ(chance(bad, 1), chance(fresh, 1)) << "no second draft was tried";
+  EXPECT_LT(chance(fresh, 0), guess) << "others learn from it";
+  record(0, 0, 6000);
+  EXPECT_GT(chance(bad, 0), 0.4) << "it is tried again";
+  record(4, 3, 100);
+  for (size_t place : {0, 1, 2}) EXPECT_GT(chance(bad, place), 0.9) << place;
+  EXPECT_LT(chance(bad, 3), 0.1);
+  std::vector<double> gains = DraftPolicy::ChainGains(policy.Chances(kSource, bad), 6);
+  EXPECT_GT(gains[2], 0.7);
+  EXPECT_LT(gains[5], 0.01) << "the last place stands for the ones behind it";
+}
+
+TEST(DraftPolicy, ADearTrialIsNotMade) {
+  DraftPolicy policy;
+  for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, 0.01, 0.01);
+  DraftCandidate hopeful{std::vector<double>(15, 0.9)};
+  std::vector<int> lengths = policy.Choose({4}, std::vector<DraftCandidate>(4, hopeful), 0);
+  int drafts = 0;
+  for (int length : lengths) drafts += length;
+  EXPECT_GT(drafts, 0);
+  // 0.1 tokens of each row are lost if a row costs as much as without drafts
+  EXPECT_LE(0.1 * drafts / 4, 2.6);
+  DraftCandidate poor{std::vector<double>(15, 0.55)};
+  EXPECT_EQ(policy.Choose({1, 20}, {poor}, 0), (std::vector<int>{0})) << "not measured";
 }
 
 }  // namespace
