@@ -28,6 +28,17 @@ class RequestMetrics(Model):
     ttft_s: float | None = measure("From the request to its first token.", "seconds")
     inter_token_latency_s: float | None = measure("The mean time from token to token.", "seconds")
     end_to_end_latency_s: float | None = measure("From the request to its last token.", "seconds")
+    drafted_tokens: int | None = measure(
+        "The tokens that were guessed ahead, by any kind of draft. Absent if there was none.",
+        "tokens",
+    )
+    accepted_draft_tokens: int | None = measure(
+        "Of them those that are in the answer.", "tokens"
+    )
+    draft_gain: float | None = maybe(
+        "How many times as fast the answer was generated as it would have been without drafts, by "
+        "the measured times of steps."
+    )
 
 
 class Timings(Model):
@@ -50,6 +61,8 @@ class Timings(Model):
     predicted_per_second: float = field(
         ..., "How fast they were generated.", unit="tokens per second", ge=0
     )
+    draft_n: int | None = measure("The tokens that were guessed ahead, if any.", "tokens")
+    draft_n_accepted: int | None = measure("Of them those that are in the answer.", "tokens")
 
 
 class PromptProgress(Model):
@@ -176,6 +189,16 @@ class EngineMetrics(Model):
         "How often text that a grammar forces saved a step."
     )
     prediction: KnownTextMetrics | None = maybe("How often a request's `prediction` saved a step.")
+    drafted_tokens_sum: int | None = measure(
+        "The tokens that were guessed ahead, by any kind of draft.", "tokens"
+    )
+    accepted_draft_tokens_sum: int | None = measure(
+        "Of them those that are in the answers.", "tokens"
+    )
+    draft_gain: float | None = maybe(
+        "How many times as fast answers were generated as they would have been without drafts, by "
+        "the measured times of steps. Absent until steps with drafts and without were measured."
+    )
     spec_decode: SpecDecodeMetrics | None = maybe("How speculative decoding fares.")
     decode_time_by_batch_size: AnyObject | None = maybe(
         "The time of a decode step by the number of sequences in it.", "seconds"

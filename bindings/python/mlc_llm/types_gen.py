@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 8aa5fac82f94ca77
+# Schema hash: 12fe594dddbe5a08
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -150,7 +150,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "8aa5fac82f94ca77"
+SCHEMA_HASH = "12fe594dddbe5a08"
 
 
 class _Model(BaseModel):
@@ -1788,6 +1788,19 @@ class CompletionUsageExtra(_Measurements):
     end_to_end_latency_s: float | None = None
     """From the request to its last token. Range: at least 0. Unit: seconds."""
 
+    drafted_tokens: int | None = None
+    """The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range:
+    at least 0. Unit: tokens.
+    """
+
+    accepted_draft_tokens: int | None = None
+    """Of them those that are in the answer. Range: at least 0. Unit: tokens."""
+
+    draft_gain: float | None = None
+    """How many times as fast the answer was generated as it would have been without drafts, by
+    the measured times of steps.
+    """
+
 
 class CompletionUsage(_Model):
     """What a request cost."""
@@ -1840,6 +1853,12 @@ class Timings(_Model):
 
     predicted_per_second: float
     """How fast they were generated. Range: at least 0. Unit: tokens per second."""
+
+    draft_n: int | None = None
+    """The tokens that were guessed ahead, if any. Range: at least 0. Unit: tokens."""
+
+    draft_n_accepted: int | None = None
+    """Of them those that are in the answer. Range: at least 0. Unit: tokens."""
 
 
 class SchemaWarning(_Model):
@@ -2413,6 +2432,19 @@ class RequestMetrics(_Model):
     end_to_end_latency_s: float | None = None
     """From the request to its last token. Range: at least 0. Unit: seconds."""
 
+    drafted_tokens: int | None = None
+    """The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range:
+    at least 0. Unit: tokens.
+    """
+
+    accepted_draft_tokens: int | None = None
+    """Of them those that are in the answer. Range: at least 0. Unit: tokens."""
+
+    draft_gain: float | None = None
+    """How many times as fast the answer was generated as it would have been without drafts, by
+    the measured times of steps.
+    """
+
 
 class KnownTextMetrics(_Model):
     """How often a text that was known ahead saved a step."""
@@ -2539,6 +2571,17 @@ class EngineMetrics(_Model):
 
     prediction: KnownTextMetrics | None = None
     """How often a request's `prediction` saved a step."""
+
+    drafted_tokens_sum: int | None = None
+    """The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens."""
+
+    accepted_draft_tokens_sum: int | None = None
+    """Of them those that are in the answers. Range: at least 0. Unit: tokens."""
+
+    draft_gain: float | None = None
+    """How many times as fast answers were generated as they would have been without drafts, by
+    the measured times of steps. Absent until steps with drafts and without were measured.
+    """
 
     spec_decode: SpecDecodeMetrics | None = None
     """How speculative decoding fares."""

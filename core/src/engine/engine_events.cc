@@ -18,6 +18,7 @@ Usage MakeUsage(const RequestState& request) {
     usage.accepted_prediction_tokens = request.accepted_prediction_tokens;
     usage.rejected_prediction_tokens = request.rejected_prediction_tokens;
   }
+  usage.drafts = request.drafts;
   usage.end_to_end_s = SecondsBetween(request.request.received, now);
   if (request.first_token) {
     usage.ttft_s = SecondsBetween(request.request.received, *request.first_token);

@@ -18,6 +18,13 @@ Json TimesJson(const std::vector<SpecMetrics::Times>& times) {
 
 }  // namespace
 
+void DraftGain::Add(const DraftGain& other) {
+  drafted += other.drafted;
+  accepted += other.accepted;
+  seconds += other.seconds;
+  plain_seconds += other.plain_seconds;
+}
+
 double Usage::prefill_tokens_per_s() const { return Rate(prefill_tokens(), prefill_s); }
 double Usage::seconds_per_prefill_token() const { return Rate(prefill_s, prefill_tokens()); }
 double Usage::decode_tokens_per_s() const { return Rate(decode_tokens(), decode_s); }
@@ -93,6 +100,11 @@ Json UsageExtra(const Usage& usage) {
       .Set("ttft_s", usage.ttft_s)
       .Set("inter_token_latency_s", usage.seconds_per_decode_token())
       .Set("end_to_end_latency_s", usage.end_to_end_s);
+  if (usage.drafts.drafted > 0) {
+    out.Set("drafted_tokens", usage.drafts.drafted)
+        .Set("accepted_draft_tokens", usage.drafts.accepted);
+    if (auto times = usage.drafts.times()) out.Set("draft_gain", *times);
+  }
   return out;
 }
 

@@ -93,6 +93,19 @@ struct Delta {
   std::string stop;  // the stop string that ended it; empty: none did
 };
 
+// What drafts did for something.
+struct DraftGain {
+  int64_t drafted = 0, accepted = 0;  // tokens
+  // Of its steps: what they took with drafting, and what their tokens would have taken without.
+  double seconds = 0, plain_seconds = 0;
+
+  void Add(const DraftGain& other);
+  // How many times as fast it was, if steps without drafts were measured too.
+  std::optional<double> times() const {
+    return seconds > 0 ? std::optional<double>(plain_seconds / seconds) : std::nullopt;
+  }
+};
+
 struct Usage {
   int prompt_tokens = 0;
   int completion_tokens = 0;  // of all choices, with stop tokens
@@ -101,6 +114,7 @@ struct Usage {
   // tokens of the request's prediction that were drafted: accepted ones, and the others; set if the
   // request has a prediction
   std::optional<int> accepted_prediction_tokens, rejected_prediction_tokens;
+  DraftGain drafts;
   double ttft_s = 0;        // from the request's arrival to its first token
   double prefill_s = 0;     // from its first row to its first token
   double decode_s = 0;      // from its first token to its last

@@ -29,6 +29,7 @@ struct RequestState {
   std::vector<GeneratedToken> prompt_scores;  // with `prompt_logprobs`: complete, but not sent yet
   int completion_tokens = 0, reasoning_tokens = 0;
   int accepted_prediction_tokens = 0, rejected_prediction_tokens = 0;
+  DraftGain drafts;
   // tokens of the prompt that the prefix cache held; set at admission
   std::optional<int> cached_tokens;
   bool held = false;     // waits until its grammar is compiled, or kept blocks are read

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -413,6 +413,9 @@ void VisitMembers(const CompletionUsageExtra& object, Visit&& visit) {
   visit("ttft_s", object.ttft_s);
   visit("inter_token_latency_s", object.inter_token_latency_s);
   visit("end_to_end_latency_s", object.end_to_end_latency_s);
+  visit("drafted_tokens", object.drafted_tokens);
+  visit("accepted_draft_tokens", object.accepted_draft_tokens);
+  visit("draft_gain", object.draft_gain);
 }
 template <typename Visit>
 void VisitMembers(const CompletionUsage& object, Visit&& visit) {
@@ -434,6 +437,8 @@ void VisitMembers(const Timings& object, Visit&& visit) {
   visit("predicted_ms", object.predicted_ms);
   visit("predicted_per_token_ms", object.predicted_per_token_ms);
   visit("predicted_per_second", object.predicted_per_second);
+  visit("draft_n", object.draft_n);
+  visit("draft_n_accepted", object.draft_n_accepted);
 }
 template <typename Visit>
 void VisitMembers(const SchemaWarning& object, Visit&& visit) {
@@ -666,6 +671,9 @@ void VisitMembers(const RequestMetrics& object, Visit&& visit) {
   visit("ttft_s", object.ttft_s);
   visit("inter_token_latency_s", object.inter_token_latency_s);
   visit("end_to_end_latency_s", object.end_to_end_latency_s);
+  visit("drafted_tokens", object.drafted_tokens);
+  visit("accepted_draft_tokens", object.accepted_draft_tokens);
+  visit("draft_gain", object.draft_gain);
 }
 template <typename Visit>
 void VisitMembers(const KnownTextMetrics& object, Visit&& visit) {
@@ -712,6 +720,9 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("last_finished_request", object.last_finished_request);
   visit("jump_forward", object.jump_forward);
   visit("prediction", object.prediction);
+  visit("drafted_tokens_sum", object.drafted_tokens_sum);
+  visit("accepted_draft_tokens_sum", object.accepted_draft_tokens_sum);
+  visit("draft_gain", object.draft_gain);
   visit("spec_decode", object.spec_decode);
   visit("decode_time_by_batch_size", object.decode_time_by_batch_size);
   visit("draft_time_by_batch_size", object.draft_time_by_batch_size);

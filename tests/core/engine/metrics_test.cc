@@ -79,6 +79,17 @@ TEST(UsageExtra, RatesCountWhatWasComputed) {
   EXPECT_DOUBLE_EQ(extra.Find("prefill_tokens_per_s")->as_double(), 32);
   EXPECT_DOUBLE_EQ(extra.Find("decode_tokens_per_s")->as_double(), 2);
   EXPECT_DOUBLE_EQ(extra.Find("inter_token_latency_s")->as_double(), 0.5);
+  EXPECT_EQ(extra.Find("draft_gain"), nullptr) << "there was no draft";
+}
+
+TEST(UsageExtra, TellsWhatDraftsGained) {
+  Usage usage = SomeUsage();
+  usage.drafts.Add({6, 4, 0, 0});
+  usage.drafts.Add({2, 0, 2.0, 3.0});
+  Json extra = UsageExtra(usage);
+  EXPECT_EQ(extra.Find("drafted_tokens")->as_int(), 8);
+  EXPECT_EQ(extra.Find("accepted_draft_tokens")->as_int(), 4);
+  EXPECT_DOUBLE_EQ(extra.Find("draft_gain")->as_double(), 1.5);
 }
 
 }  // namespace

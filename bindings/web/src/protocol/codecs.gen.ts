@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -598,6 +598,9 @@ export const CompletionUsageExtra: Codec<types.CompletionUsageExtra> = struct([
   optional("ttft_s", float),
   optional("inter_token_latency_s", float),
   optional("end_to_end_latency_s", float),
+  optional("drafted_tokens", whole),
+  optional("accepted_draft_tokens", whole),
+  optional("draft_gain", float),
 ]);
 
 export const CompletionUsage: Codec<types.CompletionUsage> = struct([
@@ -619,6 +622,8 @@ export const Timings: Codec<types.Timings> = struct([
   required("predicted_ms", float),
   required("predicted_per_token_ms", float),
   required("predicted_per_second", float),
+  optional("draft_n", whole),
+  optional("draft_n_accepted", whole),
 ]);
 
 export const SchemaWarning: Codec<types.SchemaWarning> = struct([
@@ -874,6 +879,9 @@ export const RequestMetrics: Codec<types.RequestMetrics> = struct([
   optional("ttft_s", float),
   optional("inter_token_latency_s", float),
   optional("end_to_end_latency_s", float),
+  optional("drafted_tokens", whole),
+  optional("accepted_draft_tokens", whole),
+  optional("draft_gain", float),
 ]);
 
 export const KnownTextMetrics: Codec<types.KnownTextMetrics> = struct([
@@ -920,6 +928,9 @@ export const EngineMetrics: Codec<types.EngineMetrics> = struct([
   optional("last_finished_request", RequestMetrics),
   optional("jump_forward", KnownTextMetrics),
   optional("prediction", KnownTextMetrics),
+  optional("drafted_tokens_sum", whole),
+  optional("accepted_draft_tokens_sum", whole),
+  optional("draft_gain", float),
   optional("spec_decode", SpecDecodeMetrics),
   optional("decode_time_by_batch_size", object),
   optional("draft_time_by_batch_size", object),

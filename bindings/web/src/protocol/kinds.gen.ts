@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 //
 // The kinds of errors, each a class.
 

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "8aa5fac82f94ca77";
+export const SCHEMA_HASH = "12fe594dddbe5a08";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1331,6 +1331,18 @@ export interface CompletionUsageExtra {
   inter_token_latency_s?: number;
   /** From the request to its last token. Range: at least 0. Unit: seconds. */
   end_to_end_latency_s?: number;
+  /**
+   * The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range: at
+   * least 0. Unit: tokens.
+   */
+  drafted_tokens?: number;
+  /** Of them those that are in the answer. Range: at least 0. Unit: tokens. */
+  accepted_draft_tokens?: number;
+  /**
+   * How many times as fast the answer was generated as it would have been without drafts, by the
+   * measured times of steps.
+   */
+  draft_gain?: number;
 }
 
 /** What a request cost. */
@@ -1369,6 +1381,10 @@ export interface Timings {
   predicted_per_token_ms: number;
   /** How fast they were generated. Range: at least 0. Unit: tokens per second. */
   predicted_per_second: number;
+  /** The tokens that were guessed ahead, if any. Range: at least 0. Unit: tokens. */
+  draft_n?: number;
+  /** Of them those that are in the answer. Range: at least 0. Unit: tokens. */
+  draft_n_accepted?: number;
 }
 
 /** What a schema says and the answer was not held to. */
@@ -1834,6 +1850,18 @@ export interface RequestMetrics {
   inter_token_latency_s?: number;
   /** From the request to its last token. Range: at least 0. Unit: seconds. */
   end_to_end_latency_s?: number;
+  /**
+   * The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range: at
+   * least 0. Unit: tokens.
+   */
+  drafted_tokens?: number;
+  /** Of them those that are in the answer. Range: at least 0. Unit: tokens. */
+  accepted_draft_tokens?: number;
+  /**
+   * How many times as fast the answer was generated as it would have been without drafts, by the
+   * measured times of steps.
+   */
+  draft_gain?: number;
 }
 
 /** How often a text that was known ahead saved a step. */
@@ -1926,6 +1954,15 @@ export interface EngineMetrics {
   jump_forward?: KnownTextMetrics;
   /** How often a request's `prediction` saved a step. */
   prediction?: KnownTextMetrics;
+  /** The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens. */
+  drafted_tokens_sum?: number;
+  /** Of them those that are in the answers. Range: at least 0. Unit: tokens. */
+  accepted_draft_tokens_sum?: number;
+  /**
+   * How many times as fast answers were generated as they would have been without drafts, by the
+   * measured times of steps. Absent until steps with drafts and without were measured.
+   */
+  draft_gain?: number;
   /** How speculative decoding fares. */
   spec_decode?: SpecDecodeMetrics;
   /** The time of a decode step by the number of sequences in it. Unit: seconds. */

@@ -61,6 +61,10 @@ protocol::Timings TimingsOf(const Usage& usage) {
   out.predicted_ms = usage.decode_s * 1e3;
   out.predicted_per_token_ms = usage.seconds_per_decode_token() * 1e3;
   out.predicted_per_second = usage.decode_tokens_per_s();
+  if (usage.drafts.drafted > 0) {
+    out.draft_n = usage.drafts.drafted;
+    out.draft_n_accepted = usage.drafts.accepted;
+  }
   return out;
 }
 

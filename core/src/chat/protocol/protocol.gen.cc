@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1482,6 +1482,9 @@ Result<CompletionUsageExtra> CompletionUsageExtra::Parse(const Json& json, const
   reader.Optional("ttft_s", &out.ttft_s, wire::Limits().AtLeast(0));
   reader.Optional("inter_token_latency_s", &out.inter_token_latency_s, wire::Limits().AtLeast(0));
   reader.Optional("end_to_end_latency_s", &out.end_to_end_latency_s, wire::Limits().AtLeast(0));
+  reader.Optional("drafted_tokens", &out.drafted_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("accepted_draft_tokens", &out.accepted_draft_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("draft_gain", &out.draft_gain);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1498,6 +1501,9 @@ Json CompletionUsageExtra::ToJson() const {
       .Optional("ttft_s", ttft_s)
       .Optional("inter_token_latency_s", inter_token_latency_s)
       .Optional("end_to_end_latency_s", end_to_end_latency_s)
+      .Optional("drafted_tokens", drafted_tokens)
+      .Optional("accepted_draft_tokens", accepted_draft_tokens)
+      .Optional("draft_gain", draft_gain)
       .Finish();
 }
 
@@ -1537,6 +1543,8 @@ Result<Timings> Timings::Parse(const Json& json, const wire::Path& path) {
   reader.Required("predicted_ms", &out.predicted_ms, wire::Limits().AtLeast(0));
   reader.Required("predicted_per_token_ms", &out.predicted_per_token_ms, wire::Limits().AtLeast(0));
   reader.Required("predicted_per_second", &out.predicted_per_second, wire::Limits().AtLeast(0));
+  reader.Optional("draft_n", &out.draft_n, wire::Limits().AtLeast(0));
+  reader.Optional("draft_n_accepted", &out.draft_n_accepted, wire::Limits().AtLeast(0));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -1552,6 +1560,8 @@ Json Timings::ToJson() const {
       .Required("predicted_ms", predicted_ms)
       .Required("predicted_per_token_ms", predicted_per_token_ms)
       .Required("predicted_per_second", predicted_per_second)
+      .Optional("draft_n", draft_n)
+      .Optional("draft_n_accepted", draft_n_accepted)
       .Finish();
 }
 
@@ -2211,6 +2221,9 @@ Result<RequestMetrics> RequestMetrics::Parse(const Json& json, const wire::Path&
   reader.Optional("ttft_s", &out.ttft_s, wire::Limits().AtLeast(0));
   reader.Optional("inter_token_latency_s", &out.inter_token_latency_s, wire::Limits().AtLeast(0));
   reader.Optional("end_to_end_latency_s", &out.end_to_end_latency_s, wire::Limits().AtLeast(0));
+  reader.Optional("drafted_tokens", &out.drafted_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("accepted_draft_tokens", &out.accepted_draft_tokens, wire::Limits().AtLeast(0));
+  reader.Optional("draft_gain", &out.draft_gain);
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -2227,6 +2240,9 @@ Json RequestMetrics::ToJson() const {
       .Optional("ttft_s", ttft_s)
       .Optional("inter_token_latency_s", inter_token_latency_s)
       .Optional("end_to_end_latency_s", end_to_end_latency_s)
+      .Optional("drafted_tokens", drafted_tokens)
+      .Optional("accepted_draft_tokens", accepted_draft_tokens)
+      .Optional("draft_gain", draft_gain)
       .Finish();
 }
 
@@ -2304,6 +2320,10 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("last_finished_request", &out.last_finished_request);
   reader.Optional("jump_forward", &out.jump_forward);
   reader.Optional("prediction", &out.prediction);
+  reader.Optional("drafted_tokens_sum", &out.drafted_tokens_sum, wire::Limits().AtLeast(0));
+  reader.Optional("accepted_draft_tokens_sum", &out.accepted_draft_tokens_sum,
+                  wire::Limits().AtLeast(0));
+  reader.Optional("draft_gain", &out.draft_gain);
   reader.Optional("spec_decode", &out.spec_decode);
   reader.RawObject("decode_time_by_batch_size", &out.decode_time_by_batch_size);
   reader.RawObject("draft_time_by_batch_size", &out.draft_time_by_batch_size);
@@ -2344,6 +2364,9 @@ Json EngineMetrics::ToJson() const {
       .Optional("last_finished_request", last_finished_request)
       .Optional("jump_forward", jump_forward)
       .Optional("prediction", prediction)
+      .Optional("drafted_tokens_sum", drafted_tokens_sum)
+      .Optional("accepted_draft_tokens_sum", accepted_draft_tokens_sum)
+      .Optional("draft_gain", draft_gain)
       .Optional("spec_decode", spec_decode)
       .Optional("decode_time_by_batch_size", decode_time_by_batch_size)
       .Optional("draft_time_by_batch_size", draft_time_by_batch_size)

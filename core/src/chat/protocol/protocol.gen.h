@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "8aa5fac82f94ca77";
+inline constexpr char kSchemaHash[] = "12fe594dddbe5a08";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1297,6 +1297,14 @@ struct CompletionUsageExtra {
   std::optional<double> inter_token_latency_s;
   // From the request to its last token. Range: at least 0. Unit: seconds.
   std::optional<double> end_to_end_latency_s;
+  // The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range: at
+  // least 0. Unit: tokens.
+  std::optional<int64_t> drafted_tokens;
+  // Of them those that are in the answer. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> accepted_draft_tokens;
+  // How many times as fast the answer was generated as it would have been without drafts, by the
+  // measured times of steps.
+  std::optional<double> draft_gain;
 
   static Result<CompletionUsageExtra> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -1341,6 +1349,10 @@ struct Timings {
   double predicted_per_token_ms = 0;
   // How fast they were generated. Range: at least 0. Unit: tokens per second.
   double predicted_per_second = 0;
+  // The tokens that were guessed ahead, if any. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> draft_n;
+  // Of them those that are in the answer. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> draft_n_accepted;
 
   static Result<Timings> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -1890,6 +1902,14 @@ struct RequestMetrics {
   std::optional<double> inter_token_latency_s;
   // From the request to its last token. Range: at least 0. Unit: seconds.
   std::optional<double> end_to_end_latency_s;
+  // The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range: at
+  // least 0. Unit: tokens.
+  std::optional<int64_t> drafted_tokens;
+  // Of them those that are in the answer. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> accepted_draft_tokens;
+  // How many times as fast the answer was generated as it would have been without drafts, by the
+  // measured times of steps.
+  std::optional<double> draft_gain;
 
   static Result<RequestMetrics> Parse(const Json& json, const wire::Path& path = {});
   Json ToJson() const;
@@ -1987,6 +2007,13 @@ struct EngineMetrics {
   std::optional<KnownTextMetrics> jump_forward;
   // How often a request's `prediction` saved a step.
   std::optional<KnownTextMetrics> prediction;
+  // The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> drafted_tokens_sum;
+  // Of them those that are in the answers. Range: at least 0. Unit: tokens.
+  std::optional<int64_t> accepted_draft_tokens_sum;
+  // How many times as fast answers were generated as they would have been without drafts, by the
+  // measured times of steps. Absent until steps with drafts and without were measured.
+  std::optional<double> draft_gain;
   // How speculative decoding fares.
   std::optional<SpecDecodeMetrics> spec_decode;
   // The time of a decode step by the number of sequences in it. Unit: seconds.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "engine/request.h"
 
 namespace mlc {
 
@@ -29,12 +30,14 @@ struct SpecMetrics {
     }
   };
   Total jump_forward, prediction;  // forced drafts, and drafts from predictions
+  DraftGain all;                   // of drafts of all kinds
 
   // Of a drafter's drafts.
   void AddDrafts(int num_drafts, int num_accepted);
-  // Sets "jump_forward" if a token was forced, "prediction" if one was drafted from one. Sets
-  // "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" if a token was
-  // drafted.
+  // Sets "jump_forward" if a token was forced, "prediction" if one was drafted from one, and
+  // "drafted_tokens_sum", "accepted_draft_tokens_sum" and "draft_gain" if there was any draft. Sets
+  // "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" if a drafter made
+  // one.
   void AddTo(Json* metrics) const;
   // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
   static Json TimesJson(const std::map<int, Times>& times);

@@ -269,6 +269,9 @@ void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<R
     int drafts = commit.drafts.length(), accepted = commit.num_accepted;
     num_drafts += commit.drafts.size();
     num_tokens += 1 + accepted;
+    DraftGain counts{commit.drafts.size(), accepted};
+    commit.sequence->request->drafts.Add(counts);
+    metrics_.all.Add(counts);
     auto known = known_.find(commit.sequence->id);
     DraftSource source = known == known_.end() ? DraftSource::kDrafter : known->second;
     if (source == DraftSource::kForced) metrics_.jump_forward.Add(drafts, accepted);
@@ -287,8 +290,24 @@ void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<R
   num_rows += num_drafts;
   if (num_drafts > 0) AddTime(num_rows, seconds, &metrics_.verify_times);
   if (!is_decode) return;
-  policy_.RecordStep(static_cast<int>(items.size()), num_rows, num_tokens, seconds,
-                     seconds + draft_seconds_);
+  int num_sequences = static_cast<int>(items.size());
+  policy_.RecordStep(num_sequences, num_rows, num_tokens, seconds, seconds + draft_seconds_);
+  AddGains(commits, num_sequences, seconds + draft_seconds_);
+}
+
+void Speculator::AddGains(const std::vector<SequenceCommit>& commits, int num_sequences,
+                          double seconds) {
+  bool has_drafts = draft_seconds_ > 0;
+  for (const SequenceCommit& commit : commits) has_drafts = has_drafts || !commit.drafts.empty();
+  double plain = has_drafts ? policy_.PlainSeconds(num_sequences) : seconds;
+  if (plain == 0) return;  // not known yet
+  double tokens = 0;
+  for (const SequenceCommit& commit : commits) {
+    double own = 1 + commit.num_accepted;
+    tokens += own;
+    commit.sequence->request->drafts.Add({0, 0, seconds, own * plain});
+  }
+  metrics_.all.Add({0, 0, seconds, tokens / num_sequences * plain});
 }
 
 }  // namespace mlc

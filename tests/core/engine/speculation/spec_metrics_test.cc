@@ -34,6 +34,12 @@ TEST(SpecMetrics, SayOnlyWhatHappened) {
   metrics.prediction.Add(1, 0);
   metrics.AddTo(&out);
   EXPECT_EQ(out.Dump(), R"({"prediction":{"draft_count":6,"accept_count":3}})");
+  metrics.all = {6, 3, 4.0, 5.0};
+  Json all = Json::MakeObject();
+  metrics.AddTo(&all);
+  EXPECT_EQ(all.Find("drafted_tokens_sum")->as_int(), 6);
+  EXPECT_EQ(all.Find("accepted_draft_tokens_sum")->as_int(), 3);
+  EXPECT_DOUBLE_EQ(all.Find("draft_gain")->as_double(), 1.25);
   metrics.failure = "device lost";
   metrics.AddTo(&out);
   EXPECT_EQ(out.Find("spec_decode")->Find("failure")->as_string(), "device lost");

@@ -338,6 +338,22 @@ TEST(Speculator, MetricsCountDraftsAndTokens) {
   EXPECT_EQ(metrics.speculation.draft_count, (std::vector<int64_t>{10, 10, 10, 10, 10}));
   EXPECT_EQ(metrics.speculation.accept_count, metrics.speculation.draft_count);
   EXPECT_EQ(metrics.ToJson().Find("spec_decode")->Find("draft_count")->as_array().size(), 5u);
+  EXPECT_EQ(metrics.speculation.all.drafted, 40);
+  EXPECT_EQ(metrics.speculation.all.accepted, 40);
+  EXPECT_EQ(metrics.last_finished.drafts.accepted, 40);
+  EXPECT_FALSE(metrics.speculation.all.times()) << "no step was without drafts";
+}
+
+TEST(Speculator, TellsWhatDraftsGained) {
+  Driver driver(MakeEngine(Circle(kPeriod), Driver::Options(), nullptr, MakeDrafter("same model")));
+  ASSERT_TRUE(driver.Add(Ask(1, "abcde", 200)).ok());
+  driver.Run();
+  Metrics metrics = driver.engine().metrics();
+  const DraftGain& all = metrics.speculation.all;
+  ASSERT_GT(all.accepted, 0);
+  ASSERT_TRUE(all.times());
+  EXPECT_GT(*all.times(), 0);
+  EXPECT_EQ(all.times(), metrics.last_finished.drafts.times()) << "it was the only request";
 }
 
 // Pearson's chi-square of 4,000 sampled tokens against the target's distribution, at a position

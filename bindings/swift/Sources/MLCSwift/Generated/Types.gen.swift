@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "8aa5fac82f94ca77"
+let schemaHash = "12fe594dddbe5a08"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -3495,6 +3495,14 @@ public struct CompletionUsageExtra: WireObject {
     public var inter_token_latency_s: Double?
     /// From the request to its last token. Range: at least 0. Unit: seconds.
     public var end_to_end_latency_s: Double?
+    /// The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range:
+    /// at least 0. Unit: tokens.
+    public var drafted_tokens: Int?
+    /// Of them those that are in the answer. Range: at least 0. Unit: tokens.
+    public var accepted_draft_tokens: Int?
+    /// How many times as fast the answer was generated as it would have been without drafts, by the
+    /// measured times of steps.
+    public var draft_gain: Double?
 
     public init(
         prompt_tokens: Int? = nil,
@@ -3506,7 +3514,10 @@ public struct CompletionUsageExtra: WireObject {
         decode_tokens_per_s: Double? = nil,
         ttft_s: Double? = nil,
         inter_token_latency_s: Double? = nil,
-        end_to_end_latency_s: Double? = nil
+        end_to_end_latency_s: Double? = nil,
+        drafted_tokens: Int? = nil,
+        accepted_draft_tokens: Int? = nil,
+        draft_gain: Double? = nil
     ) {
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
@@ -3518,6 +3529,9 @@ public struct CompletionUsageExtra: WireObject {
         self.ttft_s = ttft_s
         self.inter_token_latency_s = inter_token_latency_s
         self.end_to_end_latency_s = end_to_end_latency_s
+        self.drafted_tokens = drafted_tokens
+        self.accepted_draft_tokens = accepted_draft_tokens
+        self.draft_gain = draft_gain
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -3532,6 +3546,9 @@ public struct CompletionUsageExtra: WireObject {
         self.ttft_s = try reader.optional("ttft_s")
         self.inter_token_latency_s = try reader.optional("inter_token_latency_s")
         self.end_to_end_latency_s = try reader.optional("end_to_end_latency_s")
+        self.drafted_tokens = try reader.optional("drafted_tokens")
+        self.accepted_draft_tokens = try reader.optional("accepted_draft_tokens")
+        self.draft_gain = try reader.optional("draft_gain")
     }
 
     public var jsonValue: JSONValue {
@@ -3546,6 +3563,9 @@ public struct CompletionUsageExtra: WireObject {
         writer.optional("ttft_s", self.ttft_s)
         writer.optional("inter_token_latency_s", self.inter_token_latency_s)
         writer.optional("end_to_end_latency_s", self.end_to_end_latency_s)
+        writer.optional("drafted_tokens", self.drafted_tokens)
+        writer.optional("accepted_draft_tokens", self.accepted_draft_tokens)
+        writer.optional("draft_gain", self.draft_gain)
         return writer.jsonValue
     }
 }
@@ -3623,6 +3643,10 @@ public struct Timings: WireObject {
     public var predicted_per_token_ms: Double
     /// How fast they were generated. Range: at least 0. Unit: tokens per second.
     public var predicted_per_second: Double
+    /// The tokens that were guessed ahead, if any. Range: at least 0. Unit: tokens.
+    public var draft_n: Int?
+    /// Of them those that are in the answer. Range: at least 0. Unit: tokens.
+    public var draft_n_accepted: Int?
 
     public init(
         cache_n: Int,
@@ -3633,7 +3657,9 @@ public struct Timings: WireObject {
         predicted_n: Int,
         predicted_ms: Double,
         predicted_per_token_ms: Double,
-        predicted_per_second: Double
+        predicted_per_second: Double,
+        draft_n: Int? = nil,
+        draft_n_accepted: Int? = nil
     ) {
         self.cache_n = cache_n
         self.prompt_n = prompt_n
@@ -3644,6 +3670,8 @@ public struct Timings: WireObject {
         self.predicted_ms = predicted_ms
         self.predicted_per_token_ms = predicted_per_token_ms
         self.predicted_per_second = predicted_per_second
+        self.draft_n = draft_n
+        self.draft_n_accepted = draft_n_accepted
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -3657,6 +3685,8 @@ public struct Timings: WireObject {
         self.predicted_ms = try reader.required("predicted_ms")
         self.predicted_per_token_ms = try reader.required("predicted_per_token_ms")
         self.predicted_per_second = try reader.required("predicted_per_second")
+        self.draft_n = try reader.optional("draft_n")
+        self.draft_n_accepted = try reader.optional("draft_n_accepted")
     }
 
     public var jsonValue: JSONValue {
@@ -3670,6 +3700,8 @@ public struct Timings: WireObject {
         writer.required("predicted_ms", self.predicted_ms)
         writer.required("predicted_per_token_ms", self.predicted_per_token_ms)
         writer.required("predicted_per_second", self.predicted_per_second)
+        writer.optional("draft_n", self.draft_n)
+        writer.optional("draft_n_accepted", self.draft_n_accepted)
         return writer.jsonValue
     }
 }
@@ -5116,6 +5148,14 @@ public struct RequestMetrics: WireObject {
     public var inter_token_latency_s: Double?
     /// From the request to its last token. Range: at least 0. Unit: seconds.
     public var end_to_end_latency_s: Double?
+    /// The tokens that were guessed ahead, by any kind of draft. Absent if there was none. Range:
+    /// at least 0. Unit: tokens.
+    public var drafted_tokens: Int?
+    /// Of them those that are in the answer. Range: at least 0. Unit: tokens.
+    public var accepted_draft_tokens: Int?
+    /// How many times as fast the answer was generated as it would have been without drafts, by the
+    /// measured times of steps.
+    public var draft_gain: Double?
 
     public init(
         prompt_tokens: Int? = nil,
@@ -5127,7 +5167,10 @@ public struct RequestMetrics: WireObject {
         decode_tokens_per_s: Double? = nil,
         ttft_s: Double? = nil,
         inter_token_latency_s: Double? = nil,
-        end_to_end_latency_s: Double? = nil
+        end_to_end_latency_s: Double? = nil,
+        drafted_tokens: Int? = nil,
+        accepted_draft_tokens: Int? = nil,
+        draft_gain: Double? = nil
     ) {
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
@@ -5139,6 +5182,9 @@ public struct RequestMetrics: WireObject {
         self.ttft_s = ttft_s
         self.inter_token_latency_s = inter_token_latency_s
         self.end_to_end_latency_s = end_to_end_latency_s
+        self.drafted_tokens = drafted_tokens
+        self.accepted_draft_tokens = accepted_draft_tokens
+        self.draft_gain = draft_gain
     }
 
     public init(jsonValue: JSONValue) throws(WireFault) {
@@ -5153,6 +5199,9 @@ public struct RequestMetrics: WireObject {
         self.ttft_s = try reader.optional("ttft_s")
         self.inter_token_latency_s = try reader.optional("inter_token_latency_s")
         self.end_to_end_latency_s = try reader.optional("end_to_end_latency_s")
+        self.drafted_tokens = try reader.optional("drafted_tokens")
+        self.accepted_draft_tokens = try reader.optional("accepted_draft_tokens")
+        self.draft_gain = try reader.optional("draft_gain")
     }
 
     public var jsonValue: JSONValue {
@@ -5167,6 +5216,9 @@ public struct RequestMetrics: WireObject {
         writer.optional("ttft_s", self.ttft_s)
         writer.optional("inter_token_latency_s", self.inter_token_latency_s)
         writer.optional("end_to_end_latency_s", self.end_to_end_latency_s)
+        writer.optional("drafted_tokens", self.drafted_tokens)
+        writer.optional("accepted_draft_tokens", self.accepted_draft_tokens)
+        writer.optional("draft_gain", self.draft_gain)
         return writer.jsonValue
     }
 }
@@ -5311,6 +5363,13 @@ public struct EngineMetrics: WireObject {
     public var jump_forward: KnownTextMetrics?
     /// How often a request's `prediction` saved a step.
     public var prediction: KnownTextMetrics?
+    /// The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens.
+    public var drafted_tokens_sum: Int?
+    /// Of them those that are in the answers. Range: at least 0. Unit: tokens.
+    public var accepted_draft_tokens_sum: Int?
+    /// How many times as fast answers were generated as they would have been without drafts, by the
+    /// measured times of steps. Absent until steps with drafts and without were measured.
+    public var draft_gain: Double?
     /// How speculative decoding fares.
     public var spec_decode: SpecDecodeMetrics?
     /// The time of a decode step by the number of sequences in it. Unit: seconds.
@@ -5351,6 +5410,9 @@ public struct EngineMetrics: WireObject {
         last_finished_request: RequestMetrics? = nil,
         jump_forward: KnownTextMetrics? = nil,
         prediction: KnownTextMetrics? = nil,
+        drafted_tokens_sum: Int? = nil,
+        accepted_draft_tokens_sum: Int? = nil,
+        draft_gain: Double? = nil,
         spec_decode: SpecDecodeMetrics? = nil,
         decode_time_by_batch_size: JSONObject? = nil,
         draft_time_by_batch_size: JSONObject? = nil,
@@ -5386,6 +5448,9 @@ public struct EngineMetrics: WireObject {
         self.last_finished_request = last_finished_request
         self.jump_forward = jump_forward
         self.prediction = prediction
+        self.drafted_tokens_sum = drafted_tokens_sum
+        self.accepted_draft_tokens_sum = accepted_draft_tokens_sum
+        self.draft_gain = draft_gain
         self.spec_decode = spec_decode
         self.decode_time_by_batch_size = decode_time_by_batch_size
         self.draft_time_by_batch_size = draft_time_by_batch_size
@@ -5424,6 +5489,9 @@ public struct EngineMetrics: WireObject {
         self.last_finished_request = try reader.optional("last_finished_request")
         self.jump_forward = try reader.optional("jump_forward")
         self.prediction = try reader.optional("prediction")
+        self.drafted_tokens_sum = try reader.optional("drafted_tokens_sum")
+        self.accepted_draft_tokens_sum = try reader.optional("accepted_draft_tokens_sum")
+        self.draft_gain = try reader.optional("draft_gain")
         self.spec_decode = try reader.optional("spec_decode")
         self.decode_time_by_batch_size = try reader.optional("decode_time_by_batch_size")
         self.draft_time_by_batch_size = try reader.optional("draft_time_by_batch_size")
@@ -5462,6 +5530,9 @@ public struct EngineMetrics: WireObject {
         writer.optional("last_finished_request", self.last_finished_request)
         writer.optional("jump_forward", self.jump_forward)
         writer.optional("prediction", self.prediction)
+        writer.optional("drafted_tokens_sum", self.drafted_tokens_sum)
+        writer.optional("accepted_draft_tokens_sum", self.accepted_draft_tokens_sum)
+        writer.optional("draft_gain", self.draft_gain)
         writer.optional("spec_decode", self.spec_decode)
         writer.optional("decode_time_by_batch_size", self.decode_time_by_batch_size)
         writer.optional("draft_time_by_batch_size", self.draft_time_by_batch_size)

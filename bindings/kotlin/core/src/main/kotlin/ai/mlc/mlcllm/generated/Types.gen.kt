@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 8aa5fac82f94ca77
+// Schema hash: 12fe594dddbe5a08
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "8aa5fac82f94ca77"
+internal const val SCHEMA_HASH = "12fe594dddbe5a08"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -3104,7 +3104,7 @@ data class CompletionTokensDetails @JvmOverloads constructor(
 /** Measurements of a request, under MLC-LLM's names. */
 @Serializable
 @JsonIgnoreUnknownKeys
-data class CompletionUsageExtra @JvmOverloads constructor(
+data class CompletionUsageExtra(
     /** The length of the prompt. Range: at least 0. Unit: tokens. */
     val prompt_tokens: Long? = null,
     /** The length of the answers. Range: at least 0. Unit: tokens. */
@@ -3131,6 +3131,18 @@ data class CompletionUsageExtra @JvmOverloads constructor(
     val inter_token_latency_s: Double? = null,
     /** From the request to its last token. Range: at least 0. Unit: seconds. */
     val end_to_end_latency_s: Double? = null,
+    /**
+     * The tokens that were guessed ahead, by any kind of draft. Absent if there was none.
+     * Range: at least 0. Unit: tokens.
+     */
+    val drafted_tokens: Long? = null,
+    /** Of them those that are in the answer. Range: at least 0. Unit: tokens. */
+    val accepted_draft_tokens: Long? = null,
+    /**
+     * How many times as fast the answer was generated as it would have been without
+     * drafts, by the measured times of steps.
+     */
+    val draft_gain: Double? = null,
 )
 
 /** What a request cost. */
@@ -3154,7 +3166,7 @@ data class CompletionUsage @JvmOverloads constructor(
 /** Where the time of a request went so far, under llama.cpp's names. */
 @Serializable
 @JsonIgnoreUnknownKeys
-data class Timings(
+data class Timings @JvmOverloads constructor(
     /** How much of the prompt was cached. Range: at least 0. Unit: tokens. */
     val cache_n: Long,
     /** How much of the prompt the model read. Range: at least 0. Unit: tokens. */
@@ -3173,6 +3185,10 @@ data class Timings(
     val predicted_per_token_ms: Double,
     /** How fast they were generated. Range: at least 0. Unit: tokens per second. */
     val predicted_per_second: Double,
+    /** The tokens that were guessed ahead, if any. Range: at least 0. Unit: tokens. */
+    val draft_n: Long? = null,
+    /** Of them those that are in the answer. Range: at least 0. Unit: tokens. */
+    val draft_n_accepted: Long? = null,
 )
 
 /** What a schema says and the answer was not held to. */
@@ -3810,7 +3826,7 @@ data class DeviceProbe @JvmOverloads constructor(
 /** Measurements of one request; `usage.extra` has the same. */
 @Serializable
 @JsonIgnoreUnknownKeys
-data class RequestMetrics @JvmOverloads constructor(
+data class RequestMetrics(
     /** The length of the prompt. Range: at least 0. Unit: tokens. */
     val prompt_tokens: Long? = null,
     /** The length of the answers. Range: at least 0. Unit: tokens. */
@@ -3837,6 +3853,18 @@ data class RequestMetrics @JvmOverloads constructor(
     val inter_token_latency_s: Double? = null,
     /** From the request to its last token. Range: at least 0. Unit: seconds. */
     val end_to_end_latency_s: Double? = null,
+    /**
+     * The tokens that were guessed ahead, by any kind of draft. Absent if there was none.
+     * Range: at least 0. Unit: tokens.
+     */
+    val drafted_tokens: Long? = null,
+    /** Of them those that are in the answer. Range: at least 0. Unit: tokens. */
+    val accepted_draft_tokens: Long? = null,
+    /**
+     * How many times as fast the answer was generated as it would have been without
+     * drafts, by the measured times of steps.
+     */
+    val draft_gain: Double? = null,
 )
 
 /** How often a text that was known ahead saved a step. */
@@ -3941,6 +3969,19 @@ data class EngineMetrics(
     val jump_forward: KnownTextMetrics? = null,
     /** How often a request's `prediction` saved a step. */
     val prediction: KnownTextMetrics? = null,
+    /**
+     * The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit:
+     * tokens.
+     */
+    val drafted_tokens_sum: Long? = null,
+    /** Of them those that are in the answers. Range: at least 0. Unit: tokens. */
+    val accepted_draft_tokens_sum: Long? = null,
+    /**
+     * How many times as fast answers were generated as they would have been without
+     * drafts, by the measured times of steps. Absent until steps with drafts and without
+     * were measured.
+     */
+    val draft_gain: Double? = null,
     /** How speculative decoding fares. */
     val spec_decode: SpecDecodeMetrics? = null,
     /** The time of a decode step by the number of sequences in it. Unit: seconds. */
