@@ -64,23 +64,41 @@ class Synthetic : public Drafter {
     return drafts;
   }
 
-  const Texts* texts = nullptr;
-  double rate = 0;
+  // The answers that will come, and in which share of their places drafts are right: exactly in
+  // that share of each answer, at places that depend on `seed`.
+  void Expect(const Texts* texts, double rate, int seed) {
+    texts_ = texts;
+    right_.clear();
+    for (const auto& [id, text] : *texts) {
+      std::vector<std::pair<double, size_t>> places;
+      for (size_t at = kPromptTokens; at < text.size(); ++at) {
+        places.emplace_back(UniformAt(static_cast<uint64_t>(id * 1000 + seed), at), at);
+      }
+      std::sort(places.begin(), places.end());
+      std::vector<bool>& right = right_[id];
+      right.resize(text.size());
+      auto count = static_cast<size_t>(std::lround(rate * static_cast<double>(places.size())));
+      for (size_t i = 0; i < count; ++i) right[places[i].second] = true;
+    }
+  }
   int most = kMaxDrafts;
 
  private:
   Drafts Replaced(const Sequence& sequence, const Drafts& drafts) const {
-    const std::vector<int32_t>& text = texts->at(sequence.request->request.id);
+    RequestId id = sequence.request->request.id;
+    const std::vector<int32_t>& text = texts_->at(id);
+    const std::vector<bool>& right = right_.at(id);
     std::vector<int32_t> chain;
     for (size_t at = sequence.tokens().size(); static_cast<int>(chain.size()) < drafts.size();
          ++at) {
-      int32_t right = at < text.size() ? text[at] : 0;
-      double dice = UniformAt(static_cast<uint64_t>(sequence.request->request.id), at);
-      chain.push_back(dice < rate ? right : right + 1);
+      bool is_right = at < text.size() && right[at];
+      chain.push_back(is_right ? text[at] : (at < text.size() ? text[at] : 0) + 1);
     }
     return chain;
   }
   std::unique_ptr<Drafter> part_;
+  const Texts* texts_ = nullptr;
+  std::map<RequestId, std::vector<bool>> right_;
 };
 
 struct World {
@@ -119,7 +137,8 @@ World MakeWorld(const ModelFiles& files, int batch, int length) {
   return world;
 }
 
-// Tokens a second of decoding: of all requests, from the step in which the last of them began.
+// Tokens a second of decoding: of all requests, from the step in which the last of them began to
+// the one in which the first of them ended.
 double Answer(Engine* engine, int batch, int tokens, Texts* texts) {
   texts->clear();
   for (int id = 1; id <= batch; ++id) {
@@ -137,11 +156,14 @@ double Answer(Engine* engine, int batch, int tokens, Texts* texts) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin;
   int counted = -1;  // tokens behind the beginning
+  double rate = 0;
   while (engine->has_work()) {
     engine->Step();
     int fresh = 0;
+    bool has_ended = false;
     for (const RequestEvent& event : engine->TakeEvents()) {
       MLC_ICHECK(event.status.ok());
+      has_ended = has_ended || event.finished;
       for (const Delta& delta : event.deltas) {
         std::vector<int32_t>& text = (*texts)[event.id];
         for (const GeneratedToken& token : delta.tokens) text.push_back(token.id), ++fresh;
@@ -155,8 +177,11 @@ double Answer(Engine* engine, int batch, int tokens, Texts* texts) {
       counted = 0;
       begin = Clock::now();
     }
+    if (has_ended && rate == 0) {
+      rate = counted / std::chrono::duration<double>(Clock::now() - begin).count();
+    }
   }
-  return counted / std::chrono::duration<double>(Clock::now() - begin).count();
+  return rate;
 }
 
 double Median(std::vector<double> values) {
@@ -201,8 +226,7 @@ Costs Measure(const ModelFiles& files, int batch, Engine* plain) {
   costs.at_once = world.drafter->drafts_at_once();
   Texts expected, found;
   costs.plain = 1e3 * batch / Answer(plain, batch, kCostSteps * (2 + kMaxDrafts), &expected);
-  world.drafter->texts = &expected;
-  world.drafter->rate = 1;
+  world.drafter->Expect(&expected, 1, 0);
   double drafts = 0, seconds = 0;
   for (int length : kLengths) {
     int rows = batch * (1 + length);
@@ -251,11 +275,10 @@ Json ToJson(const Costs& costs, int batch) {
 Json Compare(World* plain, World* drafts, int batch, double rate, int tokens, int runs) {
   std::vector<double> without, with, gains;
   double plain_seconds = 0, seconds = 0;  // for each token
-  drafts->drafter->rate = rate;
   for (int run = 0; run < runs; ++run) {
     Texts expected, found;
     without.push_back(Answer(plain->engine.get(), batch, tokens, &expected));
-    drafts->drafter->texts = &expected;
+    drafts->drafter->Expect(&expected, rate, run);
     with.push_back(Answer(drafts->engine.get(), batch, tokens, &found));
     gains.push_back(with.back() / without.back());
     plain_seconds += 1 / without.back();
