@@ -181,6 +181,10 @@ def test_what_the_config_says_of_the_model() -> None:
         with pytest.raises(UnsupportedError) as unsupported:
             MLCEngine(FOLDER, "fake", engine_config=EngineConfig(**refused))
         assert unsupported.value.param == f"engine_config.{next(iter(refused))}"
+    with pytest.raises(InvalidRequestError, match=r"Did you mean 'max_num_sequence'\?"):
+        MLCEngine(FOLDER, "fake", engine_config={"max_num_seq": 2})
+    with pytest.raises(TypeError, match=r"no field 'max_num_seq'; did you mean 'max_num_sequence'"):
+        EngineConfig(**{"max_num_seq": 2})
     with MLCEngine(FOLDER, "fake", engine_config={"max_total_sequence_length": 1024}) as engine:
         assert engine.metrics()["kv_pages_total"] == 64
     with MLCEngine(FOLDER, "fake", enable_tracing=True) as engine:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import ItemsView, KeysView, Mapping, Sequence, ValuesView
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 from typing_extensions import Required, TypedDict
+
+from mlc_llm.errors.nearest import did_you_mean
 
 __all__ = [
     "SCHEMA_HASH",
@@ -184,6 +186,15 @@ def _plain(value: object) -> object:
 
 class _Config(_Model):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known(cls, given: object) -> object:
+        for name in cast("Mapping[str, object]", given) if isinstance(given, Mapping) else ():
+            if name not in cls.model_fields:
+                meant = did_you_mean(name, cls.model_fields, "; ")
+                raise ValueError(f"'{name}' is no field{meant}")
+        return given
 
 
 class _Measurements(_Model):

@@ -62,6 +62,7 @@ def test_fnv1a_of_known_strings():
         ({"opt": "O9"}, InvalidRequestError, "--opt"),
         ({"opt": "cudagraph=2"}, InvalidRequestError, "0 or 1"),
         ({"overrides": "context=1"}, InvalidRequestError, "unknown name"),
+        ({"overrides": "max_num_seq=1"}, InvalidRequestError, "did you mean 'max_num_sequence'"),
         ({"overrides": "prefill_chunk_size=x"}, InvalidRequestError, "name=integer"),
         ({"overrides": "prefill_chunk_size=0"}, CorruptFileError, "prefill_chunk_size"),
         ({"overrides": "tensor_parallel_shards=3"}, UnsupportedError, "equal parts"),

@@ -324,15 +324,15 @@ def test_a_model_type_is_no_class():
 @pytest.mark.parametrize(
     ("given", "field", "meant"),
     [
-        ({"model_type": "qwen33"}, "model_type", '"qwen3"'),
-        ({"model_type": "lama"}, "model_type", '"llama"'),
+        ({"model_type": "qwen33"}, "model_type", "qwen3"),
+        ({"model_type": "lama"}, "model_type", "llama"),
         ({"model_type": None}, "architectures", "Qwen3ForCausalLM"),
     ],
 )
 def test_a_misspelt_family_is_refused_with_the_nearest_one(given, field, meant):
     """Also where the class is known: nobody knows which of the two is right."""
     known = "Qwen3ForCausalLM" if given["model_type"] else "Qwen33ForCausalLM"
-    with pytest.raises(UnsupportedError, match=f"did you mean {meant}") as caught:
+    with pytest.raises(UnsupportedError, match=f"did you mean '{meant}'") as caught:
         models.config_from_hf({**TINY, **given, "architectures": [known]})
     assert caught.value.param == field
 
@@ -340,7 +340,7 @@ def test_a_misspelt_family_is_refused_with_the_nearest_one(given, field, meant):
 def test_an_unknown_type_or_scheme_is_told_what_there_is():
     with pytest.raises(UnsupportedError, match="llama, mistral"):
         models.get("rwkv4")
-    with pytest.raises(UnsupportedError, match='did you mean "mistral"'):
+    with pytest.raises(UnsupportedError, match="did you mean 'mistral'"):
         models.get("mistral3")  # the text part of a folder has a name of its own
     with pytest.raises(UnsupportedError, match="q4f32_1"):
         quantization.get("q5")

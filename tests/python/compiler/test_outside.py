@@ -147,7 +147,7 @@ def test_a_broken_family_is_named_and_the_others_work(case: str, site: Path, tmp
     assert why in str(caught.value)
     assert models.get("acme").gguf and models.get("llama") is models.FAMILIES["llama"]
     assert models.gguf_families()["acme"] == "acme"
-    with pytest.raises(UnsupportedError, match=r'did you mean "acme"\?.*acme_broken 2\.5'):
+    with pytest.raises(UnsupportedError, match=r"did you mean 'acme'\?.*acme_broken 2\.5"):
         models.get("acmee")
     writer = gguf.GGUFWriter(tmp_path / "m.gguf", "nobodys")
     writer.write_header_to_file()

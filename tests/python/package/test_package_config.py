@@ -97,7 +97,7 @@ def test_every_key(tmp_path: Path) -> None:
         ({"device": "iphone", "model_list": []}, "model_list", "must have a model"),
         ({"device": "iphone", "model_list": ["x"]}, "model_list[0]", "must be an object"),
         ({**one(), "modle_list": []}, "modle_list", "unknown key"),
-        (one(bundle_weights=True), "model_list[0].bundle_weights", "unknown key"),
+        (one(bundle_weights=True), "model_list[0].bundle_weights", "mean 'bundle_weight'"),
         (one(model=""), "model_list[0].model", "must be a text"),
         (one(model_id="../x"), "model_list[0].model_id", "letters, digits"),
         (one(model_id="Adapters"), "model_list[0].model_id", "folder of adapters"),

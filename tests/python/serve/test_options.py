@@ -243,9 +243,13 @@ def test_draft_models_are_no_models_of_their_own() -> None:
     for spec in model_specs(Args()):  # type: ignore[arg-type]
         assert spec.engine_config["mmproj"] == "none", "of all models"
     assert (second.model, second.model_lib, second.names) == ("draft", "lib", ())
-    Args.overrides = "max_num_sequence"
-    with pytest.raises(InvalidRequestError):
-        model_specs(Args())  # type: ignore[arg-type]
+    for wrong, words in (
+        ("max_num_sequence", "write name=value"),
+        ("max_num_seq=2", r"did you mean 'max_num_sequence'\?"),
+    ):
+        Args.overrides = wrong
+        with pytest.raises(InvalidRequestError, match=words):
+            model_specs(Args())  # type: ignore[arg-type]
 
 
 def test_the_prefix_cache_is_there_after_a_restart(tmp_path: Path) -> None:

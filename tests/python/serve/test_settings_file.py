@@ -92,6 +92,7 @@ def test_models_with_their_settings(tmp_path: Path) -> None:
             "line 4: models.a.engine.max_num_sequence: .*minimum value",
         ),
         ("[models.a]\nmodel='x'\nengine.nothing=1", "line 3: models.a.engine.nothing: "),
+        ("[models.a]\nmodel='x'\nengine.max_num_seq=1", "Did you mean 'max_num_sequence'"),
         ("[models]\na = 3", "line 2: models.a: must be a table"),
         ("models = 3", "line 1: models: must be a table"),
         ("[model.a]", "line 1: model: there is no such setting; did you mean 'models'"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.errors.nearest import did_you_mean
 from mlc_llm.sdk.sampling_gen import SAMPLING_NUMBERS
 
 
@@ -220,9 +221,10 @@ def _parse(
     for item in filter(None, (part.strip() for part in text.split(";"))):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not equals or name not in known:
+            meant = did_you_mean(name, known, " ") if name not in known else ""
             raise InvalidRequestError(
-                f"'{item}' is no setting; write name=value, separated by ';', with a name of: "
-                + ", ".join(known),
+                f"'{item}' is no setting;{meant} write name=value, separated by ';', with a name "
+                f"of: {', '.join(known)}",
                 param=name,
             )
         if may_unset and not value:

@@ -10,6 +10,7 @@ from mlc_llm.compiler import stages
 from mlc_llm.compiler.models import mlc_folders
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.errors.nearest import did_you_mean
 
 OVERRIDABLE = (
     "context_window_size",
@@ -135,8 +136,11 @@ def parse_overrides(text: str | None) -> dict[str, int]:
         if name == stages.NAME:
             stages.check_stages(value)
         if name not in (*OVERRIDABLE, stages.NAME):
-            offered = ", ".join((*OVERRIDABLE, stages.NAME))
-            raise InvalidRequestError(f"--overrides: unknown name {name}; available: {offered}")
+            offered = (*OVERRIDABLE, *_ALIASES, stages.NAME)
+            meant = did_you_mean(name, offered, "; ") or ";"
+            raise InvalidRequestError(
+                f"--overrides: unknown name {name}{meant} available: {', '.join(offered)}"
+            )
         values[name] = value
     return values
 

@@ -5,7 +5,6 @@ The kernels are already scheduled, so no phase schedules or fuses them.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -19,6 +18,7 @@ from mlc_llm.compiler.pass_record import PassRecord
 from mlc_llm.compiler.symbols import attach_symbols
 from mlc_llm.compiler.targets import GPU, Device
 from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.errors.nearest import did_you_mean
 
 Pass = tvm.transform.Pass
 MODEL, KERNELS = "model", "kernels"  # the first phase and the last one
@@ -176,10 +176,9 @@ def _buffer(param: Any) -> str:
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> InvalidRequestError:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    words = f"did you mean '{near[0]}'? " if near else ""
+    words = did_you_mean(name, known, "; ") or ";"
     return InvalidRequestError(
-        f"there is no {what} '{name}'; {words}there is: {_listed(known)}", param="passes"
+        f"there is no {what} '{name}'{words} there is: {_listed(known)}", param="passes"
     )
 
 

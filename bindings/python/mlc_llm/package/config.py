@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from mlc_llm.errors import InvalidRequestError, MLCError, NotFoundError, UnsupportedError
+from mlc_llm.errors.nearest import did_you_mean
 from mlc_llm.package.devices import DEVICES, AppDevice
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.types_gen import KVCacheDType
@@ -321,8 +322,9 @@ def _object(value: Any, place: str, known: Sequence[str] | None) -> dict[str, An
     for name in value if known is not None else ():
         if name not in (known or ()):
             at = name if place == "the file" else f"{place}.{name}"
+            words = did_you_mean(name, known or (), "; ") or ";"
             raise InvalidRequestError(
-                f"{at}: unknown key; known here: {', '.join(known or ())}", param=at
+                f"{at}: unknown key{words} known here: {', '.join(known or ())}", param=at
             )
     return cast("dict[str, Any]", value)
 

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlc_llm.errors import UnsupportedError
+from mlc_llm.errors.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from mlc_llm.types_gen import (
@@ -58,6 +59,14 @@ class EngineConfig:
     prefix_cache_max_num_recycling_seqs: int | None = None
     prefill_mode: PrefillMode = "hybrid"
     verbose: bool = True
+
+    def __new__(cls, *_: object, **given: object) -> EngineConfig:
+        known = [one.name for one in fields(cls)]
+        for name in given:
+            if name not in known:
+                meant = did_you_mean(name, known, "; ")
+                raise TypeError(f"EngineConfig has no field '{name}'{meant}")
+        return super().__new__(cls)
 
     def asjson(self) -> str:
         """The fields as JSON text."""

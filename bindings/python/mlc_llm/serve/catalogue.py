@@ -7,7 +7,6 @@ with none.
 
 from __future__ import annotations
 
-import difflib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from mlc_llm.errors.nearest import near_names
 from mlc_llm.prepare.gguf_names import is_model_file
 from mlc_llm.prepare.local_model import CHAT_CONFIG
 from mlc_llm.prepare.model_source import model_name
@@ -99,10 +99,8 @@ class Catalogue:
 
     def near(self, name: str, others: Iterable[str] = ()) -> list[str]:
         """Known names that look like `name`, the most alike first."""
-        names = {known.lower(): known for spec in self.all() for known in spec.names}
-        names |= {other.lower(): other for other in others}
-        close = difflib.get_close_matches(name[:200].lower(), names, 3, 0.5)
-        return [names[key] for key in close]
+        known = [one for spec in self.all() for one in spec.names]
+        return near_names(name, [*known, *others], most=3, alike=0.5)
 
     @staticmethod
     def _find_in(specs: list[ModelSpec], name: str | None) -> ModelSpec | None:

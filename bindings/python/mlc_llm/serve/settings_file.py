@@ -10,7 +10,6 @@ settings.end()
 
 from __future__ import annotations
 
-import difflib
 import math
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mlc_llm.errors import InvalidRequestError
+from mlc_llm.errors.nearest import did_you_mean
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -109,8 +109,7 @@ class Table:
     def end(self) -> None:
         """Refuses what was not taken."""
         for key in self._values:
-            near = difflib.get_close_matches(key, self._known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self._known)}"
+            hint = did_you_mean(key, self._known) or f"known: {', '.join(self._known)}"
             raise self.error(key, f"there is no such setting; {hint}")
 
     def error(self, key: str, words: str) -> InvalidRequestError:

@@ -12,6 +12,7 @@ from typing import Any
 
 from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.errors.nearest import did_you_mean
 from mlc_llm.serve.schemas import Schema, reference, resolve
 
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
@@ -115,9 +116,9 @@ def _check_object(value: dict[str, Any], schema: Schema, path: str) -> None:
     for name in value.keys() - properties.keys():
         where = _member(path, name)
         if others is False:
-            raise _fault(
-                f"Unrecognized parameter: '{_quote(where)}'.", where, reasons.UNKNOWN_PARAMETER
-            )
+            words = f"Unrecognized parameter: '{_quote(where)}'."
+            words += did_you_mean(name, properties, " ").replace("did", "Did", 1)
+            raise _fault(words, where, reasons.UNKNOWN_PARAMETER)
         if isinstance(others, dict):
             _check(value[name], others, where)
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/nearest_name.h"
 #include "base/utf8.h"
 
 namespace mlc::wire {
@@ -284,7 +285,10 @@ ObjectReader& ObjectReader::OnlyKnown(std::initializer_list<std::string_view> ke
   for (const Json::Member& member : json_.as_object()) {
     if (std::find(keys.begin(), keys.end(), member.first) != keys.end()) continue;
     Path at = path_.Member(member.first);
-    status_ = Fault("Unrecognized parameter: " + Place(at) + ".", at, Reason::kUnknownParameter);
+    std::string words = "Unrecognized parameter: " + Place(at) + ".";
+    std::string_view meant = NearestName(member.first, keys);
+    if (!meant.empty()) words.append(" Did you mean '").append(meant).append("'?");
+    status_ = Fault(std::move(words), at, Reason::kUnknownParameter);
     break;
   }
   return *this;

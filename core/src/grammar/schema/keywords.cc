@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/nearest_name.h"
+
 namespace mlc {
 
 const std::vector<SchemaKeyword>& SchemaKeywords() {
@@ -116,24 +118,6 @@ std::string Lower(std::string_view word) {
   return out;
 }
 
-// The number of letters to insert, remove, replace or swap with the next letter.
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      size_t differs = a[i - 1] != b[j - 1];
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + differs});
-      bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (is_swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 }  // namespace
 
 std::string_view MisspeltKeyword(std::string_view word) {
@@ -154,7 +138,7 @@ std::string_view MisspeltKeyword(std::string_view word) {
     size_t most = name.size() <= kShort ? 0 : name.size() < kLong ? 1 : 2;
     size_t longer = std::max(name.size(), lower.size()),
            shorter = std::min(name.size(), lower.size());
-    if (longer - shorter <= most && Distance(name, lower) <= most) return keyword;
+    if (longer - shorter <= most && EditDistance(name, lower) <= most) return keyword;
   }
   return "";
 }

@@ -345,7 +345,8 @@ TEST(EngineConfig, RangesAndMisspeltKeys) {
   EXPECT_EQ(parsed.status().param(), "gpu_memory_utilization");
   parsed = EngineConfig::Parse(Text(R"({"max_num_sequences": 4})"));
   ASSERT_FALSE(parsed.ok());
-  EXPECT_EQ(parsed.status().message(), "Unrecognized parameter: 'max_num_sequences'.");
+  EXPECT_EQ(parsed.status().message(),
+            "Unrecognized parameter: 'max_num_sequences'. Did you mean 'max_num_sequence'?");
   EXPECT_TRUE(parsed.status().Is(Reason::kUnknownParameter));
   parsed = EngineConfig::Parse(Text(R"({"sliding_window_size": -1, "mode": "interactive"})"));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();

@@ -11,7 +11,6 @@ To add a family: one file here, one line in the table. Other packages may have m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +20,7 @@ from mlc_llm.compiler.models.family import ModelConfig, ModelFamily
 from mlc_llm.compiler.models.text_part import TEXTS
 from mlc_llm.compiler.spec import WeightSource
 from mlc_llm.errors import CorruptFileError, UnsupportedError
+from mlc_llm.errors.nearest import did_you_mean
 
 # From a config's `model_type` to the module here (with `:NAME` if its family is not `FAMILY`), and
 # the classes of Hugging Face's `architectures[0]` that mean it where no `model_type` is given.
@@ -133,8 +133,8 @@ def get(model_type: str) -> ModelFamily:
     reason = reason_against(model_type)
     known = [*FAMILIES, *_others()]
     text = TEXTS.get(model_type)
-    near = [text[0]] if text else get_close_matches(model_type, [*known, *TEXTS], n=1)
-    guess = f'; did you mean "{near[0]}"?' if near and not reason else ""
+    name, among = (text[0], text[:1]) if text else (model_type, [*known, *TEXTS])
+    guess = "" if reason else did_you_mean(name, among, "; ")
     raise UnsupportedError(
         f'model type "{model_type}" is not supported{reason}{guess}; '
         f"available: {', '.join(known)}{faults_of_others()}",
@@ -173,8 +173,7 @@ def model_type_of(hf_config: Mapping[str, Any]) -> str:
         raise CorruptFileError(
             "config: neither model_type nor architectures is given", param="model_type"
         )
-    near = get_close_matches(str(first), _OF_CLASS, n=1)
-    guess = f"; did you mean {near[0]}?" if near else ""
+    guess = did_you_mean(str(first), _OF_CLASS, "; ")
     raise UnsupportedError(
         f"config: the class {first} in architectures is not supported{guess}", param="architectures"
     )
