@@ -50,7 +50,7 @@ def missing(pairs: Iterable[tuple[str, str]], text: str) -> list[str]:
 
 def directives() -> list[str]:
     """What mkdocstrings is asked for."""
-    text = page("python.md", "python-types.md")
+    text = page("python.md", "python-types.md", "python-answers.md")
     return re.findall(r"^::: (\S+)$", text, re.MULTILINE)
 
 

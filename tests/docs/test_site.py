@@ -31,6 +31,15 @@ def test_the_search_works_where_the_site_is_opened_from_a_folder(first_page: str
     assert any("adapter" in text for text in texts)
 
 
+def test_each_python_type_is_on_one_page_and_no_page_is_enormous(first_page: str) -> None:
+    texts = {page.name: page.read_text("utf-8") for page in SITE.glob("reference/*.html")}
+    described = [re.findall(r' id="([\w.]+)" class="doc', text) for text in texts.values()]
+    names = [one for found in described for one in found]
+    assert len(names) == len(set(names)) and "mlc_llm.types_gen.ChatCompletion" in names
+    assert max(map(len, described)) < 450  # of some 100 pixels each
+    assert max(map(len, texts.values())) < 600_000
+
+
 def test_no_page_asks_another_host(first_page: str) -> None:
     loaded = re.findall(r"""<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]*)""", first_page)
     assert [address for address in loaded if "canonical" not in address] == []
