@@ -53,6 +53,16 @@ def converted(path, output, quantization="auto"):
     return json.loads((output / "mlc-chat-config.json").read_text())
 
 
+@pytest.mark.parametrize("kind", ["Q2_K", "Q3_K", "Q5_0", "Q5_1", "Q5_K", "Q6_K"])
+def test_a_model_takes_no_more_bytes_than_its_file(kind, tmp_path):
+    """An engine maps what is stored, and its plan counts just that (test_plan.py)."""
+    write_mixed(tmp_path / "m.gguf", {}, default=kind)
+    converted(tmp_path / "m.gguf", tmp_path / "out")
+    stored = sum(file.stat().st_size for file in (tmp_path / "out").glob("params_shard_*.bin"))
+    given = sum(int(tensor.n_bytes) for tensor in gguf.GGUFReader(tmp_path / "m.gguf").tensors)
+    assert 0.9 * given < stored <= 1.03 * given
+
+
 def meaning(folder, config):
     """The folder's matrices as floats, by our names; checks that nothing else is stored."""
     tensors = tiny_models.read_mlc_folder(folder)
