@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 12fe594dddbe5a08
+// Schema hash: 0647dda48b135682
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "12fe594dddbe5a08";
+export const SCHEMA_HASH = "0647dda48b135682";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;

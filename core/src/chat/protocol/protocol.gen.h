@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 12fe594dddbe5a08
+// Schema hash: 0647dda48b135682
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "12fe594dddbe5a08";
+inline constexpr char kSchemaHash[] = "0647dda48b135682";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 12fe594dddbe5a08
+// Schema hash: 0647dda48b135682
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "12fe594dddbe5a08"
+let schemaHash = "0647dda48b135682"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {

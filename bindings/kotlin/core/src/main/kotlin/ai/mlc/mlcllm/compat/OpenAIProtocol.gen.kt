@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 12fe594dddbe5a08
+// Schema hash: 0647dda48b135682
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 12fe594dddbe5a08
+// Schema hash: 0647dda48b135682
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "12fe594dddbe5a08"
+internal const val SCHEMA_HASH = "0647dda48b135682"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
