@@ -186,3 +186,9 @@ def test_one_prompt_with_pictures(mlc_llm: Any, model: Path, cat: Path) -> None:
     assert absent.returncode != 0 and "none.png" in absent.stderr
     blind = mlc_llm("chat", str(FAKE), *command[2:], "--image", str(cat))
     assert blind.returncode != 0 and "reads text only" in blind.stderr
+
+
+def test_show_says_what_a_model_takes(mlc_llm: Any, model: Path) -> None:
+    for folder, taken in ((model, "text, image"), (FAKE, "text")):
+        shown = mlc_llm("show", str(folder), "--device", "fake")
+        assert shown.returncode == 0 and f"takes: {taken}\n" in shown.stdout, shown
