@@ -25,11 +25,18 @@ sys.path += [str(FIXTURES / name) for name in ("towers", "families")]
 
 import gguf_file  # noqa: E402
 import tower_cases  # noqa: E402
-import tower_chats  # noqa: E402
 import tower_gguf  # noqa: E402
-import tower_minicpmv  # noqa: E402
 import tower_qwen  # noqa: E402
 import tower_shapes  # noqa: E402
+from tower_models import (  # noqa: E402
+    FIRST_WORD,
+    MARKERS,
+    OF_TEXTS,
+    WORDS,
+    config,
+    processor,
+    row_word,
+)
 from tower_parts import kind_of  # noqa: E402
 
 Array = np.ndarray[Any, Any]
@@ -46,77 +53,11 @@ TEXTS_TEMPLATE = (
     "{{ '<end_of_utterance>\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}"
 )
-OF_TEXTS = (
-    "internvl_chat",
-    "phi3_v",
-    "minicpmv",
-)  # whose template has no pictures, and config no image_token_id
-GRID = 4  # rows and columns of tiles that have a token
-WORDS = (
-    "<end_of_utterance>",
-    "<fake_token_around_image>",
-    "<global-img>",
-    *(f"<row_{row}_col_{column}>" for row in range(1, GRID + 1) for column in range(1, GRID + 1)),
-    "<image>",
-    "<start_of_image>",
-    "<end_of_image>",
-    "<|vision_start|>",
-    "<|image_pad|>",
-    "<|vision_end|>",
-    "<img>",
-    "</img>",
-    "<IMG_CONTEXT>",
-    "<|image|>",
-    "<|image_start|>",
-    "<|image_end|>",
-    "<|img_thumbnail|>",
-    *(f"<|img_row_{row}_col_{column}|>" for row in range(1, 3) for column in range(1, 5)),
-    "[IMG]",
-    "[IMG_BREAK]",
-    "[IMG_END]",
-    "<|image>",
-    "<image|>",
-    "</image>",
-    "<slice>",
-    "</slice>",
-    "<image_id>",
-    "</image_id>",
-    "<unk>",
-)
-# What the template writes for a picture.
-MARKERS = {
-    "gemma3": "<start_of_image>",
-    **dict.fromkeys(("internvl", "internvl_chat"), "<IMG_CONTEXT>"),
-    **dict.fromkeys(("pixtral", "mistral3"), "[IMG]"),
-    "gemma4": "<|image|>",
-    "phi3_v": "<|image|>",
-    "minicpmv": "<unk>",
-    **dict.fromkeys(tower_qwen.CASES, "<|vision_start|><|image_pad|><|vision_end|>"),
-}
 TOKENS = [*tiny_models.tokens(), *WORDS]
+assert TOKENS.index(WORDS[0]) == FIRST_WORD
 ROW_TOKENS = {"gemma3": "<image_soft_token>"}  # in GGUF files
 GGUF_TEXTS = {"minicpmv": "qwen2"}  # whose config has no name for its text
 NOT_OF_TEXT = "vision|visual|connector|projector|mlp1|image_newline|vpm|resampler"
-
-
-def config(case: str = "smolvlm") -> dict[str, Any]:
-    found = tower_cases.CASES[case]
-    if tower_qwen.is_qwen(found):
-        return tower_chats.answering(case)
-    name = "llm_config" if "llm_config" in found else "text_config"
-    sizes = [key for key in found.get(name, {}) if key.startswith("vocab_size")] or ["vocab_size"]
-    count = tower_minicpmv.VOCABULARY if case == "minicpmv" else len(TOKENS)
-    size = dict.fromkeys(sizes, count)
-    text = {name: {**found[name], **size}} if name in found else size
-    ends = {"bos_token_id": 1, "eos_token_id": 2}
-    key = next((key for key in found if key.startswith("image_token_")), "image_token_id")
-    token = {key: None if case in OF_TEXTS else TOKENS.index(row_word(case))}
-    return {**found, **text, **ends, **token}
-
-
-def row_word(case: str) -> str:
-    """The text of the token that stands for a row of a picture."""
-    return MARKERS[case] if case in (*OF_TEXTS, "pixtral", "mistral3", "gemma4") else "<image>"
 
 
 def template(case: str) -> str:
@@ -127,30 +68,6 @@ def template(case: str) -> str:
 
 def weights(c: dict[str, Any]) -> dict[str, Array]:
     return draw(tower_shapes.of(c), SEED, tower_cases.NORM_MEANS.get(kind_of(c), 1))
-
-
-def processor(c: dict[str, Any]) -> dict[str, Any]:
-    """The fixture's own, or tiles of the tower's size; up to `GRID` of them along a side. Qwen's:
-    any size."""
-    if kind_of(c) in tower_cases.PROCESSORS:
-        return tower_cases.PROCESSORS[kind_of(c)]
-    if tower_qwen.is_qwen(c):
-        return {
-            "image_mean": tower_chats.MEAN,
-            "image_std": tower_chats.STD,
-            "min_pixels": 12 * 12,
-            "max_pixels": 128 * 128,
-            "resample": 3,
-        }
-    tile = c["vision_config"]["image_size"]
-    return {
-        "do_image_splitting": True,
-        "image_mean": [0.5, 0.4, 0.6],
-        "image_std": [0.5, 0.25, 0.5],
-        "max_image_size": {"longest_edge": tile},
-        "size": {"longest_edge": GRID * tile},
-        "resample": 1,
-    }
 
 
 def tokenizer_json() -> bytes:

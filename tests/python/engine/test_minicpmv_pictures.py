@@ -26,6 +26,7 @@ from test_picture_answers import png  # noqa: E402
 from test_qwen_pictures import answer, bytes_of  # noqa: E402
 
 import picture_shapes  # noqa: E402  isort: skip
+import tower_models  # noqa: E402  isort: skip
 
 RECORDED = json.loads((TESTS.parent / "fixtures/towers/answers/minicpmv.json").read_text())
 
@@ -66,12 +67,11 @@ def test_two_programs_say_the_same(model: tuple[Path, MLCEngine]) -> None:
     settings = (folder / "mlc-chat-config.json").read_text()
     pictures = json.dumps(json.loads(settings)["pictures"])
     for chat in RECORDED["chats"]:
-        lines = []
-        for index, (text, shape) in enumerate(zip(chat["texts"], chat["shapes"], strict=True)):
-            pieces = mlc_core_parts.picture_pieces(pictures, *shape)
-            shown = "".join(text or "<unk>" * count for text, count in pieces)
-            lines += [text, shown.replace("{picture}", str(index))]
-        prompt = "<|im_start|>user:" + "\n".join(lines) + "<end_of_utterance>\nassistant:"
+        shown = [
+            "".join(text or "<unk>" * count for text, count in pieces)
+            for pieces in (mlc_core_parts.picture_pieces(pictures, *s) for s in chat["shapes"])
+        ]
+        prompt = tower_models.prompt("minicpmv", chat["texts"], shown)
         assert tokenizer.encode(prompt) == chat["ids"]
         asked = message(chat)
         assert engine.input_tokens([asked]) == len(chat["ids"])
