@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 0647dda48b135682
+# Schema hash: 96bec90729d78f24
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -152,7 +152,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "0647dda48b135682"
+SCHEMA_HASH = "96bec90729d78f24"
 
 
 class _Model(BaseModel):
