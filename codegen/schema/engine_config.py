@@ -138,6 +138,15 @@ class EngineConfig(Model):
         "restart; processes may share it. Its files tell what the prompts were. Without effect for "
         "encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none."
     )
+    prefix_cache_ram_bytes: int | None = maybe(
+        "Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the "
+        "device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused "
+        "on CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache "
+        "and at most a quarter of what the host has free, on devices with a memory of their own; "
+        "else 0.",
+        "bytes",
+        ge=0,
+    )
     prefix_cache_dir_bytes: int | None = maybe(
         "The most that these files may take; the ones that were not used for the longest time go "
         "first. Absent: 8 GiB.",

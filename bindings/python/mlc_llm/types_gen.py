@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 96bec90729d78f24
+# Schema hash: 0647dda48b135682
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -152,7 +152,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "96bec90729d78f24"
+SCHEMA_HASH = "0647dda48b135682"
 
 
 class _Model(BaseModel):
@@ -1390,6 +1390,14 @@ class EngineConfigParam(TypedDict, total=False):
     encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
     """
 
+    prefix_cache_ram_bytes: int | None
+    """Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the
+    device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on
+    CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache and at
+    most a quarter of what the host has free, on devices with a memory of their own; else 0.
+    Range: at least 0. Unit: bytes.
+    """
+
     prefix_cache_dir_bytes: int | None
     """The most that these files may take; the ones that were not used for the longest time go
     first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
@@ -1558,6 +1566,14 @@ class EngineConfig(_Config):
     """A folder in which the prefix cache is kept in files too, so that it is there after a
     restart; processes may share it. Its files tell what the prompts were. Without effect for
     encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
+    """
+
+    prefix_cache_ram_bytes: int | None = None
+    """Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the
+    device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on
+    CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache and at
+    most a quarter of what the host has free, on devices with a memory of their own; else 0.
+    Range: at least 0. Unit: bytes.
     """
 
     prefix_cache_dir_bytes: int | None = None

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 //
 // The reasons of errors: the words of an error's `code`.
 

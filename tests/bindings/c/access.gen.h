@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -341,6 +341,7 @@ void VisitMembers(const EngineConfig& object, Visit&& visit) {
   visit("prefix_cache_mode", object.prefix_cache_mode);
   visit("prefix_cache_max_num_recycling_seqs", object.prefix_cache_max_num_recycling_seqs);
   visit("prefix_cache_dir", object.prefix_cache_dir);
+  visit("prefix_cache_ram_bytes", object.prefix_cache_ram_bytes);
   visit("prefix_cache_dir_bytes", object.prefix_cache_dir_bytes);
   visit("prefix_cache_dir_days", object.prefix_cache_dir_days);
   visit("speculative_mode", object.speculative_mode);

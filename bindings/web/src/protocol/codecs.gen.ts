@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -518,6 +518,7 @@ export const EngineConfig: Codec<types.EngineConfig> = closed([
   optional("prefix_cache_mode", PrefixCacheMode),
   optional("prefix_cache_max_num_recycling_seqs", whole),
   optional("prefix_cache_dir", text),
+  optional("prefix_cache_ram_bytes", whole),
   optional("prefix_cache_dir_bytes", whole),
   optional("prefix_cache_dir_days", whole),
   optional("speculative_mode", SpeculativeMode),

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "96bec90729d78f24";
+export const SCHEMA_HASH = "0647dda48b135682";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1130,6 +1130,14 @@ export interface EngineConfig {
    * with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
    */
   prefix_cache_dir?: string | null;
+  /**
+   * Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the device
+   * has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on CPUs, whose KV
+   * cache is in that memory, and in browsers. Absent: twice the KV cache and at most a quarter of
+   * what the host has free, on devices with a memory of their own; else 0. Range: at least 0. Unit:
+   * bytes.
+   */
+  prefix_cache_ram_bytes?: number | null;
   /**
    * The most that these files may take; the ones that were not used for the longest time go first.
    * Absent: 8 GiB. Range: at least 1. Unit: bytes.

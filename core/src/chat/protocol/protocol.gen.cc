@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1231,6 +1231,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
                     "prefix_cache_mode",
                     "prefix_cache_max_num_recycling_seqs",
                     "prefix_cache_dir",
+                    "prefix_cache_ram_bytes",
                     "prefix_cache_dir_bytes",
                     "prefix_cache_dir_days",
                     "speculative_mode",
@@ -1269,6 +1270,7 @@ Result<EngineConfig> EngineConfig::Parse(const Json& json, const wire::Path& pat
   reader.Optional("prefix_cache_max_num_recycling_seqs", &out.prefix_cache_max_num_recycling_seqs,
                   wire::Limits().AtLeast(-1));
   reader.Optional("prefix_cache_dir", &out.prefix_cache_dir);
+  reader.Optional("prefix_cache_ram_bytes", &out.prefix_cache_ram_bytes, wire::Limits().AtLeast(0));
   reader.Optional("prefix_cache_dir_bytes", &out.prefix_cache_dir_bytes, wire::Limits().AtLeast(1));
   reader.Optional("prefix_cache_dir_days", &out.prefix_cache_dir_days,
                   wire::Limits().AtLeast(1).AtMost(36500));
@@ -1312,6 +1314,7 @@ Json EngineConfig::ToJson() const {
       .Optional("prefix_cache_mode", prefix_cache_mode)
       .Optional("prefix_cache_max_num_recycling_seqs", prefix_cache_max_num_recycling_seqs)
       .Optional("prefix_cache_dir", prefix_cache_dir)
+      .Optional("prefix_cache_ram_bytes", prefix_cache_ram_bytes)
       .Optional("prefix_cache_dir_bytes", prefix_cache_dir_bytes)
       .Optional("prefix_cache_dir_days", prefix_cache_dir_days)
       .Optional("speculative_mode", speculative_mode)

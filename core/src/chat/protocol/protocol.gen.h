@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "96bec90729d78f24";
+inline constexpr char kSchemaHash[] = "0647dda48b135682";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1108,6 +1108,12 @@ struct EngineConfig {
   // processes may share it. Its files tell what the prompts were. Without effect for encoders and
   // with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
   std::optional<std::string> prefix_cache_dir;
+  // Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the device
+  // has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on CPUs, whose KV
+  // cache is in that memory, and in browsers. Absent: twice the KV cache and at most a quarter of
+  // what the host has free, on devices with a memory of their own; else 0. Range: at least 0. Unit:
+  // bytes.
+  std::optional<int64_t> prefix_cache_ram_bytes;
   // The most that these files may take; the ones that were not used for the longest time go first.
   // Absent: 8 GiB. Range: at least 1. Unit: bytes.
   std::optional<int64_t> prefix_cache_dir_bytes;

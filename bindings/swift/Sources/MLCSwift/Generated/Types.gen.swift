@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "96bec90729d78f24"
+let schemaHash = "0647dda48b135682"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2918,6 +2918,12 @@ public struct EngineConfig: WireObject {
     /// restart; processes may share it. Its files tell what the prompts were. Without effect for
     /// encoders and with `prefix_cache_mode` `disable`; refused in browsers. Absent: none.
     public var prefix_cache_dir: String?
+    /// Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on the
+    /// device has to drop, and gives it back when a prompt begins alike; 0 is none. Refused on
+    /// CPUs, whose KV cache is in that memory, and in browsers. Absent: twice the KV cache and at
+    /// most a quarter of what the host has free, on devices with a memory of their own; else 0.
+    /// Range: at least 0. Unit: bytes.
+    public var prefix_cache_ram_bytes: Int?
     /// The most that these files may take; the ones that were not used for the longest time go
     /// first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
     public var prefix_cache_dir_bytes: Int?
@@ -2986,6 +2992,7 @@ public struct EngineConfig: WireObject {
         prefix_cache_mode: PrefixCacheMode? = nil,
         prefix_cache_max_num_recycling_seqs: Int? = nil,
         prefix_cache_dir: String? = nil,
+        prefix_cache_ram_bytes: Int? = nil,
         prefix_cache_dir_bytes: Int? = nil,
         prefix_cache_dir_days: Int? = nil,
         speculative_mode: SpeculativeMode? = nil,
@@ -3022,6 +3029,7 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_mode = prefix_cache_mode
         self.prefix_cache_max_num_recycling_seqs = prefix_cache_max_num_recycling_seqs
         self.prefix_cache_dir = prefix_cache_dir
+        self.prefix_cache_ram_bytes = prefix_cache_ram_bytes
         self.prefix_cache_dir_bytes = prefix_cache_dir_bytes
         self.prefix_cache_dir_days = prefix_cache_dir_days
         self.speculative_mode = speculative_mode
@@ -3060,6 +3068,7 @@ public struct EngineConfig: WireObject {
         "prefix_cache_mode",
         "prefix_cache_max_num_recycling_seqs",
         "prefix_cache_dir",
+        "prefix_cache_ram_bytes",
         "prefix_cache_dir_bytes",
         "prefix_cache_dir_days",
         "speculative_mode",
@@ -3101,6 +3110,7 @@ public struct EngineConfig: WireObject {
         self.prefix_cache_max_num_recycling_seqs = try reader.optional(
             "prefix_cache_max_num_recycling_seqs")
         self.prefix_cache_dir = try reader.optional("prefix_cache_dir")
+        self.prefix_cache_ram_bytes = try reader.optional("prefix_cache_ram_bytes")
         self.prefix_cache_dir_bytes = try reader.optional("prefix_cache_dir_bytes")
         self.prefix_cache_dir_days = try reader.optional("prefix_cache_dir_days")
         self.speculative_mode = try reader.optional("speculative_mode")
@@ -3141,6 +3151,7 @@ public struct EngineConfig: WireObject {
         writer.optional(
             "prefix_cache_max_num_recycling_seqs", self.prefix_cache_max_num_recycling_seqs)
         writer.optional("prefix_cache_dir", self.prefix_cache_dir)
+        writer.optional("prefix_cache_ram_bytes", self.prefix_cache_ram_bytes)
         writer.optional("prefix_cache_dir_bytes", self.prefix_cache_dir_bytes)
         writer.optional("prefix_cache_dir_days", self.prefix_cache_dir_days)
         writer.optional("speculative_mode", self.speculative_mode)

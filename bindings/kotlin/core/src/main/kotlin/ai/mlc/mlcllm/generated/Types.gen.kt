@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 96bec90729d78f24
+// Schema hash: 0647dda48b135682
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "96bec90729d78f24"
+internal const val SCHEMA_HASH = "0647dda48b135682"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2875,6 +2875,14 @@ data class EngineConfig(
      * Absent: none.
      */
     val prefix_cache_dir: String? = null,
+    /**
+     * Of a GPU's engine, the most of the host's memory that keeps what the prefix cache on
+     * the device has to drop, and gives it back when a prompt begins alike; 0 is none.
+     * Refused on CPUs, whose KV cache is in that memory, and in browsers. Absent: twice
+     * the KV cache and at most a quarter of what the host has free, on devices with a
+     * memory of their own; else 0. Range: at least 0. Unit: bytes.
+     */
+    val prefix_cache_ram_bytes: Long? = null,
     /**
      * The most that these files may take; the ones that were not used for the longest time
      * go first. Absent: 8 GiB. Range: at least 1. Unit: bytes.
