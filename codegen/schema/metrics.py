@@ -32,9 +32,7 @@ class RequestMetrics(Model):
         "The tokens that were guessed ahead, by any kind of draft. Absent if there was none.",
         "tokens",
     )
-    accepted_draft_tokens: int | None = measure(
-        "Of them those that are in the answer.", "tokens"
-    )
+    accepted_draft_tokens: int | None = measure("Of them those that are in the answer.", "tokens")
     draft_gain: float | None = maybe(
         "How many times as fast the answer was generated as it would have been without drafts, by "
         "the measured times of steps."

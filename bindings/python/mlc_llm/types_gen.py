@@ -184,13 +184,17 @@ def _plain(value: object) -> object:
     return value
 
 
+def _names(value: object) -> list[str]:
+    return list(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else []
+
+
 class _Config(_Model):
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _only_known(cls, given: object) -> object:
-        for name in cast("Mapping[str, object]", given) if isinstance(given, Mapping) else ():
+        for name in _names(given):
             if name not in cls.model_fields:
                 meant = did_you_mean(name, cls.model_fields, "; ")
                 raise ValueError(f"'{name}' is no field{meant}")
