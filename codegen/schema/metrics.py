@@ -35,7 +35,8 @@ class RequestMetrics(Model):
     accepted_draft_tokens: int | None = measure("Of them those that are in the answer.", "tokens")
     draft_gain: float | None = maybe(
         "How many times as fast the answer was generated as it would have been without drafts, by "
-        "the measured times of steps."
+        "the measured times of steps.",
+        ge=0,
     )
 
 
@@ -195,7 +196,8 @@ class EngineMetrics(Model):
     )
     draft_gain: float | None = maybe(
         "How many times as fast answers were generated as they would have been without drafts, by "
-        "the measured times of steps. Absent until steps with drafts and without were measured."
+        "the measured times of steps. Absent until steps with drafts and without were measured.",
+        ge=0,
     )
     spec_decode: SpecDecodeMetrics | None = maybe("How speculative decoding fares.")
     decode_time_by_batch_size: AnyObject | None = maybe(

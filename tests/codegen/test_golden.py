@@ -111,8 +111,9 @@ def test_generated_python_type_checks(files: dict[str, str], tmp_path: Path) -> 
     package = tmp_path / "small"
     package.mkdir()
     (package / "__init__.py").write_text(PYTHON_ERRORS, encoding="utf-8")
-    base = ROOT / "bindings/python/mlc_llm/errors/base.py"
-    for path, text in {**files, "base.py": base.read_text(encoding="utf-8")}.items():
+    errors = ROOT / "bindings/python/mlc_llm/errors"
+    used = {name: (errors / name).read_text(encoding="utf-8") for name in ("base.py", "nearest.py")}
+    for path, text in {**files, **used}.items():
         if path.endswith(".py"):
             text = text.replace("mlc_llm.errors", "small")
             text = text.replace("mlc_llm.types_gen", "small.types_gen")

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 0647dda48b135682
+# Schema hash: 7cd79c9c47677018
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -152,7 +152,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "0647dda48b135682"
+SCHEMA_HASH = "7cd79c9c47677018"
 
 
 class _Model(BaseModel):
@@ -1813,7 +1813,7 @@ class CompletionUsageExtra(_Measurements):
 
     draft_gain: float | None = None
     """How many times as fast the answer was generated as it would have been without drafts, by
-    the measured times of steps.
+    the measured times of steps. Range: at least 0.
     """
 
 
@@ -2457,7 +2457,7 @@ class RequestMetrics(_Model):
 
     draft_gain: float | None = None
     """How many times as fast the answer was generated as it would have been without drafts, by
-    the measured times of steps.
+    the measured times of steps. Range: at least 0.
     """
 
 
@@ -2596,6 +2596,7 @@ class EngineMetrics(_Model):
     draft_gain: float | None = None
     """How many times as fast answers were generated as they would have been without drafts, by
     the measured times of steps. Absent until steps with drafts and without were measured.
+    Range: at least 0.
     """
 
     spec_decode: SpecDecodeMetrics | None = None

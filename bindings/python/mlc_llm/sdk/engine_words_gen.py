@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 0647dda48b135682
+# Schema hash: 7cd79c9c47677018
 """The words that settings of an engine take."""
 
 MODES = ("local", "interactive", "server")

@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0647dda48b135682
+// Schema hash: 7cd79c9c47677018
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "0647dda48b135682";
+export const SCHEMA_HASH = "7cd79c9c47677018";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1340,7 +1340,7 @@ export interface CompletionUsageExtra {
   accepted_draft_tokens?: number;
   /**
    * How many times as fast the answer was generated as it would have been without drafts, by the
-   * measured times of steps.
+   * measured times of steps. Range: at least 0.
    */
   draft_gain?: number;
 }
@@ -1859,7 +1859,7 @@ export interface RequestMetrics {
   accepted_draft_tokens?: number;
   /**
    * How many times as fast the answer was generated as it would have been without drafts, by the
-   * measured times of steps.
+   * measured times of steps. Range: at least 0.
    */
   draft_gain?: number;
 }
@@ -1960,7 +1960,8 @@ export interface EngineMetrics {
   accepted_draft_tokens_sum?: number;
   /**
    * How many times as fast answers were generated as they would have been without drafts, by the
-   * measured times of steps. Absent until steps with drafts and without were measured.
+   * measured times of steps. Absent until steps with drafts and without were measured. Range: at
+   * least 0.
    */
   draft_gain?: number;
   /** How speculative decoding fares. */

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0647dda48b135682
+// Schema hash: 7cd79c9c47677018
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -1484,7 +1484,7 @@ Result<CompletionUsageExtra> CompletionUsageExtra::Parse(const Json& json, const
   reader.Optional("end_to_end_latency_s", &out.end_to_end_latency_s, wire::Limits().AtLeast(0));
   reader.Optional("drafted_tokens", &out.drafted_tokens, wire::Limits().AtLeast(0));
   reader.Optional("accepted_draft_tokens", &out.accepted_draft_tokens, wire::Limits().AtLeast(0));
-  reader.Optional("draft_gain", &out.draft_gain);
+  reader.Optional("draft_gain", &out.draft_gain, wire::Limits().AtLeast(0));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -2223,7 +2223,7 @@ Result<RequestMetrics> RequestMetrics::Parse(const Json& json, const wire::Path&
   reader.Optional("end_to_end_latency_s", &out.end_to_end_latency_s, wire::Limits().AtLeast(0));
   reader.Optional("drafted_tokens", &out.drafted_tokens, wire::Limits().AtLeast(0));
   reader.Optional("accepted_draft_tokens", &out.accepted_draft_tokens, wire::Limits().AtLeast(0));
-  reader.Optional("draft_gain", &out.draft_gain);
+  reader.Optional("draft_gain", &out.draft_gain, wire::Limits().AtLeast(0));
   MLC_RETURN_IF_ERROR(reader.status());
   return out;
 }
@@ -2323,7 +2323,7 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("drafted_tokens_sum", &out.drafted_tokens_sum, wire::Limits().AtLeast(0));
   reader.Optional("accepted_draft_tokens_sum", &out.accepted_draft_tokens_sum,
                   wire::Limits().AtLeast(0));
-  reader.Optional("draft_gain", &out.draft_gain);
+  reader.Optional("draft_gain", &out.draft_gain, wire::Limits().AtLeast(0));
   reader.Optional("spec_decode", &out.spec_decode);
   reader.RawObject("decode_time_by_batch_size", &out.decode_time_by_batch_size);
   reader.RawObject("draft_time_by_batch_size", &out.draft_time_by_batch_size);

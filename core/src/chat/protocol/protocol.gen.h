@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0647dda48b135682
+// Schema hash: 7cd79c9c47677018
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "0647dda48b135682";
+inline constexpr char kSchemaHash[] = "7cd79c9c47677018";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1303,7 +1303,7 @@ struct CompletionUsageExtra {
   // Of them those that are in the answer. Range: at least 0. Unit: tokens.
   std::optional<int64_t> accepted_draft_tokens;
   // How many times as fast the answer was generated as it would have been without drafts, by the
-  // measured times of steps.
+  // measured times of steps. Range: at least 0.
   std::optional<double> draft_gain;
 
   static Result<CompletionUsageExtra> Parse(const Json& json, const wire::Path& path = {});
@@ -1908,7 +1908,7 @@ struct RequestMetrics {
   // Of them those that are in the answer. Range: at least 0. Unit: tokens.
   std::optional<int64_t> accepted_draft_tokens;
   // How many times as fast the answer was generated as it would have been without drafts, by the
-  // measured times of steps.
+  // measured times of steps. Range: at least 0.
   std::optional<double> draft_gain;
 
   static Result<RequestMetrics> Parse(const Json& json, const wire::Path& path = {});
@@ -2012,7 +2012,8 @@ struct EngineMetrics {
   // Of them those that are in the answers. Range: at least 0. Unit: tokens.
   std::optional<int64_t> accepted_draft_tokens_sum;
   // How many times as fast answers were generated as they would have been without drafts, by the
-  // measured times of steps. Absent until steps with drafts and without were measured.
+  // measured times of steps. Absent until steps with drafts and without were measured. Range: at
+  // least 0.
   std::optional<double> draft_gain;
   // How speculative decoding fares.
   std::optional<SpecDecodeMetrics> spec_decode;

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0647dda48b135682
+// Schema hash: 7cd79c9c47677018
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "0647dda48b135682"
+let schemaHash = "7cd79c9c47677018"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -3501,7 +3501,7 @@ public struct CompletionUsageExtra: WireObject {
     /// Of them those that are in the answer. Range: at least 0. Unit: tokens.
     public var accepted_draft_tokens: Int?
     /// How many times as fast the answer was generated as it would have been without drafts, by the
-    /// measured times of steps.
+    /// measured times of steps. Range: at least 0.
     public var draft_gain: Double?
 
     public init(
@@ -5154,7 +5154,7 @@ public struct RequestMetrics: WireObject {
     /// Of them those that are in the answer. Range: at least 0. Unit: tokens.
     public var accepted_draft_tokens: Int?
     /// How many times as fast the answer was generated as it would have been without drafts, by the
-    /// measured times of steps.
+    /// measured times of steps. Range: at least 0.
     public var draft_gain: Double?
 
     public init(
@@ -5368,7 +5368,8 @@ public struct EngineMetrics: WireObject {
     /// Of them those that are in the answers. Range: at least 0. Unit: tokens.
     public var accepted_draft_tokens_sum: Int?
     /// How many times as fast answers were generated as they would have been without drafts, by the
-    /// measured times of steps. Absent until steps with drafts and without were measured.
+    /// measured times of steps. Absent until steps with drafts and without were measured. Range: at
+    /// least 0.
     public var draft_gain: Double?
     /// How speculative decoding fares.
     public var spec_decode: SpecDecodeMetrics?

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 0647dda48b135682
+// Schema hash: 7cd79c9c47677018
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "0647dda48b135682"
+internal const val SCHEMA_HASH = "7cd79c9c47677018"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -3140,7 +3140,7 @@ data class CompletionUsageExtra(
     val accepted_draft_tokens: Long? = null,
     /**
      * How many times as fast the answer was generated as it would have been without
-     * drafts, by the measured times of steps.
+     * drafts, by the measured times of steps. Range: at least 0.
      */
     val draft_gain: Double? = null,
 )
@@ -3862,7 +3862,7 @@ data class RequestMetrics(
     val accepted_draft_tokens: Long? = null,
     /**
      * How many times as fast the answer was generated as it would have been without
-     * drafts, by the measured times of steps.
+     * drafts, by the measured times of steps. Range: at least 0.
      */
     val draft_gain: Double? = null,
 )
@@ -3979,7 +3979,7 @@ data class EngineMetrics(
     /**
      * How many times as fast answers were generated as they would have been without
      * drafts, by the measured times of steps. Absent until steps with drafts and without
-     * were measured.
+     * were measured. Range: at least 0.
      */
     val draft_gain: Double? = null,
     /** How speculative decoding fares. */
