@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <unordered_map>
@@ -23,7 +24,8 @@ namespace xgrammar {
 class PlainRules {
  public:
   // The automata are added to `fsm`.
-  PlainRules(Grammar grammar, FSM* fsm) : grammar_(std::move(grammar)), fsm_(fsm) {}
+  PlainRules(Grammar grammar, FSM* fsm);
+  ~PlainRules();
   // Nothing where the rule has other parts.
   std::optional<FSMWithStartEndWithSize> Add(int32_t rule_id);
 
@@ -71,6 +73,7 @@ class PlainRules {
   std::map<Step, Label> labels_;
   std::vector<FSMWithStartEnd> classes_;
   std::map<std::vector<int32_t>, int32_t> class_ids_;
+  std::unique_ptr<Rule> rule_;
 };
 
 }  // namespace xgrammar

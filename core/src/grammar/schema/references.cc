@@ -99,10 +99,20 @@ std::string PointerTo(const std::string& path, std::string_view member) {
   return out;
 }
 
+// A place on the way through the document. Its pointer is written where it is kept: at few places.
+struct References::Way {
+  const Way* outer = nullptr;
+  std::string_view step;
+
+  std::string Pointer() const {
+    return outer == nullptr ? std::string() : PointerTo(outer->Pointer(), step);
+  }
+};
+
 References::References(const Json& document)
     : document_(document), ref_stands_alone_(IsOldDraft(document)) {
-  resources_[""] = {&document, ""};
-  Collect(document, "", "");
+  const std::string& base = resources_.insert({"", {&document, ""}}).first->first;
+  Collect(document, Way(), base);
 }
 
 bool References::has_one_base() const {
@@ -110,25 +120,27 @@ bool References::has_one_base() const {
                      [this](const auto& one) { return one.second.schema == &document_; });
 }
 
-void References::Collect(const Json& json, const std::string& path, const std::string& outer) {
+// `outer`: a key of `resources_`.
+void References::Collect(const Json& json, const Way& way, const std::string& outer) {
   if (json.is_array()) {
     for (size_t i = 0; i < json.as_array().size(); ++i) {
-      Collect(json.as_array()[i], PointerTo(path, std::to_string(i)), outer);
+      std::string step = std::to_string(i);
+      Collect(json.as_array()[i], {&way, step}, outer);
     }
   }
   if (!json.is_object()) return;
-  std::string base = outer;
+  const std::string* base = &outer;
   bool is_alone = ref_stands_alone_ && json.Find("$ref") != nullptr;
   for (const char* key : {"$id", "id"}) {
     const Json* id = json.Find(key);
     if (id == nullptr || !id->is_string() || is_alone) continue;
     auto [uri, fragment] = Split(id->as_string());
     if (!uri.empty()) {
-      base = Resolve(outer, uri);
-      if (!resources_.insert({base, {&json, path}}).second) ambiguous_.insert(base);
+      auto [found, is_new] = resources_.insert({Resolve(outer, uri), {&json, way.Pointer()}});
+      base = &found->first;
+      if (!is_new) ambiguous_.insert(*base);
     }
-    if (!fragment.empty()) anchors_.insert({base + "#" + fragment, {&json, path}});
-    if (!fragment.empty()) anchors_.insert({"#" + fragment, {&json, path}});
+    if (!fragment.empty()) AddAnchor(*base, fragment, {&json, way.Pointer()});
   }
   const Json* recursive = json.Find("$recursiveAnchor");
   bool is_recursive = recursive != nullptr && recursive->is_bool() && recursive->as_bool();
@@ -137,15 +149,19 @@ void References::Collect(const Json& json, const std::string& path, const std::s
     const Json* name = json.Find(key);
     if (name == nullptr || !name->is_string()) continue;
     if (key[1] == 'd') ++dynamic_["#" + name->as_string()];
-    anchors_.insert({base + "#" + name->as_string(), {&json, path}});
-    anchors_.insert({"#" + name->as_string(), {&json, path}});
+    AddAnchor(*base, name->as_string(), {&json, way.Pointer()});
   }
   for (const auto& [name, value] : json.as_object()) {
     if (name[0] == '$' && name.size() > 3) bases_[&json] = base;
     bool is_value = name == "enum" || name == "const" || name == "default" || name == "examples";
     bool has_more = value.is_object() || value.is_array();
-    if (has_more && !is_value) Collect(value, PointerTo(path, name), base);
+    if (has_more && !is_value) Collect(value, {&way, name}, *base);
   }
+}
+
+void References::AddAnchor(const std::string& base, const std::string& name, const Place& place) {
+  anchors_.insert({base + "#" + name, place});
+  anchors_.insert({"#" + name, place});
 }
 
 Result<References::Place> References::Fragment(const Place& root, const std::string& base,
@@ -173,7 +189,7 @@ Result<References::Place> References::Follow(const Json& schema, const std::stri
   const Json* ref = schema.Find(keyword);
   if (ref == nullptr || !ref->is_string()) return InvalidArgument("must be a string");
   auto known = bases_.find(&schema);
-  std::string base = known != bases_.end() ? known->second : "";
+  const std::string base = known != bases_.end() ? *known->second : "";
   const std::string& uri = ref->as_string();
   auto [file, fragment] = Split(uri);
   auto dynamic = keyword == "$ref" ? dynamic_.end() : dynamic_.find("#" + fragment);

@@ -29,15 +29,17 @@ class References {
   bool has_one_base() const;
 
  private:
-  void Collect(const Json& json, const std::string& path, const std::string& base);
+  struct Way;
+  void Collect(const Json& json, const Way& way, const std::string& outer);
+  void AddAnchor(const std::string& base, const std::string& name, const Place& place);
   Result<Place> Fragment(const Place& root, const std::string& base, const std::string& uri,
                          const std::string& fragment) const;
 
   const Json& document_;
-  std::unordered_map<const Json*, std::string> bases_;  // of schemas with references
-  std::map<std::string, Place> resources_;              // by URI; "": the document
-  std::set<std::string> ambiguous_;                     // URIs that several schemas have
-  std::map<std::string, Place> anchors_;                // by "URI#name", and by "#name" alone
+  std::unordered_map<const Json*, const std::string*> bases_;  // of schemas with references
+  std::map<std::string, Place> resources_;                     // by URI; "": the document
+  std::set<std::string> ambiguous_;                            // URIs that several schemas have
+  std::map<std::string, Place> anchors_;  // by "URI#name", and by "#name" alone
   // How many schemas have each `$dynamicAnchor`, and "#": `$recursiveAnchor`.
   std::map<std::string, int> dynamic_;
   bool ref_stands_alone_ = false;
