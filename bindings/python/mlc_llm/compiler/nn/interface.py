@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -72,8 +72,8 @@ KernelOf = Callable[..., tirx.PrimFunc]  # from sizes and types
 
 @dataclass(frozen=True, kw_only=True)
 class TowerKernels:
-    """The kernels of towers. A kernel takes the same tensors on every device; `kernels/cpu` says
-    which. Rows are float32."""
+    """The kernels of towers. A kernel has one name and takes the same tensors on every device;
+    `kernels/cpu` says which. Rows are float32."""
 
     place_patches: KernelOf
     place_between: KernelOf
@@ -92,6 +92,12 @@ class TowerKernels:
     pick_queries: KernelOf
     add_waves: KernelOf
     attend_views: KernelOf
+
+    @classmethod
+    def of(cls, *modules: ModuleType) -> TowerKernels:
+        """Those of the modules of a kind of device, by their names."""
+        found = {name: made for module in modules for name, made in vars(module).items()}
+        return cls(**{kernel.name: found[kernel.name] for kernel in fields(cls)})
 
 
 class TowerLayers(ABC):

@@ -19,25 +19,7 @@ from mlc_llm.compiler.nn.tensors import num_rows, tensor
 
 
 class Tower(TowerLayers):
-    kernels = TowerKernels(
-        place_patches=patches.place_patches,
-        place_between=patches.place_between,
-        place_resized=resized_table.place_resized,
-        place_in_buckets=patches.place_in_buckets,
-        place_by_axes=patches.place_by_axes,
-        place_learned=patches.place_learned,
-        rotate_patches=patches.rotate_patches,
-        normalize_patches=patch_norms.normalize_patches,
-        normalize_heads=patch_norms.normalize_heads,
-        clamp=patch_norms.clamp,
-        standardize=patch_norms.standardize,
-        rms_norm=elementwise.rms_norm,
-        join_patches=patches.join_patches,
-        average_patches=patches.average_patches,
-        pick_queries=resampler.pick_queries,
-        add_waves=resampler.add_waves,
-        attend_views=resampler.attend_views,
-    )
+    kernels = TowerKernels.of(elementwise, patch_norms, patches, resampler, resized_table)
 
     def linear(
         self,
