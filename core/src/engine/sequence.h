@@ -49,10 +49,10 @@ enum class DraftSource {
 };
 constexpr size_t kNumDraftSources = 3;
 
+constexpr size_t kDraftPlaces = 4;
 // How many recent drafts of one source were accepted, by their place behind the last known token;
 // the last place stands for all further ones. A draft counts as tried only if all drafts before it
 // were accepted.
-constexpr size_t kDraftPlaces = 4;
 struct DraftRecord {
   struct Count {
     double tried = 0, accepted = 0;

@@ -137,9 +137,9 @@ def parse_overrides(text: str | None) -> dict[str, int]:
             stages.check_stages(value)
         if name not in (*OVERRIDABLE, stages.NAME):
             offered = (*OVERRIDABLE, *_ALIASES, stages.NAME)
-            meant = did_you_mean(name, offered, "; ") or ";"
+            meant = did_you_mean(name, offered, " ")
             raise InvalidRequestError(
-                f"--overrides: unknown name {name}{meant} available: {', '.join(offered)}"
+                f"--overrides: unknown name {name};{meant} available: {', '.join(offered)}"
             )
         values[name] = value
     return values

@@ -176,9 +176,9 @@ def _buffer(param: Any) -> str:
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> InvalidRequestError:
-    words = did_you_mean(name, known, "; ") or ";"
+    words = did_you_mean(name, known, " ")
     return InvalidRequestError(
-        f"there is no {what} '{name}'{words} there is: {_listed(known)}", param="passes"
+        f"there is no {what} '{name}';{words} there is: {_listed(known)}", param="passes"
     )
 
 

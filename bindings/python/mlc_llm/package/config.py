@@ -322,9 +322,9 @@ def _object(value: Any, place: str, known: Sequence[str] | None) -> dict[str, An
     for name in value if known is not None else ():
         if name not in (known or ()):
             at = name if place == "the file" else f"{place}.{name}"
-            words = did_you_mean(name, known or (), "; ") or ";"
+            words = did_you_mean(name, known or (), " ")
             raise InvalidRequestError(
-                f"{at}: unknown key{words} known here: {', '.join(known or ())}", param=at
+                f"{at}: unknown key;{words} known here: {', '.join(known or ())}", param=at
             )
     return cast("dict[str, Any]", value)
 

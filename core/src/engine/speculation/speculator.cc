@@ -291,23 +291,17 @@ void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<R
   if (num_drafts > 0) AddTime(num_rows, seconds, &metrics_.verify_times);
   if (!is_decode) return;
   int num_sequences = static_cast<int>(items.size());
-  policy_.RecordStep(num_sequences, num_rows, num_tokens, seconds, seconds + draft_seconds_);
-  AddGains(commits, num_sequences, seconds + draft_seconds_);
-}
-
-void Speculator::AddGains(const std::vector<SequenceCommit>& commits, int num_sequences,
-                          double seconds) {
-  bool has_drafts = draft_seconds_ > 0;
-  for (const SequenceCommit& commit : commits) has_drafts = has_drafts || !commit.drafts.empty();
-  double plain = has_drafts ? policy_.PlainSeconds(num_sequences) : seconds;
+  double with_drafting = seconds + draft_seconds_;
+  policy_.RecordStep(num_sequences, num_rows, num_tokens, seconds, with_drafting);
+  bool has_drafts = num_drafts > 0 || draft_seconds_ > 0;
+  double plain = has_drafts ? policy_.PlainSeconds(num_sequences) : with_drafting;
   if (plain == 0) return;  // not known yet
-  double tokens = 0;
   for (const SequenceCommit& commit : commits) {
     double own = 1 + commit.num_accepted;
-    tokens += own;
-    commit.sequence->request->drafts.Add({0, 0, seconds, own * plain});
+    commit.sequence->request->drafts.Add({0, 0, with_drafting, own * plain});
   }
-  metrics_.all.Add({0, 0, seconds, tokens / num_sequences * plain});
+  double tokens = num_tokens;
+  metrics_.all.Add({0, 0, with_drafting, tokens / num_sequences * plain});
 }
 
 }  // namespace mlc

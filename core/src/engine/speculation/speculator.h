@@ -84,8 +84,6 @@ class Speculator {
                             std::vector<StepItem>* items);
   void TakeStates(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                   const std::vector<SequenceCommit>& commits);
-  // Adds what a step's drafts gained, by the times that are known of steps without them.
-  void AddGains(const std::vector<SequenceCommit>& commits, int num_sequences, double seconds);
   // Drafts what is known of the answers. Moves the requests that got drafts out of `requests`.
   std::vector<Request> DraftKnown(bool uses_predictions, std::vector<Request>* requests);
 
