@@ -8,8 +8,8 @@
 //
 // For each batch it measures first what a step with each number of drafts costs, and a draft. That
 // gives the most that drafts can gain at a share: with the best fixed length, known before. Then an
-// engine without drafts and one with them answer the same requests in turn. One line of JSON for
-// the costs and for each case on stdout; tests/bench/speculation.py reads them.
+// engine without drafts and one with them answer the same requests, step by step in turn. One line
+// of JSON for the costs and for each case on stdout; tests/bench/speculation.py reads them.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -137,51 +137,64 @@ World MakeWorld(const ModelFiles& files, int batch, int length) {
   return world;
 }
 
-// Tokens a second of decoding: of all requests, from the step in which the last of them began to
-// the one in which the first of them ended.
-double Answer(Engine* engine, int batch, int tokens, Texts* texts) {
-  texts->clear();
-  for (int id = 1; id <= batch; ++id) {
-    Request request;
-    request.id = id;
-    std::vector<int32_t> prompt;
-    for (int i = 0; i < kPromptTokens; ++i) prompt.push_back(3 + (id * 31 + i * 7) % 250);
-    (*texts)[id] = prompt;
-    request.prompt = std::move(prompt);
-    request.max_tokens = tokens;
-    request.ignore_eos = true;
-    request.sampling.temperature = 0;
-    MLC_ICHECK(engine->Add(std::move(request)).ok());
+// A batch of requests that an engine answers, step by step.
+class Answers {
+ public:
+  Answers(Engine* engine, int batch, int tokens) : engine_(engine) {
+    for (int id = 1; id <= batch; ++id) {
+      Request request;
+      request.id = id;
+      std::vector<int32_t> prompt;
+      for (int i = 0; i < kPromptTokens; ++i) prompt.push_back(3 + (id * 31 + i * 7) % 250);
+      texts_[id] = prompt;
+      request.prompt = std::move(prompt);
+      request.max_tokens = tokens;
+      request.ignore_eos = true;
+      request.sampling.temperature = 0;
+      MLC_ICHECK(engine->Add(std::move(request)).ok());
+    }
   }
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin;
-  int counted = -1;  // tokens behind the beginning
-  double rate = 0;
-  while (engine->has_work()) {
-    engine->Step();
+
+  bool done() const { return !engine_->has_work(); }
+  int made() const { return made_; }
+  const Texts& texts() const { return texts_; }
+  // Tokens a second of decoding: of all requests, from the step in which the last of them began to
+  // the one in which the first of them ended. Only the time of this engine's steps counts.
+  double rate() const { return counted_ / seconds_; }
+
+  void Step() {
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point begin = Clock::now();
+    engine_->Step();
+    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     int fresh = 0;
-    bool has_ended = false;
-    for (const RequestEvent& event : engine->TakeEvents()) {
+    bool counts = all_began_ && !has_ended_;
+    for (const RequestEvent& event : engine_->TakeEvents()) {
       MLC_ICHECK(event.status.ok());
-      has_ended = has_ended || event.finished;
+      has_ended_ = has_ended_ || event.finished;
       for (const Delta& delta : event.deltas) {
-        std::vector<int32_t>& text = (*texts)[event.id];
+        std::vector<int32_t>& text = texts_[event.id];
         for (const GeneratedToken& token : delta.tokens) text.push_back(token.id), ++fresh;
       }
     }
-    bool all_began = std::all_of(texts->begin(), texts->end(),
-                                 [](const auto& one) { return one.second.size() > kPromptTokens; });
-    if (counted >= 0) {
-      counted += fresh;
-    } else if (all_began) {
-      counted = 0;
-      begin = Clock::now();
-    }
-    if (has_ended && rate == 0) {
-      rate = counted / std::chrono::duration<double>(Clock::now() - begin).count();
-    }
+    made_ += fresh;
+    if (counts) counted_ += fresh, seconds_ += seconds;
+    all_began_ = std::all_of(texts_.begin(), texts_.end(),
+                             [](const auto& one) { return one.second.size() > kPromptTokens; });
   }
-  return rate;
+
+ private:
+  Engine* engine_;
+  Texts texts_;
+  int made_ = 0, counted_ = 0;
+  double seconds_ = 0;
+  bool all_began_ = false, has_ended_ = false;
+};
+
+Answers Answer(Engine* engine, int batch, int tokens) {
+  Answers answers(engine, batch, tokens);
+  while (!answers.done()) answers.Step();
+  return answers;
 }
 
 double Median(std::vector<double> values) {
@@ -224,16 +237,17 @@ Costs Measure(const ModelFiles& files, int batch, Engine* plain) {
   World world = MakeWorld(files, batch, kMaxDrafts);
   Costs costs;
   costs.at_once = world.drafter->drafts_at_once();
-  Texts expected, found;
-  costs.plain = 1e3 * batch / Answer(plain, batch, kCostSteps * (2 + kMaxDrafts), &expected);
-  world.drafter->Expect(&expected, 1, 0);
+  Answers expected = Answer(plain, batch, (kCostSteps + batch) * (2 + kMaxDrafts));
+  costs.plain = 1e3 * batch / expected.rate();
+  world.drafter->Expect(&expected.texts(), 1, 0);
   double drafts = 0, seconds = 0;
   for (int length : kLengths) {
     int rows = batch * (1 + length);
     if (length > 1 && rows > kCostRows) break;
     world.drafter->most = length;
     world.engine->ResetMetrics();
-    Answer(world.engine.get(), batch, kCostSteps * (1 + length), &found);
+    // A layer reads one sequence's prompt in a step, so `batch` steps pass until all have drafts.
+    Answer(world.engine.get(), batch, (kCostSteps + batch) * (1 + length));
     const SpecMetrics made = world.engine->metrics().speculation;
     auto step = made.verify_times.find(rows);
     if (step == made.verify_times.end()) break;  // it makes no more drafts
@@ -270,20 +284,28 @@ Json ToJson(const Costs& costs, int batch) {
       .Set("steps", steps);
 }
 
-// Answers in turn. The gain of all answers contains what the first trials lose; that of the median
-// run does not.
+// Both engines answer at once, and the one that has made fewer tokens makes the next step. So a
+// machine that is slow for a while slows both. The gain of all answers contains what the first
+// trials lose; that of the median run does not.
 Json Compare(World* plain, World* drafts, int batch, double rate, int tokens, int runs) {
   std::vector<double> without, with, gains;
   double plain_seconds = 0, seconds = 0;  // for each token
+  Answers expected = Answer(plain->engine.get(), batch, tokens);
   for (int run = 0; run < runs; ++run) {
-    Texts expected, found;
-    without.push_back(Answer(plain->engine.get(), batch, tokens, &expected));
-    drafts->drafter->Expect(&expected, rate, run);
-    with.push_back(Answer(drafts->engine.get(), batch, tokens, &found));
+    drafts->drafter->Expect(&expected.texts(), rate, run);
+    Answers first(plain->engine.get(), batch, tokens);
+    Answers second(drafts->engine.get(), batch, tokens);
+    while (!first.done() || !second.done()) {
+      bool is_first = second.done() || (!first.done() && first.made() <= second.made());
+      (is_first ? first : second).Step();
+    }
+    without.push_back(first.rate());
+    with.push_back(second.rate());
     gains.push_back(with.back() / without.back());
     plain_seconds += 1 / without.back();
     seconds += 1 / with.back();
-    if (found != expected) std::fprintf(stderr, "the drafts changed an answer\n"), std::exit(1);
+    bool is_same = second.texts() == expected.texts();
+    if (!is_same) std::fprintf(stderr, "the drafts changed an answer\n"), std::exit(1);
   }
   const SpecMetrics counts = drafts->engine->metrics().speculation;
   double steps = counts.draft_count.empty() ? 0 : static_cast<double>(counts.draft_count[0]);
