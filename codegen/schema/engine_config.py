@@ -157,7 +157,9 @@ class EngineConfig(Model):
         "After how many days without use a file is removed. Absent: 30.", "days", ge=1, le=36500
     )
     speculative_mode: SpeculativeMode | None = maybe(
-        "How tokens are drafted ahead. Absent: `disable`."
+        "How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, "
+        "by the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep "
+        "most of their memory, and `mode` is not `server`; else `disable`."
     )
     additional_models: list[str] | None = maybe(
         "The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or "

@@ -1413,7 +1413,10 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     speculative_mode: SpeculativeMode | None
-    """How tokens are drafted ahead. Absent: `disable`."""
+    """How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs,
+    by the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most
+    of their memory, and `mode` is not `server`; else `disable`.
+    """
 
     additional_models: Sequence[str] | None
     """The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
@@ -1591,7 +1594,10 @@ class EngineConfig(_Config):
     """
 
     speculative_mode: SpeculativeMode | None = None
-    """How tokens are drafted ahead. Absent: `disable`."""
+    """How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs,
+    by the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most
+    of their memory, and `mode` is not `server`; else `disable`.
+    """
 
     additional_models: list[str] | None = None
     """The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or

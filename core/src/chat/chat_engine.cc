@@ -33,6 +33,16 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   return spec;
 }
 
+// A part that no mode asks for drafts only if texts keep most of their room. `part` may be null.
+bool MayDraft(const protocol::EngineConfig& config, const ModelInfo& model, const ModelInfo* part,
+              int64_t available_bytes) {
+  if (part == nullptr || config.speculative_mode) return true;
+  protocol::EngineConfig drafting = WithOwnDraft(config, part);
+  auto with = ResolveEngineOptions(drafting, WithDrafting(drafting, model, part), available_bytes);
+  auto without = ResolveEngineOptions(config, model, available_bytes);
+  return with.ok() && without.ok() && with->max_total_tokens >= without->max_total_tokens / 8 * 7;
+}
+
 }  // namespace
 
 Status ChatEngine::NoModel() {
@@ -114,17 +124,18 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   MLC_ASSIGN_OR_RETURN(InspectedModel target, InspectModelFiles(spec.files));
   subject.available_bytes = target.available_bytes;
   subject.takes_pictures = target.takes_pictures;
-  std::optional<ModelInfo> drafting;
-  if (const std::string& kind = spec.files.draft_kind; !kind.empty()) {
-    if (!target.draft || target.draft->draft_kind != kind) return NoDraftPart(kind);
-    drafting = target.draft;
-  }
+  std::string kind = spec.files.draft_kind.value_or("");
+  if (!kind.empty() && !target.draft) return NoDraftPart(kind);
+  std::optional<ModelInfo> drafting = std::move(target.draft);
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(InspectedModel draft, InspectModelFiles(*spec.draft));
     drafting = draft.info;
   }
-  subject.model = WithDrafting(config_, target.info, drafting ? &*drafting : nullptr);
-  MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config_, subject));
+  const ModelInfo* part = drafting ? &*drafting : nullptr;
+  if (!MayDraft(config_, target.info, part, subject.available_bytes)) part = nullptr;
+  protocol::EngineConfig config = WithOwnDraft(config_, part);
+  subject.model = WithDrafting(config, target.info, part);
+  MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config, subject));
   return plan.ToJson().Dump();
 }
 
@@ -141,16 +152,20 @@ Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_p
                                                                    ModelBundle bundle,
                                                                    std::string name,
                                                                    std::unique_ptr<Model> draft) {
-  ModelInfo planned = WithDrafting(config_, model->info(), draft ? &draft->info() : nullptr);
   // The weights are in memory already, so they are added to what is available.
-  int64_t available = model->AvailableBytes() + planned.weight_bytes;
-  MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config_, planned, available));
+  int64_t available = model->AvailableBytes() + model->info().weight_bytes;
+  if (draft != nullptr) available += draft->info().weight_bytes;
+  const ModelInfo* part = draft != nullptr ? &draft->info() : nullptr;
+  if (!MayDraft(config_, model->info(), part, available)) draft = nullptr, part = nullptr;
+  protocol::EngineConfig config = WithOwnDraft(config_, part);
+  ModelInfo planned = WithDrafting(config, model->info(), part);
+  MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config, planned, available));
   int threads =
       std::max(NumComputeThreads(), model->info().takes_cores ? model->info().num_shards : 1);
   options.has_idle_core = threads < NumAvailableCores();
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Drafter> drafter,
-      MakeDrafter(config_, model->info(), *bundle.tokenizer, options, std::move(draft)));
+      MakeDrafter(config, model->info(), *bundle.tokenizer, options, std::move(draft)));
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Engine> engine,
       Engine::Create(std::move(model), bundle.tokenizer, options, std::move(drafter)));

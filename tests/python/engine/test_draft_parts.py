@@ -54,6 +54,7 @@ EAGLE: dict[str, tuple[str, str]] = {
     "eagle 3, some tokens": ("qwen3_5", "q4f32_1"),
 }
 Drafting = tuple[Model, dict[str, Any]]
+OFF = {"speculative_mode": "disable"}
 TIGHT = {"max_total_seq_length": 224, "max_num_sequence": 3, "prefill_chunk_size": 32}
 LETTERS: Any = {tiny_models.tokens().index(letter): 60 for letter in "ab"}
 SCHEMA = '{"type": "array", "items": {"enum": ["ab", "ba"]}, "minItems": 2, "maxItems": 4}'
@@ -125,7 +126,7 @@ def accepted(engine: MLCEngine) -> int:
 
 def test_answers_are_those_without_drafts(drafting: Drafting) -> None:
     model, drafts = drafting
-    with engine_of(model) as engine:
+    with engine_of(model, **OFF) as engine:
         expected = [answer(engine, fields) for fields in ASKED]
     for way in ({}, {"prefix_cache_mode": "disable"}, {"prefill_chunk_size": 16}):
         with engine_of(model, **drafts, **way) as engine:
@@ -143,7 +144,7 @@ def test_trees_give_the_same_where_states_branch(drafting: Drafting) -> None:
         with pytest.raises(UnsupportedError, match="states do not branch"):
             engine_of(model, **trees)
         return
-    with engine_of(model) as engine:
+    with engine_of(model, **OFF) as engine:
         expected = [answer(engine, fields) for fields in ASKED]
     for length in (3, 0):
         with engine_of(model, **{**trees, "spec_draft_length": length}) as engine:
@@ -155,7 +156,7 @@ def test_batches_and_preempted_requests_get_the_same(drafting: Drafting) -> None
     model, drafts = drafting
     texts = [PROMPT, f"b{PROMPT}", f"c{PROMPT}"]
     fields = {**ASKED[1], "n": 1}
-    with engine_of(model) as engine:
+    with engine_of(model, **OFF) as engine:
         alone = [answer(engine, fields, text) for text in texts]
     with engine_of(model, **drafts, **TIGHT) as engine, ThreadPoolExecutor(len(texts)) as pool:
         for _ in range(50):  # in some rounds a busy machine runs one thread after another
@@ -170,11 +171,31 @@ def test_batches_and_preempted_requests_get_the_same(drafting: Drafting) -> None
 def test_only_an_engine_that_drafts_needs_memory_for_it(drafting: Drafting) -> None:
     model, settings = drafting
     options: Any = {"model_lib": str(model[1]), "device": "cpu"}
-    without = plan(str(model[0]), **options)
+    without = plan(str(model[0]), engine_config=OFF, **options)
     drafts = plan(str(model[0]), engine_config=settings, **options)
     assert drafts.parameter_bytes > without.parameter_bytes
     has_pages = settings["speculative_mode"] != "medusa"
     assert (drafts.kv_bytes_per_token > without.kv_bytes_per_token) == has_pages
+
+
+def test_the_part_drafts_where_no_mode_is_named(drafting: Drafting) -> None:
+    model, settings = drafting
+    options: Any = {"model_lib": str(model[1]), "device": "cpu"}
+
+    def planned(**config: Any) -> Any:
+        return plan(str(model[0]), engine_config=config, **options)
+
+    drafts, without = planned(**{**settings, "spec_draft_length": 0}), planned(**OFF)
+    assert planned().total_bytes == drafts.total_bytes > without.total_bytes
+    with engine_of(model) as engine:
+        answer(engine, ASKED[0])
+        assert "spec_decode" in engine.metrics()
+    assert planned(mode="server").parameter_bytes == without.parameter_bytes
+    tight = {"memory_limit_bytes": without.total_bytes}  # texts would lose their pages
+    assert planned(**tight).total_bytes == without.total_bytes
+    with engine_of(model, **tight) as engine:
+        answer(engine, ASKED[0])
+        assert "spec_decode" not in engine.metrics()
 
 
 @pytest.mark.parametrize(

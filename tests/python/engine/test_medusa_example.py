@@ -45,7 +45,7 @@ def test_the_heads_are_right_and_change_no_answer(
         assert converted.returncode == 0, converted.stderr
     library = tmp_path / "lib.so"
     compile_model(read_chat_config(made), output=library, device="cpu")
-    plain, _ = answers(made, library)
+    plain, _ = answers(made, library, speculative_mode="disable")
     drafted, metrics = answers(made, library, speculative_mode="medusa", spec_draft_length=2)
     assert drafted == plain
     assert sum(metrics["spec_decode"]["accept_count"][1:]) > 0

@@ -52,7 +52,7 @@ class EngineConfig:
     attention_sink_size: int | None = None
     max_history_size: int | None = None
     kv_state_kind: Literal["kv_cache", "rnn_state"] | None = None
-    speculative_mode: SpeculativeMode = "disable"
+    speculative_mode: SpeculativeMode | None = None
     spec_draft_length: int = 0
     spec_tree_width: int = 1
     prefix_cache_mode: PrefixCacheMode = "radix"

@@ -1148,7 +1148,11 @@ export interface EngineConfig {
    * 36500. Unit: days.
    */
   prefix_cache_dir_days?: number | null;
-  /** How tokens are drafted ahead. Absent: `disable`. */
+  /**
+   * How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, by
+   * the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most of
+   * their memory, and `mode` is not `server`; else `disable`.
+   */
   speculative_mode?: SpeculativeMode | null;
   /**
    * The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or

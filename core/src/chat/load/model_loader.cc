@@ -27,9 +27,16 @@ void LoadFakeModel(const ModelFiles& files, ModelAndBundle* loaded) {
   }
 }
 
-// Of a library of several shards.
-Status CheckDraftKind(const std::string& kind) {
-  if (kind.empty()) return Status();
+// The part that drafts: what `files` ask for, or the model's own. `part`: of the library; null:
+// none.
+Result<std::string> DraftKindOf(const ModelFiles& files, const ModelInfo& model,
+                                const ModelInfo* part) {
+  if (model.num_shards == 1) {
+    bool has_own = part != nullptr && model.takes_cores;
+    return files.draft_kind.value_or(has_own ? part->draft_kind : "");
+  }
+  std::string kind = files.draft_kind.value_or("");
+  if (kind.empty()) return kind;
   return Unsupported("engine setting 'speculative_mode' " + kind +
                      ": a library of several shards has no part that drafts; use small_draft, "
                      "prompt_lookup or tensor_parallel_shards 1")
@@ -44,16 +51,16 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
                        DeviceRunner::Load(source, loaded->bundle.config, files.library,
                                           files.device, on_weights, files.strips));
+  MLC_ASSIGN_OR_RETURN(std::string draft_kind,
+                       DraftKindOf(files, model->info(), model->draft_info()));
   if (model->info().num_shards > 1) {
-    MLC_RETURN_IF_ERROR(CheckDraftKind(files.draft_kind));
     MLC_ASSIGN_OR_RETURN(loaded->model,
                          ShardedRunner::Make(std::move(model), source, on_weights, files.strips));
     return Status();
   }
-  if (!files.draft_kind.empty()) {
+  if (!draft_kind.empty()) {
     std::string strips = files.strips.empty() ? "" : files.strips + "draft-";
-    MLC_ASSIGN_OR_RETURN(loaded->draft,
-                         model->LoadDraft(files.draft_kind, source, on_weights, strips));
+    MLC_ASSIGN_OR_RETURN(loaded->draft, model->LoadDraft(draft_kind, source, on_weights, strips));
   }
   MLC_ASSIGN_OR_RETURN(loaded->bundle.tower, model->LoadTower(loaded->bundle.config));
   loaded->model = std::move(model);
@@ -121,7 +128,8 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   if (files.is_fake) {
     inspected.available_bytes = AvailableMemoryBytes(files.device);
     inspected.info = FakeModel::InfoFor(config);
-    inspected.draft = FakeDraftInfo(config);
+    ModelInfo draft = FakeDraftInfo(config);
+    if (files.draft_kind == draft.draft_kind) inspected.draft = std::move(draft);
     inspected.takes_pictures = config.image_token_id.has_value();
     return inspected;
   }
@@ -132,9 +140,10 @@ Result<InspectedModel> InspectModelFrom(const ByteSource& source, const ModelFil
   MLC_ASSIGN_OR_RETURN(std::vector<Device> devices,
                        DevicesOfShards(files.device, metadata.info.num_shards));
   inspected.available_bytes = AvailableMemoryBytes(devices);
-  if (metadata.info.num_shards > 1) MLC_RETURN_IF_ERROR(CheckDraftKind(files.draft_kind));
   inspected.takes_pictures = metadata.tower.has_value();
-  if (metadata.draft != nullptr) inspected.draft = metadata.draft->info;
+  const ModelInfo* part = metadata.draft == nullptr ? nullptr : &metadata.draft->info;
+  MLC_ASSIGN_OR_RETURN(std::string kind, DraftKindOf(files, metadata.info, part));
+  if (part != nullptr && part->draft_kind == kind) inspected.draft = *part;
   return inspected;
 }
 

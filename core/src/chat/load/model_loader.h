@@ -25,7 +25,10 @@ struct ModelFiles {
   std::string strips;  // see Weights::Load; "": no strips are kept
   Device device;
   bool is_fake = false;
-  std::string draft_kind;  // the part that drafts and is loaded too (ModelInfo); "": none
+  // The part that drafts and is loaded too (ModelInfo); "": none. Absent: the model's own, if its
+  // steps compute on CPU cores. There it costs no speed to have one, because drafts are only made
+  // where they pay; a GPU replays its steps faster when no states are read.
+  std::optional<std::string> draft_kind;
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }
   // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none, "strips": what the
@@ -51,7 +54,7 @@ Result<ModelAndBundle> LoadModelFiles(const ModelFiles& files, const ChatProgres
 // Describes the model without loading its weights, and the free memory of its device.
 struct InspectedModel {
   ModelInfo info;
-  std::optional<ModelInfo> draft;  // of its part that drafts, if it has one
+  std::optional<ModelInfo> draft;  // of what LoadModelFrom loads as `draft`
   int64_t available_bytes = 0;
   bool takes_pictures = false;  // whether it has a tower
 };

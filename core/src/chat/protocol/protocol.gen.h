@@ -1120,7 +1120,9 @@ struct EngineConfig {
   // After how many days without use a file is removed. Absent: 30. Range: at least 1 and at most
   // 36500. Unit: days.
   std::optional<int64_t> prefix_cache_dir_days;
-  // How tokens are drafted ahead. Absent: `disable`.
+  // How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, by
+  // the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most of
+  // their memory, and `mode` is not `server`; else `disable`.
   std::optional<SpeculativeMode> speculative_mode;
   // The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
   // `MODEL,LIBRARY`.

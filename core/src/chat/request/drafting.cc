@@ -12,6 +12,11 @@ namespace {
 
 using protocol::SpeculativeMode;
 
+// The modes of parts of the model itself, by ModelInfo::draft_kind.
+constexpr std::pair<const char*, SpeculativeMode> kParts[] = {{kMtp, SpeculativeMode::kMtp},
+                                                              {kEagle, SpeculativeMode::kEagle},
+                                                              {kMedusa, SpeculativeMode::kMedusa}};
+
 SpeculativeMode ModeOf(const protocol::EngineConfig& config) {
   return config.speculative_mode.value_or(SpeculativeMode::kDisable);
 }
@@ -77,17 +82,21 @@ Result<std::optional<ModelFiles>> DraftFiles(const protocol::EngineConfig& confi
   return files;
 }
 
-std::string DraftKind(const protocol::EngineConfig& config) {
-  switch (ModeOf(config)) {
-    case SpeculativeMode::kMtp:
-      return kMtp;
-    case SpeculativeMode::kMedusa:
-      return kMedusa;
-    case SpeculativeMode::kEagle:
-      return kEagle;
-    default:
-      return "";
+std::optional<std::string> DraftKind(const protocol::EngineConfig& config) {
+  // For many sequences at once drafts seldom pay, and each could need 16 rows of logits.
+  bool has_many = config.mode == protocol::EngineMode::kServer;
+  if (!config.speculative_mode && !has_many) return std::nullopt;
+  auto of_mode = [&](const auto& part) { return part.second == config.speculative_mode; };
+  auto found = std::find_if(std::begin(kParts), std::end(kParts), of_mode);
+  return found == std::end(kParts) ? "" : found->first;
+}
+
+protocol::EngineConfig WithOwnDraft(protocol::EngineConfig config, const ModelInfo* part) {
+  if (config.speculative_mode || part == nullptr) return config;
+  for (const auto& [kind, mode] : kParts) {
+    if (part->draft_kind == kind) config.speculative_mode = mode;
   }
+  return config;
 }
 
 Status NoDraftPart(const std::string& kind) {
@@ -148,7 +157,7 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                                              const ModelInfo& target, const Tokenizer& tokenizer,
                                              const EngineOptions& options,
                                              std::unique_ptr<Model> draft) {
-  std::string kind = DraftKind(config);
+  std::string kind = DraftKind(config).value_or("");
   std::string there = draft != nullptr ? draft->info().draft_kind : "";
   MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr && there.empty()));
   if (options.draft_shape.width > 1 && target.state_bytes > 0) {

@@ -25,10 +25,12 @@ Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft);
 ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
                        const ModelInfo* draft);
 
-// The kind of the model's own part that drafts (ModelInfo), "" if none does; and the error when the
-// model has no such part.
-std::string DraftKind(const protocol::EngineConfig& config);
+// ModelFiles::draft_kind; and the error when the model has no such part.
+std::optional<std::string> DraftKind(const protocol::EngineConfig& config);
 Status NoDraftPart(const std::string& kind);
+// `config` with the mode of the model's own part, if `config` leaves the mode out. `part`: null or
+// what was loaded.
+protocol::EngineConfig WithOwnDraft(protocol::EngineConfig config, const ModelInfo* part);
 
 // The drafter for the mode of `config`; null when the mode has none. `draft`: the model of
 // small_draft, or the part of the target that drafts. kUnsupported when drafts may branch and the

@@ -98,6 +98,23 @@ TEST(CheckSameVocabulary, ComparesEveryToken) {
       << status.message();
 }
 
+TEST(DraftKind, IsTheModelsOwnWhereNoModeIsNamed) {
+  EXPECT_EQ(DraftKind(Config("{}")), std::nullopt);
+  EXPECT_EQ(DraftKind(Config(R"({"mode": "server"})")), "");
+  EXPECT_EQ(DraftKind(Config(R"({"speculative_mode": "disable"})")), "");
+  EXPECT_EQ(DraftKind(Config(R"({"speculative_mode": "prompt_lookup"})")), "");
+  EXPECT_EQ(DraftKind(Config(R"({"speculative_mode": "eagle", "mode": "server"})")), kEagle);
+}
+
+TEST(WithOwnDraft, TakesTheModeOfThePartThatWasLoaded) {
+  ModelInfo part;
+  part.draft_kind = kMedusa;
+  EXPECT_EQ(WithOwnDraft(Config("{}"), &part).speculative_mode, protocol::SpeculativeMode::kMedusa);
+  EXPECT_EQ(WithOwnDraft(Config("{}"), nullptr).speculative_mode, std::nullopt);
+  auto named = Config(R"({"speculative_mode": "prompt_lookup"})");
+  EXPECT_EQ(WithOwnDraft(named, &part).speculative_mode, named.speculative_mode);
+}
+
 TEST(WithDrafting, CountsTheDraftModelAndItsRows) {
   ModelInfo model, draft;
   model.page_size = 16;

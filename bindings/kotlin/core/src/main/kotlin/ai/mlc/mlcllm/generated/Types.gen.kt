@@ -2893,7 +2893,11 @@ data class EngineConfig(
      * at most 36500. Unit: days.
      */
     val prefix_cache_dir_days: Long? = null,
-    /** How tokens are drafted ahead. Absent: `disable`. */
+    /**
+     * How tokens are drafted ahead; the answers are the same with and without. Absent: on
+     * CPUs, by the model's own MTP layer, Eagle layer or Medusa heads, if it has them,
+     * texts keep most of their memory, and `mode` is not `server`; else `disable`.
+     */
     val speculative_mode: SpeculativeMode? = null,
     /**
      * The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
