@@ -1,4 +1,5 @@
-"""Many clients on the default model, and many requests in a row. `--long` for the full counts."""
+"""Many clients, and many requests in a row, on a tiny model. `--long`: on the default one, with the
+full counts."""
 
 from __future__ import annotations
 
@@ -18,9 +19,11 @@ from .load_client import CHAT, HealthProbe, run_load
 
 
 @pytest.fixture(scope="module")
-def server(default_model: ResolvedModel) -> Iterator[Running]:
+def server(request: pytest.FixtureRequest) -> Iterator[Running]:
+    long = request.config.getoption("--long")
+    chosen: ResolvedModel = request.getfixturevalue("default_model" if long else "tiny_model")
     options = ("--device", "cpu", "--enable-debug", "--mode", "server")
-    model = (str(default_model.folder), "--model-lib", str(default_model.model_lib))
+    model = (str(chosen.folder), "--model-lib", str(chosen.model_lib))
     limits = ("--overrides", "max_num_sequence=16;max_total_seq_length=4096")
     with started_server(*model, *options, *limits) as server:
         yield server
