@@ -25,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # What takes minutes: begun last, it would leave a process alone. The files of an entry stay in one
 # process, as the tests of every file do: they share what they build or compile.
 LONGEST = (
-    ("tests/bindings/",),
+    ("tests/bindings/", "tests/apps/test_chatkit_swift.py", "tests/docs/test_swift_snippets.py"),
     ("tests/python/compiler/test_attention.py", "tests/python/compiler/test_token_trees.py"),
     ("tests/python/compiler/test_library.py", "tests/python/compiler/test_kernel_programs.py"),
     ("tests/python/compiler/test_decoder.py", "tests/python/engine/test_mixed_layers.py"),

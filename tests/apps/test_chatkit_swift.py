@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests" / "bindings" / "swift"))
 
 import toolchain  # noqa: E402
 
-BUILD = ROOT / "build" / "apps" / "chatkit-swift"
+BUILD = toolchain.BUILD  # MLCSwift is compiled there, by the binding's own tests
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,8 @@ def test_an_app_takes_the_package(
 
 
 def test_what_is_generated_from_the_small_schema_compiles(swift: str, tmp_path: Path) -> None:
-    """With every feature of a schema, keywords as names among them."""
+    """With every feature of a schema, keywords as names among them. What stands beside it in the
+    module is read, and was checked when the package was built."""
     for name in ("Types", "Completions", "Walks"):
         text = (GOLDEN / f"{name}.gen.swift.txt").read_text(encoding="utf-8")
         text = re.sub(r"let schemaHash = .*\n", "", text)  # the real protocol is there too
@@ -120,12 +121,22 @@ def test_what_is_generated_from_the_small_schema_compiles(swift: str, tmp_path: 
         "    public func withContent() -> Self { self }\n"
         "}\n"
     )
-    files = [*sorted((SOURCES / "MLCSwift").rglob("*.swift")), *sorted(tmp_path.glob("*.swift"))]
+    beside = sorted(map(str, (SOURCES / "MLCSwift").rglob("*.swift")))
+    checked = [
+        word for path in sorted(tmp_path.glob("*.swift")) for word in ("-primary-file", path)
+    ]
     compiler = str(Path(swift).with_name("swiftc"))
-    options = ["-typecheck", "-swift-version", "6", "-warnings-as-errors", "-parse-as-library"]
+    options = [
+        "-frontend",
+        "-typecheck",
+        "-swift-version",
+        "6",
+        "-warnings-as-errors",
+        "-parse-as-library",
+    ]
     modules = ["-module-name", "MLCSwift", "-package-name", "small"]
     core = ["-Xcc", f"-fmodule-map-file={SOURCES / 'CMLCLLM' / 'module.modulemap'}"]
-    run([compiler, *options, *modules, *core, *map(str, files)])
+    run([compiler, *options, *modules, *core, *map(str, checked), *beside])
 
 
 # Of Apple's documentation of FoundationModels.
