@@ -41,6 +41,9 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Listens, loads the models, and serves until it must stop."""
+    # Before the imports, which take a second.
+    _check(args)
+    api_keys = api_keys_of(args)
     from mlc_llm.serve.api_prefix import plain_prefix
     from mlc_llm.serve.app import create_app
     from mlc_llm.serve.connections import limit_connections
@@ -55,15 +58,6 @@ def run(args: argparse.Namespace) -> None:
 
     # Connections have priority over kernels; a model's threads read this (runtime/parallel.h).
     os.environ.setdefault("MLC_COMPUTE_NICE", "5")
-    if not 0 <= args.port <= 65535:
-        raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
-    check_files(args)
-    if args.prefill_from is not None and args.prefix_cache_mode == "disable":
-        raise InvalidRequestError(
-            "--prefill-from: its states come into the prefix cache, which --prefix-cache-mode "
-            "disable turns off",
-            param="prefill_from",
-        )
     max_connections, backlog = limit_connections(args.max_connections)
     known = known_models(args)
     options = ServeOptions(
@@ -73,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
         max_total_body_bytes=args.max_total_body_bytes,
         head_timeout=args.head_timeout,
         body_timeout=args.body_timeout,
-        api_keys=api_keys_of(args),
+        api_keys=api_keys,
         api_prefix=plain_prefix(args.api_prefix),
         allow_credentials=args.allow_credentials,
         allow_origins=tuple(args.allow_origins),
@@ -124,6 +118,18 @@ def run(args: argparse.Namespace) -> None:
         models.close()
     if server.failure is not None:
         raise server.failure
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not 0 <= args.port <= 65535:
+        raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
+    check_files(args)
+    if args.prefill_from is not None and args.prefix_cache_mode == "disable":
+        raise InvalidRequestError(
+            "--prefill-from: its states come into the prefix cache, which --prefix-cache-mode "
+            "disable turns off",
+            param="prefill_from",
+        )
 
 
 def _limits(args: argparse.Namespace) -> ModelLimits:
