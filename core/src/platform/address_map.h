@@ -1,8 +1,9 @@
-// Device memory as reserved host addresses.
+// Device memory as host addresses.
 //
 // TVM passes device memory as pointers and adds offsets to them. The memory of some backends has no
 // addresses. Then the backend reserves a range of addresses for each buffer. Nobody can read or
 // write that range, but pointer arithmetic is legal, and each pointer gives its buffer and offset.
+// Where the driver's memory has addresses, the map keeps those.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +32,26 @@ class AddressMap {
     // a pointer just behind the end still belongs to the range
     size_t length = (bytes / kPage + 1) * kPage;
     void* begin = Take(length);
-    if (begin == nullptr) return nullptr;
-    std::lock_guard<std::mutex> lock(mutex_);
-    ranges_[reinterpret_cast<uintptr_t>(begin)] = {buffer, length};
+    if (begin != nullptr) Add(begin, buffer, length);
     return begin;
+  }
+  void Release(void* begin) {
+    if (size_t length = Remove(begin)) GiveBack(begin, length);
+  }
+
+  // For a range of the driver's.
+  void Add(void* begin, Buffer* buffer, size_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ranges_[reinterpret_cast<uintptr_t>(begin)] = {buffer, bytes};
+  }
+  // Returns its bytes; 0: there is no such range.
+  size_t Remove(void* begin) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = ranges_.find(reinterpret_cast<uintptr_t>(begin));
+    if (found == ranges_.end()) return 0;
+    size_t bytes = found->second.length;
+    ranges_.erase(found);
+    return bytes;
   }
 
   Place Find(const void* pointer) const {
@@ -45,14 +62,6 @@ class AddressMap {
     const auto& [begin, range] = *std::prev(after);
     if (address - begin >= range.length) return {};
     return {range.buffer, address - begin};
-  }
-
-  void Release(void* begin) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto found = ranges_.find(reinterpret_cast<uintptr_t>(begin));
-    if (found == ranges_.end()) return;
-    GiveBack(begin, found->second.length);
-    ranges_.erase(found);
   }
 
  private:

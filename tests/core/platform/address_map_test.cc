@@ -30,5 +30,18 @@ TEST(AddressMap, WhatIsReleasedIsForgotten) {
   map.Release(address);  // again: nothing
 }
 
+TEST(AddressMap, MemoryThatHasAddressesKeepsThem) {
+  AddressMap<int> map;
+  char memory[100];
+  int buffer = 1;
+  map.Add(memory, &buffer, sizeof(memory));
+  EXPECT_EQ(map.Find(memory + 99).buffer, &buffer);
+  EXPECT_EQ(map.Find(memory + 99).offset, 99u);
+  EXPECT_EQ(map.Find(memory + 100).buffer, nullptr);  // another buffer may begin there
+  EXPECT_EQ(map.Remove(memory), sizeof(memory));
+  EXPECT_EQ(map.Remove(memory), 0u);
+  EXPECT_EQ(map.Find(memory).buffer, nullptr);
+}
+
 }  // namespace
 }  // namespace mlc

@@ -36,6 +36,7 @@ inline Json Describe(const DeviceTraits& traits) {
 //   DeviceAt(index)          one device; throws if there is none
 //   Traits(device)           DeviceTraits
 //   Addresses()              an AddressMap: finds the buffer of an address
+//   Choose(device)           makes it the device of this thread's next calls, if the driver has one
 //   Wait(device)             waits for all commands
 //   Read, Write, Copy        (from, to, bytes) between addresses
 //   Load(bytes)              a ffi::Module: the kernels of a model library
@@ -47,7 +48,7 @@ class PluginApi final : public tvm::runtime::DeviceAPI {
     return instance;
   }
 
-  void SetDevice(DLDevice) final {}
+  void SetDevice(DLDevice device) final { Backend::Choose(Backend::DeviceAt(device.device_id)); }
 
   void GetAttr(DLDevice device, tvm::runtime::DeviceAttrKind kind, tvm::ffi::Any* out) final {
     using namespace tvm::runtime;

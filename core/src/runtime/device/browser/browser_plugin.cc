@@ -107,6 +107,7 @@ struct Backend {
   static GpuDevice& DeviceAt(int index) { return browser::Devices().At("webgpu", index); }
   static AddressMap<Buffer>& Addresses() { return browser::Addresses(); }
   static const DeviceTraits& Traits(const GpuDevice& device) { return device.facts(); }
+  static void Choose(GpuDevice&) {}
   static void Wait(GpuDevice&) {}  // commands run in order, and reading waits
   static void Read(const char* from, char* to, size_t bytes) {
     auto place = PlaceOf(from);

@@ -6,7 +6,7 @@
 //   mlc.cuda.has_gemm, mlc.cuda.gemm cuBLAS, if it is there (cublas.h)
 //   mlc.cuda.record                  CUDA graphs (launch_graph.h)
 #include "runtime/device/cuda/cublas.h"
-#include "runtime/device/cuda/launch_graph.h"
+#include "runtime/device/launch_graph.h"
 #include "runtime/device/tvm_backend.h"
 
 namespace mlc::cuda {
@@ -14,6 +14,8 @@ namespace mlc::cuda {
 namespace ffi = tvm::ffi;
 
 namespace {
+
+constexpr const char* kRuntime = "libcudart.so.13";
 
 // A module's bytes begin with the length of the format's name (8 bytes) and the name. TVM's
 // compiler writes the name "cuda". If the code is PTX (compiler/nvrtc.py replaced it), the driver
@@ -46,7 +48,7 @@ struct Backend {
       // The driver comes first: if it is missing, that is the most useful reason.
       auto* text = new std::string(OpenLibraries(
           {{"libcuda.so.1", "this machine has no NVIDIA driver"},
-           {"libcudart.so.13", "install CUDA's runtime: pip install \"mlc-llm[cuda]\""},
+           {kRuntime, "install CUDA's runtime: pip install \"mlc-llm[cuda]\""},
            {"libtvm_runtime_cuda.so", "this build of apache-tvm has no CUDA runtime"}}));
       if (text->empty()) WrapLoader();
       return text;
@@ -69,10 +71,13 @@ struct Backend {
   }
 };
 
+void* OpenRuntime() { return OpenLibrary(kRuntime, LibraryScope::kGlobal); }
+constexpr GraphVendor kGraphs = {"cuda", kDLCUDA, "cuda", OpenRuntime};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   RegisterTvmBackend<Backend>();
   RegisterGemm();
-  RegisterRecord();
+  RegisterRecord(&kGraphs);
 }
 
 }  // namespace

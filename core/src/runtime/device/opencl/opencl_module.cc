@@ -14,28 +14,14 @@ namespace ffi = tvm::ffi;
 
 namespace {
 
-template <typename T>
-void SetNumber(cl_kernel kernel, cl_uint index, T value) {
-  Check(api().clSetKernelArg(kernel, index, sizeof(value), &value), "clSetKernelArg");
-}
-
 void SetArgument(cl_kernel kernel, cl_uint index, DLDataType type, const TVMFFIAny& value,
                  const AddressMap<Buffer>::Place& place) {
   if (type.code == kDLOpaqueHandle) {
-    return SetNumber(kernel, index,
-                     place.buffer == nullptr ? nullptr : place.buffer->At(place.offset));
+    cl_mem memory = place.buffer == nullptr ? nullptr : place.buffer->At(place.offset);
+    return Check(api().clSetKernelArg(kernel, index, sizeof(memory), &memory), "clSetKernelArg");
   }
-  bool is_float = type.code == kDLFloat;
-  if (is_float && type.bits == 32) {
-    return SetNumber(kernel, index, static_cast<cl_float>(value.v_float64));
-  }
-  if (is_float && type.bits == 64) return SetNumber(kernel, index, value.v_float64);
-  if (!is_float && type.bits == 64) return SetNumber(kernel, index, value.v_int64);
-  if (!is_float && type.bits == 32) {
-    return SetNumber(kernel, index, static_cast<cl_int>(value.v_int64));
-  }
-  TVM_FFI_THROW(RuntimeError) << "a kernel takes a number of " << int{type.bits}
-                              << " bits, which this backend does not pass";
+  KernelNumber number = KernelNumberOf(type, value);
+  Check(api().clSetKernelArg(kernel, index, number.size, number.bytes), "clSetKernelArg");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct Backend {
   static const DeviceList& Devices() { return opencl::Devices(); }
   static ClDevice& DeviceAt(int index) { return opencl::DeviceAt(index); }
   static AddressMap<Buffer>& Addresses() { return opencl::Addresses(); }
+  static void Choose(ClDevice&) {}
   static void Wait(ClDevice& device) { device.Finish(); }
   static const DeviceTraits& Traits(const ClDevice& device) { return device.limits(); }
   static void Read(const char* from, char* to, size_t bytes);

@@ -2,40 +2,25 @@
 
 #include <tvm/ffi/error.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include <algorithm>
 
-#include "base/hash.h"
-#include "platform/file.h"
-#include "platform/folders.h"
+#include "runtime/device/kept_code.h"
 #include "runtime/device/signal_handlers.h"
 
 namespace mlc::opencl {
 namespace {
 
-// A cache file is: this magic, the hash of the rest in 16 digits, a newline, the binary.
-constexpr std::string_view kMagic = "MLCCLB01";
-constexpr size_t kHeader = 8 + 16 + 1;
 constexpr const char* kOptions = "-cl-mad-enable";
 
-std::string CachePath(const ClDevice& device, const std::string& source) {
-  std::string folder = CacheFolder();
-  if (folder.empty()) return "";
-  folder += "/opencl";
+KeptCode KeptFor(const ClDevice& device, const std::string& source) {
   const Limits& limits = device.limits();
-  std::string key = std::string(kOptions) + '\n' + limits.name + '\n' + limits.vendor + '\n' +
-                    limits.version + '\n' + limits.driver + '\n' + source;
-  return folder + "/" + HexText(Fnv1a(key)) + HexText(HashWords(key)) + ".bin";
+  return KeptCode("opencl", std::string(kOptions) + '\n' + limits.name + '\n' + limits.vendor +
+                                '\n' + limits.version + '\n' + limits.driver + '\n' + source);
 }
 
 // Returns null, without an exception, if there is no binary that the driver accepts.
-cl_program FromCache(Session& session, const std::string& path) {
-  Result<std::string> file = ReadFile(path);
-  if (!file.ok()) return nullptr;
-  std::string_view bytes = *file;
-  if (bytes.size() <= kHeader || bytes.substr(0, 8) != kMagic) return nullptr;
-  std::string_view binary = bytes.substr(kHeader);
-  if (bytes.substr(8, 16) != HexText(HashWords(binary))) return nullptr;
+cl_program FromKept(Session& session, const std::string& binary) {
+  if (binary.empty()) return nullptr;
   const unsigned char* data = reinterpret_cast<const unsigned char*>(binary.data());
   size_t size = binary.size();
   cl_device_id id = session.id();
@@ -50,8 +35,7 @@ cl_program FromCache(Session& session, const std::string& path) {
   return nullptr;
 }
 
-// A cache that cannot be written only costs time at the next start.
-void ToCache(cl_program program, const std::string& path) {
+void Keep(cl_program program, const KeptCode& kept) {
   size_t size = 0;
   if (api().clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
           CL_SUCCESS ||
@@ -60,13 +44,10 @@ void ToCache(cl_program program, const std::string& path) {
   }
   std::string binary(size, '\0');
   unsigned char* data = reinterpret_cast<unsigned char*>(binary.data());
-  if (api().clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) !=
+  if (api().clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, nullptr) ==
       CL_SUCCESS) {
-    return;
+    kept.Write(binary);
   }
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  (void)ReplaceFile(path, {kMagic, HexText(HashWords(binary)), "\n", binary});
 }
 
 std::string BuildLog(cl_program program, cl_device_id id) {
@@ -105,15 +86,11 @@ cl_program BuildProgram(const ClDevice& device, Session& session, const std::str
         << " has no 16-bit floats, which the model library uses; choose a "
            "quantization named f32 (q4f32_1)";
   }
-  KeptSignalHandlers kept;
-  const char* set = std::getenv("MLC_JIT_POLICY");
-  std::string policy = set == nullptr ? "" : set;
-  std::string path = policy == "OFF" ? "" : CachePath(device, source);
-  if (!path.empty() && policy != "REDO") {
-    if (cl_program program = FromCache(session, path)) return program;
-  }
+  KeptSignalHandlers handlers;
+  KeptCode kept = KeptFor(device, source);
+  if (cl_program program = FromKept(session, kept.Read())) return program;
   cl_program program = FromSource(device, session, source);
-  if (!path.empty() && policy != "READONLY") ToCache(program, path);
+  Keep(program, kept);
   return program;
 }
 

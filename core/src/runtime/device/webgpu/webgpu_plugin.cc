@@ -14,6 +14,7 @@ struct Backend {
   static const DeviceList& Devices() { return webgpu::Devices(); }
   static GpuDevice& DeviceAt(int index) { return webgpu::DeviceAt(index); }
   static AddressMap<Buffer>& Addresses() { return webgpu::Addresses(); }
+  static void Choose(GpuDevice&) {}
   static void Wait(GpuDevice& device) { device.Sync(); }
   static const DeviceTraits& Traits(const GpuDevice& device) { return device.facts(); }
   static void Read(const char* from, char* to, size_t bytes);
