@@ -9,7 +9,8 @@ import platform
 import re
 from dataclasses import replace
 
-from mlc_llm.compiler.targets import GPU, NEON, SSE, WASM_TRIPLE, Device
+from mlc_llm.compiler.targets import GPU, WASM_TRIPLE, Device
+from mlc_llm.compiler.vector_units import NEON, SSE
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
 # LLVM ends the process for a CPU that it does not know. So only these are passed to it.

@@ -22,7 +22,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import (
 )
 from mlc_llm.compiler.kernels.cpu import attention, paged_attention
 from mlc_llm.compiler.spec.rope import RopeScaling, inverse_frequencies
-from mlc_llm.compiler.targets import VectorUnit
+from mlc_llm.compiler.vector_units import VectorUnit
 
 GEMMA = AttentionShape(heads=4, kv_heads=1, dim=256)  # Gemma-3-270M's
 

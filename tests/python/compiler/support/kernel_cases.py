@@ -32,7 +32,7 @@ from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of
 from mlc_llm.compiler.quantization.gguf.types import TYPES
-from mlc_llm.compiler.targets import VectorUnit
+from mlc_llm.compiler.vector_units import VectorUnit
 
 sys.path.append(str(Path(__file__).parents[2] / "convert"))
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from kernel_cases import Array, Case
 
-from mlc_llm.compiler import targets
+from mlc_llm.compiler import targets, vector_units
 from mlc_llm.compiler.targets import PRESETS, Device
 from mlc_llm.prepare import linker, wasm_linker
 
@@ -90,7 +90,7 @@ def _cpu_flags() -> set[str]:
 
 def _portable() -> Device:
     """What no instruction set is assumed for, beyond the architecture's first."""
-    vectors = replace(targets.SSE, dot="portable")
+    vectors = replace(vector_units.SSE, dot="portable")
     return replace(PRESETS["x86-64-v2"], name="portable", mcpu="x86-64", vectors=vectors)
 
 

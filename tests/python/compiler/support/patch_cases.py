@@ -11,7 +11,7 @@ from kernel_tools import frozen
 
 from mlc_llm.compiler.kernels.cpu import linear, linear_panels, patch_attention
 from mlc_llm.compiler.quantization.stored import StoredParam
-from mlc_llm.compiler.targets import VectorUnit
+from mlc_llm.compiler.vector_units import VectorUnit
 
 
 def panels(name: str, dtype: str, rng: Rng, unit: VectorUnit) -> Case:

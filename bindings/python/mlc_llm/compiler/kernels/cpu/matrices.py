@@ -26,7 +26,7 @@ from mlc_llm.compiler.kernels.cpu.columns import Columns
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.weights import Rows
 from mlc_llm.compiler.quantization.stored import StoredParam
-from mlc_llm.compiler.targets import VectorUnit
+from mlc_llm.compiler.vector_units import VectorUnit
 
 FLOATS = 32  # bits of an activation
 
