@@ -85,4 +85,8 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
     BUILD_RPATH ";${MLC_TVM_DIR}/../nvidia/cu13/lib")
   set_property(TARGET mlc_llm_cuda APPEND_STRING PROPERTY
     INSTALL_RPATH ";${MLC_ORIGIN}/../nvidia/cu13/lib")
+  mlc_device_plugin(rocm)
+  # Where AMD's wheels (rocm-sdk-core) put libamdhip64 and libhiprtc.
+  set_property(TARGET mlc_llm_rocm APPEND_STRING PROPERTY
+    INSTALL_RPATH ";${MLC_ORIGIN}/../_rocm_sdk_core/lib")
 endif()

@@ -30,6 +30,7 @@ LIBRARIES = (
     ("vulkan", "q4f16_1"),
     ("webgpu", "q4f16_1"),
     ("cuda", "q4f16_1"),
+    ("rocm", "q4f16_1"),
 )
 
 

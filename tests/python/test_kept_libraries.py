@@ -18,7 +18,7 @@ from mlc_llm.compiler import targets
 from mlc_llm.compiler.nn.gpu import sampling as gpu_sampling
 from mlc_llm.errors import InternalError
 
-DEVICES = ["cpu", "opencl", "cuda", "vulkan", "metal"]
+DEVICES = ["cpu", "opencl", "cuda", "rocm", "vulkan", "metal"]
 CONFIG = {"model_type": "llama", "vocab_size": 300}
 
 

@@ -32,8 +32,8 @@ NEEDED = (
     "mlc_llm/pkgconfig/mlc_llm.pc",
     "mlc_llm/py.typed",
 )
-PLUGINS = {"linux": ("cuda", "opencl", "webgpu"), "darwin": ("metal", "webgpu")}
-OTHER_SYSTEMS = {"linux": ("metal",), "darwin": ("cuda",)}
+PLUGINS = {"linux": ("cuda", "opencl", "rocm", "webgpu"), "darwin": ("metal", "webgpu")}
+OTHER_SYSTEMS = {"linux": ("metal",), "darwin": ("cuda", "rocm")}
 IMPORTS = (
     "import sys, time; t = time.process_time(); import mlc_llm; print(time.process_time() - t)"
 )

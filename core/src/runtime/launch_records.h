@@ -1,5 +1,5 @@
 // Records the launches of a program on a device, so that they can be replayed together: CUDA
-// graphs. Included inside runtime/ only.
+// graphs, and HIP's. Included inside runtime/ only.
 #pragma once
 
 #include <tvm/ffi/function.h>

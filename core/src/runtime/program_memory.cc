@@ -37,7 +37,9 @@ Result<char*> Arena::Reserve(int64_t bytes) {
   return static_cast<char*>(memory_.impl()->tensor.data_ptr());
 }
 
-bool ProgramMemory::in_pieces() const { return !on_host() && device_.type != kDLCUDA; }
+bool ProgramMemory::in_pieces() const {
+  return !on_host() && device_.type != kDLCUDA && device_.type != kDLROCM;
+}
 
 Status ProgramMemory::Place(const ProgramSpec& spec, const ProgramInput* given,
                             const std::vector<int64_t>& sizes) {

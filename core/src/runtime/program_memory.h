@@ -1,10 +1,10 @@
 // The memory of a kernel program on a device: of its inputs and of its buffers. It is kept between
 // runs.
 //
-// On a CPU and by CUDA it is one piece, so that all addresses depend only on the sizes of a run,
-// and launches can be recorded. OpenCL, WebGPU and Metal have no pointers into a buffer, or aligned
-// ones alone, and WebGPU's kernels may not read one part of a buffer and write another one. So
-// there each input and each buffer has a piece.
+// On a CPU, by CUDA and by ROCm it is one piece, so that all addresses depend only on the sizes of
+// a run, and launches can be recorded. OpenCL, WebGPU and Metal have no pointers into a buffer, or
+// aligned ones alone, and WebGPU's kernels may not read one part of a buffer and write another one.
+// So there each input and each buffer has a piece.
 #pragma once
 
 #include <cstdint>

@@ -163,7 +163,7 @@ def test_settings_reach_the_model(chat: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--device", "rocm"), ("'rocm'", "no rocm backend")),
+        (("--device", "rocm"), ("'rocm'", "this machine has no AMD ROCm")),
         (("--device", "nonsense"), ("unknown device 'nonsense'", "auto", "cpu")),
         (("--device", "cpu:1"), ("cpu:1", "cpu:0")),
         (("--device", "cpu:x"), ("cpu:x",)),

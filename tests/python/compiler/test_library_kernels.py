@@ -31,6 +31,7 @@ sys.path.append(str(Path(__file__).parent / "support"))  # this file is a progra
 import cuda_driver  # noqa: E402
 import cuda_emulated  # noqa: E402
 import gpu_tools  # noqa: E402
+import rocm_driver  # noqa: E402
 import tvm  # noqa: E402
 from library_kernel_rows import TABLE  # noqa: E402
 from library_kernels import Array, Call, Model, family_of  # noqa: E402
@@ -48,8 +49,8 @@ class Column:
 
     @property
     def is_emulated(self) -> bool:
-        """CUDA without an NVIDIA GPU."""
-        return self.backend == "cuda" and not gpu_tools.HAS_NVIDIA
+        """CUDA or ROCm without such a GPU."""
+        return not gpu_tools.HAS_GPU.get(self.backend, True)
 
     @property
     def name(self) -> str:
@@ -67,6 +68,8 @@ COLUMNS = [
     Column("webgpu", "q4f16_1"),
     Column("cuda"),
     Column("cuda", "q4f16_1"),
+    Column("rocm"),
+    Column("rocm", "q4f16_1"),
 ]
 SHORT = (Column("opencl"), Column("webgpu", "q4f16_1"))  # what a run takes without --long
 Errors = dict[str, float]  # of each kernel, the worst; above 1 is wrong
@@ -77,7 +80,7 @@ def why_not(column: Column) -> str:
     """Empty when its kernels can run here."""
     if column.backend == "cpu":
         return ""
-    if column.backend == "cuda" and not nvrtc.is_installed():
+    if (column.backend == "cuda" or column.is_emulated) and not nvrtc.is_installed():
         return "CUDA's headers are not installed"
     if column.is_emulated:
         return ""
@@ -123,13 +126,17 @@ def error_of(run: Run, name: str, call: Call) -> float:
 
 
 def errors_emulated(column: Column, seed: int) -> Errors:
-    """In a process of its own, whose CUDA driver is the emulator."""
+    """In a process of its own, whose driver is the emulator."""
     with tempfile.TemporaryDirectory() as folder:
-        cuda_driver.build(Path(folder))
-        child = [*("--child", column.scheme), "--seed", str(seed)]
+        environment = {"LD_LIBRARY_PATH": folder, "MLC_JIT_POLICY": "OFF"}
+        if column.backend == "cuda":
+            cuda_driver.build(Path(folder))
+        else:
+            environment |= rocm_driver.build(Path(folder))
+        child = [*("--child", column.backend, column.scheme), "--seed", str(seed)]
         done = subprocess.run(
             [sys.executable, __file__, *child],
-            env={**os.environ, "LD_LIBRARY_PATH": folder},
+            env={**os.environ, **environment},
             capture_output=True,
             text=True,
             timeout=500,
@@ -187,15 +194,18 @@ def table(seed: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--child", metavar="SCHEME", help="CUDA's column, as JSON")
+    parser.add_argument("--child", nargs=2, metavar=("BACKEND", "SCHEME"), help="one, as JSON")
     args = parser.parse_args()
     if args.child:
+        column = Column(*args.child)
         with tempfile.TemporaryDirectory() as scratch:
-            ctypes.CDLL("libcudart.so.13", ctypes.RTLD_GLOBAL)  # kernels find the emulator in it
-            targets.GPUS["cuda"] = replace(targets.GPUS["cuda"], ptx="")  # the emulator takes C++
-            cuda_emulated.register_compiler(str(nvrtc.includes()[0]), Path(scratch))
-            assert not gpu_tools.why_not("cuda"), gpu_tools.why_not("cuda")
-            print(json.dumps(errors_here(Column("cuda", args.child), args.seed)))
+            if column.backend == "cuda":
+                # Kernels find the emulator in it, which takes C++.
+                ctypes.CDLL("libcudart.so.13", ctypes.RTLD_GLOBAL)
+                targets.GPUS["cuda"] = replace(targets.GPUS["cuda"], ptx="")
+                cuda_emulated.register_compiler(str(nvrtc.includes()[0]), Path(scratch))
+            assert not (reason := gpu_tools.why_not(column.backend)), reason
+            print(json.dumps(errors_here(column, args.seed)))
     else:
         print(table(args.seed))
 

@@ -28,8 +28,8 @@ os.environ.setdefault("NODEVICE_SELECT", "1")
 DRIVER_VARIABLES = {"opencl": "MLC_OPENCL_LIBRARY", "vulkan": "MLC_WGPU_LIBRARY"}
 
 # What the whole engine is tested on, where there is one; a test of each skips where there is none.
-DEVICES = ["opencl", "vulkan", "cuda", "metal"]
-COMMON = DEVICES[:3]  # what the families, too, are tested on
+DEVICES = ["opencl", "vulkan", "cuda", "rocm", "metal"]
+COMMON = DEVICES[:4]  # what the families, too, are tested on
 
 LibraryOf = Callable[..., Path]  # the fixture `library_of`
 

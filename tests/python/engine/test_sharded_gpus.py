@@ -1,4 +1,5 @@
-"""One model on two devices: two of PoCL, and two of CUDA's emulator with a stand-in for NCCL."""
+"""One model on two devices: two of PoCL, and two of the emulators of CUDA and ROCm with a stand-in
+for NCCL and RCCL."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from typing import Any
 
 import cuda_driver
 import pytest
+import rocm_driver
 import sharded_child
 from engine_ways import Model, ask, engine_of
 from fixture_models import FixtureModel
@@ -51,7 +53,7 @@ def library(folder: Path, device: str, count: int = 2) -> Path:
         leave_samplers_out(patch)
         if device == "cuda":  # C++ for the emulator
             patch.setitem(targets.GPUS, "cuda", replace(targets.GPUS["cuda"], ptx=""))
-        options = {"opt": "O3" if device == "cuda" else EXACTLY}
+        options = {"opt": EXACTLY if device == "opencl" else "O3"}
         overrides = f"tensor_parallel_shards={count}"
         config = read_chat_config(folder)
         compile_model(config, output=made, device=device, overrides=overrides, **options)
@@ -102,10 +104,20 @@ def on_cuda(folder: Path, run: Child, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_two_cuda_devices_answer_as_one_shard(on_cuda: Child) -> None:
+    check_shards(on_cuda(), "NCCL")
+
+
+def test_two_rocm_devices_answer_as_one_shard(folder: Path, run: Child, tmp_path: Path) -> None:
+    if not nvrtc.is_installed():
+        pytest.skip('the emulator needs CUDA\'s headers: pip install "mlc-llm[cuda]"')
+    devices = {**rocm_driver.build(tmp_path), "EMULATED_DEVICES": "2", "MLC_JIT_POLICY": "OFF"}
+    check_shards(run("rocm", (folder, library(folder, "rocm")), tmp_path, **devices), "RCCL")
+
+
+def check_shards(found: Any, vendor: str) -> None:
     """Recorded steps have the calls of NCCL too. A call that fails ends the request alone."""
-    found = on_cuda()
     assert found["replays"] > 20 and found["calls"] > 100
-    words = "NCCL: ncclAllReduce failed: unhandled system error"
+    words = f"{vendor}: ncclAllReduce failed: unhandled system error"
     assert len(found["failures"]) == 3
     for rank, failure in zip((1, 0, 1), found["failures"], strict=True):
         assert failure.startswith("InternalError shard") and words in failure, failure

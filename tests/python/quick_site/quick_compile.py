@@ -115,6 +115,6 @@ def _unoptimized(kind: Any) -> Any:
                 return tvm.target.Target({**self.describe(), "opt-level": 0})
             triple = {"mtriple": self.host} if self.host else {}
             host = {"kind": "llvm", **triple, "opt-level": 0}
-            return tvm.target.Target(self.describe(), host=host)
+            return tvm.target.Target(self.kernel_target(), host=host)
 
     return Unoptimized

@@ -31,7 +31,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--device",
         default="auto",
-        help="auto, cpu, a GPU (opencl, opencl:adreno, metal, cuda, iphone, android, ...) or a "
+        help="auto, cpu, a GPU (opencl, opencl:adreno, metal, cuda, rocm, android, ...) or a "
         "CPU's preset; several presets (x86-64-v2,x86-64-v4) make one library, "
         "which uses the fastest code that the CPU can run",
     )

@@ -9,20 +9,19 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_size_t, c_void_p, create_string_buffer
 from pathlib import Path
 from typing import Any
 
-import tvm_ffi
-
+from mlc_llm.compiler.tvm_globals import global_function
 from mlc_llm.errors import InternalError, UnsupportedError
 
 _LIBRARY = "libnvrtc.so.13"
 _HINT = 'CUDA kernels are compiled with NVRTC 13: pip install "mlc-llm[cuda]"'
 _POSTPROC = "tvm_callback_cuda_postproc"
-_CREATE = "ffi.Module.create.cuda"
+CREATE = "ffi.Module.create.cuda"
 
 
 def _toolkits() -> Iterator[Path]:
@@ -107,23 +106,5 @@ def ptx_for_source(architecture: str) -> Iterator[None]:
     def postprocess(source: str, _target: Any) -> str:
         return compile_cuda(source, architecture).decode()
 
-    with _global_function(_POSTPROC, postprocess), _global_function(_CREATE, None):
+    with global_function(_POSTPROC, postprocess), global_function(CREATE, None):
         yield
-
-
-@contextmanager
-def _global_function(name: str, function: Callable[..., Any] | None) -> Iterator[None]:
-    """TVM finds this function, or none, under the name."""
-    before = tvm_ffi.get_global_func(name, allow_missing=True)
-    _set_global_function(name, function)
-    try:
-        yield
-    finally:
-        _set_global_function(name, before)
-
-
-def _set_global_function(name: str, function: Callable[..., Any] | None) -> None:
-    if function is not None:
-        tvm_ffi.register_global_func(name, function, override=True)
-    elif tvm_ffi.get_global_func(name, allow_missing=True) is not None:
-        tvm_ffi.get_global_func("ffi.FunctionRemoveGlobal")(name)

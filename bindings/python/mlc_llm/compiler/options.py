@@ -71,9 +71,9 @@ class OptimizationFlags:
         idle = {name: why for name, why in _IDLE.items() if getattr(self, name)}
         used = self.applied_to(device)
         if self.cublas_gemm and not (isinstance(used, GPU) and used.gemm):
-            idle["cublas_gemm"] = _NVIDIA
+            idle["cublas_gemm"] = "it is NVIDIA's; --device cuda has it"
         if self.cudagraph and not (isinstance(used, GPU) and used.graphs):
-            idle["cudagraph"] = _NVIDIA
+            idle["cudagraph"] = "its driver records no launches; those of cuda and rocm do"
         return idle
 
 
@@ -83,7 +83,6 @@ _IDLE = {
     "cutlass": "no package has its kernels, and it is compiled with nvcc; our kernels are used",
     "faster_transformer": "its kernels come with no package; our kernels are used",
 }
-_NVIDIA = "it is NVIDIA's; --device cuda has it"
 
 
 def notes(text: str, device: Device | GPU) -> list[str]:

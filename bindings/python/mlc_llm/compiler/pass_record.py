@@ -13,7 +13,13 @@ import tvm
 
 # The formats in which TVM shows the code of its modules, by the suffix of the file.
 _HOST_CODE = {"ll": "ll", "s": "asm"}
-_DEVICE_SUFFIX = {"opencl": "cl", "cuda": "cu", "metal": "metal", "vulkan": "spvasm"}
+_DEVICE_SUFFIX = {
+    "opencl": "cl",
+    "cuda": "cu",
+    "rocm": "hip",
+    "metal": "metal",
+    "vulkan": "spvasm",
+}
 
 
 class PassRecord:

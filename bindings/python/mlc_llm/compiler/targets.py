@@ -99,8 +99,9 @@ class LibraryGemm:
 
 @dataclass(frozen=True, kw_only=True)
 class GPU:
-    """A device whose kernels run as work-groups. `fields` are those of TVM's target. `host` is the
-    triple of the code around the kernels; "" means a CPU like this machine's."""
+    """A device whose kernels run as work-groups. `fields` are those of TVM's target, if it has no
+    other one (`of_tvm`). `host` is the triple of the code around the kernels; "" means a CPU like
+    this machine's."""
 
     name: str
     kind: str
@@ -109,6 +110,8 @@ class GPU:
     tiles: TileLimits = USUAL_TILES
     host: str = ""
     ptx: str = ""  # NVIDIA's oldest architecture for these kernels
+    of_tvm: tuple[tuple[str, Any], ...] = ()
+    is_hip: bool = False  # the library has the kernels as AMD's C++
     gemm: LibraryGemm | None = None  # a product for many rows: --opt cublas_gemm
     graphs: bool = False  # its plugin can record launches: --opt cudagraph
     half_rows: bool = False  # float16 schemes keep keys, values and rows in float16
@@ -118,16 +121,21 @@ class GPU:
     def describe(self) -> dict[str, Any]:
         return {"kind": self.kind, **dict(self.fields)}
 
+    def kernel_target(self) -> dict[str, Any]:
+        return dict(self.of_tvm) or self.describe()
+
     def target(self) -> Any:
         import tvm
 
         host = {"kind": "llvm", **({"mtriple": self.host} if self.host else {})}
-        return tvm.target.Target(self.describe(), host=host)
+        return tvm.target.Target(self.kernel_target(), host=host)
 
     def code(self) -> AbstractContextManager[None]:
         """The context in which the library's code is generated."""
-        from mlc_llm.compiler import nvrtc
+        from mlc_llm.compiler import hip, nvrtc
 
+        if self.is_hip:
+            return hip.source()
         return nvrtc.ptx_for_source(self.ptx) if self.ptx else nullcontext()
 
     def cpu_features(self) -> list[str]:
@@ -183,6 +191,8 @@ _WEBGPU_BINDING = 128 << 20
 # Floats in the shared memory of usual GPUs: 32 KB, and drivers may keep some of it.
 _LARGE_TILE = 8000
 
+_DLPACK_ROCM = 10  # DLPack's type of device
+
 # docs/gpu.md says which of these have run and which are only generated.
 GPUS: dict[str, GPU] = {
     gpu.name: gpu
@@ -237,6 +247,16 @@ GPUS: dict[str, GPU] = {
             gemm=LibraryGemm(is_there="mlc.cuda.has_gemm", function="mlc.cuda.gemm"),
             graphs=True,
         ),
+        GPU(
+            name="rocm",
+            kind="rocm",
+            fields=(("max_threads_per_block", 1024),),
+            of_tvm=(("kind", "cuda"), ("arch", "sm_75"), ("target_device_type", _DLPACK_ROCM)),
+            linear=LinearSizes(items=128, vectors=True),
+            tiles=TileLimits(floats=12288, vectors=True),  # 48 of 64 KB
+            is_hip=True,
+            graphs=True,
+        ),
     )
 }
 
@@ -250,7 +270,7 @@ _PHONES = {
 }
 
 # Devices of MLC-LLM for which this version has no kernels.
-NOT_YET = ("rocm", "windows:vulkan")
+NOT_YET = ("windows:vulkan",)
 
 
 def resolve(device: str) -> Device | GPU:

@@ -1,5 +1,5 @@
 """Runs GPU kernels on the devices of this machine, or on stand-ins for them: PoCL behind OpenCL,
-Mesa's lavapipe behind WebGPU (Vulkan). CUDA needs an NVIDIA GPU."""
+Mesa's lavapipe behind WebGPU (Vulkan). CUDA needs an NVIDIA GPU, ROCm one of AMD's."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from quick_compile import unoptimized
 
 Array = np.ndarray[Any, Any]
 
-HAS_NVIDIA = Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists()
-BACKENDS = ("opencl", "webgpu", *(("cuda",) if HAS_NVIDIA else ()))
+HAS_GPU = {
+    "cuda": Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists(),
+    "rocm": Path("/dev/kfd").exists(),
+}
+BACKENDS = ("opencl", "webgpu", *(name for name, there in HAS_GPU.items() if there))
 
 
 @cache
