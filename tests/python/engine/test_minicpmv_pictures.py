@@ -23,7 +23,7 @@ sys.path[:0] = [str(TESTS / "compiler" / "support"), str(TESTS / "convert")]
 
 import tiny_pictures  # noqa: E402
 from test_picture_answers import png  # noqa: E402
-from test_qwen_pictures import answer, bytes_of  # noqa: E402
+from test_qwen_pictures import answer  # noqa: E402
 
 import picture_shapes  # noqa: E402  isort: skip
 import tower_models  # noqa: E402  isort: skip
@@ -76,5 +76,7 @@ def test_two_programs_say_the_same(model: tuple[Path, MLCEngine]) -> None:
         asked = message(chat)
         assert engine.input_tokens([asked]) == len(chat["ids"])
         (made,) = answer(engine, asked, len(chat["tokens"]))
-        assert [token for token, _ in made] == [bytes_of(token) for token in chat["tokens"]]
+        assert [token for token, _ in made] == [
+            tower_models.bytes_of(token) for token in chat["tokens"]
+        ]
     assert max(chat["ids"].count(306) for chat in RECORDED["chats"]) >= 4, "pictures are in slices"

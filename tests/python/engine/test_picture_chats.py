@@ -22,7 +22,7 @@ sys.path[:0] = [str(TESTS / "compiler" / "support"), str(TESTS / "convert")]
 
 import tiny_pictures  # noqa: E402
 from test_picture_answers import png  # noqa: E402
-from test_qwen_pictures import answer, bytes_of  # noqa: E402
+from test_qwen_pictures import answer  # noqa: E402
 
 import picture_shapes  # noqa: E402  isort: skip
 import processed_pictures  # noqa: E402  isort: skip
@@ -79,7 +79,9 @@ def test_other_programs_say_the_same(model: Model) -> None:
         asked = model.message(chat)
         assert model.engine.input_tokens([asked]) == len(chat["ids"])
         (made,) = answer(model.engine, asked, len(chat["tokens"]))
-        assert [token for token, _ in made] == [bytes_of(token) for token in chat["tokens"]]
+        assert [token for token, _ in made] == [
+            tower_models.bytes_of(token) for token in chat["tokens"]
+        ]
 
 
 def test_recorded_chats_have_four_shapes_and_two_pictures() -> None:

@@ -87,10 +87,6 @@ def ask(engine: MLCEngine, text: str = engine_ways.PROMPT, n: int = 1) -> list[l
     return [[logprob for _, logprob in choice] for choice in choices]
 
 
-def bytes_of(token: int) -> bytes:
-    return b"th" if token == tower_chats.TH else bytes([token - tower_chats.FIRST_BYTE])
-
-
 def test_transformers_says_the_same(model: Model) -> None:
     content = json.loads((ANSWERS / f"{model.case}.json").read_text())
     assert [chat["sizes"] for chat in content["chats"]] == tower_chats.CHATS
@@ -99,7 +95,7 @@ def test_transformers_says_the_same(model: Model) -> None:
             asked = message(chat["sizes"], chat["seed"])
             assert engine.input_tokens([asked]) == len(chat["ids"])
             (made,) = answer(engine, asked, len(chat["tokens"]))
-            assert [token for token, _ in made] == [bytes_of(t) for t in chat["tokens"]]
+            assert [token for token, _ in made] == [tower_chats.bytes_of(t) for t in chat["tokens"]]
 
 
 def test_ids_and_positions_are_transformers(model: Model) -> None:
