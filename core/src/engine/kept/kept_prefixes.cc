@@ -244,8 +244,7 @@ void KeptPrefixes::Write(const PrefixBlock& block, const BlockMemory::Body& body
   std::string head = keys_.FileHead(writing_->prefix, block);
   BlockStore::Written written = store_.Write(block.key, head, body, keys_.BodyBytes(block));
   if (!written.anywhere) return writing_->missing.clear();
-  int new_files = written.new_file ? 1 : 0;
-  (void)loop_->Do([new_files](Engine* engine) { engine->CountKept(0, new_files); });
+  if (written.new_file) (void)loop_->Do([](Engine* engine) { engine->CountKept(0, 1); });
   if (writing_->missing.empty()) UseAll(writing_->blocks);
 }
 
