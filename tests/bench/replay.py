@@ -38,7 +38,7 @@ from cpu_parts import family_file, shapes
 from cpu_parts.environment import Environment
 from serve import server
 
-# Without its tests, and without the page that it would download.
+# Without its tests, and without the page that it would download; of its programs the server alone.
 _OFF = ("LLAMA_BUILD_TESTS", "LLAMA_BUILD_EXAMPLES", "LLAMA_BUILD_APP", "LLAMA_USE_PREBUILT_UI")
 PEER = Environment(
     "peers/llama-server",
@@ -47,6 +47,7 @@ PEER = Environment(
     {
         "CMAKE_ARGS": " ".join(["-DGGML_NATIVE=ON", *(f"-D{name}=OFF" for name in _OFF)]),
         "LLAMA_CPP_BUILD_JOBS": str(os.cpu_count()),
+        "MAKEFLAGS": ".DEFAULT_GOAL=llama-server",
     },
     from_source=True,
 )
