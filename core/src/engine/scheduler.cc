@@ -7,7 +7,7 @@ namespace {
 
 // Rows of a tile of prompt kernels; smaller tiles divide it. Chunks of fewer rows than
 // kManyRows are not rounded to it, since that would make them unequal.
-constexpr int kRowTile = 64, kManyRows = 512;
+constexpr int kRowTile = 64, kManyRows = 2 * kRowTile;
 
 Clock::time_point RankOf(const RequestState& state) {
   const Request& request = state.request;

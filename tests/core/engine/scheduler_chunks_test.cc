@@ -35,6 +35,7 @@ TEST(PlanStep, TheLastChunkOfAPromptIsNoRest) {
   EXPECT_EQ(ChunksOf(2049, 0, 2048), Chunks({1088, 961}));
   EXPECT_EQ(ChunksOf(2100, 0, 2048), Chunks({1088, 1012}));
   EXPECT_EQ(ChunksOf(4097, 0, 2048), Chunks({1408, 1408, 1281}));
+  EXPECT_EQ(ChunksOf(600, 0, 512), Chunks({320, 280}));
   EXPECT_EQ(ChunksOf(130, 0, 128), Chunks({80, 50}));
   EXPECT_EQ(ChunksOf(125, 5, 64), Chunks({59, 61}));
   EXPECT_EQ(ChunksOf(130, 5, 64), Chunks({64, 61})) << "one step more would cost more";
