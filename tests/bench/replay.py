@@ -109,7 +109,11 @@ def llama_cpp(path: Path, args: argparse.Namespace, program: Path) -> Iterator[A
     with (
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen([*map(str, command)], stdout=log, stderr=log) as process,
-        httpx.Client(base_url=f"http://127.0.0.1:{command[-1]}", timeout=_TIMEOUT) as http,
+        httpx.Client(
+            base_url=f"http://127.0.0.1:{command[-1]}",
+            timeout=_TIMEOUT,
+            limits=httpx.Limits(max_keepalive_connections=0),  # it may close one at any time
+        ) as http,
     ):
 
         def ask(prompt: list[int]) -> Turn:
