@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <limits>
 
 #include "base/half.h"
 #include "base/json.h"
+#include "support/temp_folder.h"
 
 namespace mlc {
 namespace {
@@ -54,10 +54,10 @@ struct Written {
   }
 };
 
+// The same tests may run in another process at the same time, so the folder is this one's.
 std::string WriteFile(const std::string& bytes) {
-  std::string path = ::testing::TempDir() + "/file.mlc-adapter";
-  std::ofstream(path, std::ios::binary) << bytes;
-  return path;
+  static const testing::TempFolder folder;
+  return folder.Write("file.mlc-adapter", bytes);
 }
 
 TEST(AdapterFile, IsReadInTheFormOfThePool) {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "platform/folders.h"
+#include "support/temp_folder.h"
 
 namespace mlc {
 namespace {
@@ -15,11 +16,9 @@ class KeptCodeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     unsetenv("MLC_JIT_POLICY");
-    folder_ = std::filesystem::path(::testing::TempDir()) / "kept_code";
-    std::filesystem::remove_all(folder_);
     before_ = CurrentFolders();
     Folders folders = before_;
-    folders.cache = folder_.string();
+    folders.cache = folder_.path();
     SetFolders(folders);
   }
   void TearDown() override {
@@ -31,10 +30,10 @@ class KeptCodeTest : public ::testing::Test {
     return KeptCode("driver", "a key");
   }
   std::filesystem::path OnlyFile() const {
-    return std::filesystem::directory_iterator(folder_ / "driver")->path();
+    return std::filesystem::directory_iterator(folder_.Path("driver"))->path();
   }
 
-  std::filesystem::path folder_;
+  testing::TempFolder folder_;
   Folders before_;
 };
 
