@@ -47,6 +47,8 @@ struct ModelInfo {
   bool takes_states = false;  // each row takes a hidden state too (Batch)
   bool token_trees = false;   // whether a step may have copies of slots (Batch)
   int hidden_size = 0;        // width of a hidden state; 0: the model returns none
+  // Of a part that drafts: it has no pages, and reads the target's.
+  bool reads_target_pages = false;
   // Layers whose states a step gives besides. Of a part that drafts: those that it reads; 0: it
   // reads the state after the last norm.
   int num_chosen_layers = 0;

@@ -261,17 +261,14 @@ Status ReadStep(const Json& json, LibraryMetadata* out) {
   return Status();
 }
 
-// "draft": the kind, functions, pages, parameters and memory of the part that drafts; the rest is
-// as in `model`. Medusa's "heads" have no pages and no steps: one function makes all their logits.
+// "draft": the kind, functions, pages, parameters and memory of the part that drafts. Medusa's
+// "heads" have no pages and no steps: one function makes all their logits. A part that copies no
+// pages reads the model's. Drafts are chosen on the host.
 Status ReadDraft(const Json& json, LibraryMetadata* model) {
   const Json* own = json.Find("draft");
   if (own == nullptr) return Status();
-  LibraryMetadata out = *model;
-  out.layers.clear();
-  out.states.clear();
-  out.sampling_version = 0;  // drafts are chosen on the host
-  out.tower.reset();
-  ModelInfo& info = out.info;
+  LibraryMetadata out;
+  ModelInfo& info = out.info = model->info;
   MLC_ASSIGN_OR_RETURN(info.draft_kind, GetString(*own, "kind"));
   info.token_trees = false;
   info.weight_bytes = info.table_bytes = info.tower_bytes = 0;
@@ -284,6 +281,8 @@ Status ReadDraft(const Json& json, LibraryMetadata* model) {
   if (info.takes_states) {
     MLC_RETURN_IF_ERROR(ReadPages(*own, &out));
     SetLayers(&out);
+    info.reads_target_pages = out.functions.count("copy_kv_pages") == 0;
+    if (info.reads_target_pages) info.SetLayers({});
   } else {
     info.SetLayers({});
     MLC_ASSIGN_OR_RETURN(int heads, GetBounded(*own, "heads", 1, kMaxDraftHeads));

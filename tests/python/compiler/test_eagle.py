@@ -208,14 +208,6 @@ def test_configs_that_cannot_be_are_refused(
     assert caught.value.param
 
 
-def test_an_assistant_of_gemma_4_is_refused_with_what_to_use(tmp_path: Path) -> None:
-    config = published_eagle.config(64) | {"model_type": "gemma4_assistant"}
-    folder = published_eagle.write(tmp_path, published_eagle.third(64, SOME), config)
-    with pytest.raises(UnsupportedError, match="small_draft .* or prompt_lookup") as caught:
-        Draft(folder, 8)
-    assert caught.value.param == "draft"
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,6 +1,7 @@
 """Drafts by parts of tiny models that read hidden states. The answers are those without drafts. MTP
 layers: recurrent layers beside attention (Qwen 3.5), and attention with experts in four bits
-(GLM-4.5). Medusa's heads and Eagle's layers: with all tokens, and with some in four bits.
+(GLM-4.5). Medusa's heads and Eagle's layers: with all tokens, and with some in four bits. Gemma 4's
+assistant, which reads the model's pages: with all tokens, and with clusters in four bits.
 
 A bias leaves two letters, so that the guesses of random weights are often right.
 """
@@ -19,6 +20,9 @@ from engine_ways import PROMPT, Model, engine_of
 from fixture_models import FixtureModel
 from medusa_files import tensors as medusa_tensors
 from medusa_files import write as write_medusa
+from published_assistant import recorded as recorded_assistant
+from published_assistant import weights as assistant_weights
+from published_assistant import write as write_assistant
 from published_eagle import config as eagle_config
 from published_eagle import first as first_eagle
 from published_eagle import third as third_eagle
@@ -53,6 +57,13 @@ EAGLE: dict[str, tuple[str, str]] = {
     "eagle 3": ("qwen2_window", "q0f32"),
     "eagle 3, some tokens": ("qwen3_5", "q4f32_1"),
 }
+GEMMA = FixtureModel(
+    "gemma4_text",
+    num_hidden_layers=4,
+    layer_types=["sliding_attention", "full_attention"] * 2,
+    vocab_size_per_layer_input=len(tiny_models.tokens()),
+)
+ASSISTANTS = {"assistant": ("all tokens", "q0f32"), "assistant, clusters": ("clusters", "q4f32_1")}
 Drafting = tuple[Model, dict[str, Any]]
 OFF = {"speculative_mode": "disable"}
 TIGHT = {"max_total_seq_length": 224, "max_num_sequence": 3, "prefill_chunk_size": 32}
@@ -66,12 +77,16 @@ ASKED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", params=[*MODELS, *MEDUSA, *EAGLE])
+@pytest.fixture(scope="module", params=[*MODELS, *MEDUSA, *EAGLE, *ASSISTANTS])
 def drafting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drafting:
     """A model, and the settings with which it drafts."""
     folder, draft = tmp_path_factory.mktemp("model"), None
     if request.param in MODELS:
         mode, (made, quantization) = "mtp", MODELS[request.param]
+    elif request.param in ASSISTANTS:
+        kind, quantization = ASSISTANTS[request.param]
+        mode, made = "mtp", GEMMA
+        draft = assistant(folder / "assistant", kind)
     elif request.param in EAGLE:
         mode, (name, quantization) = "eagle", EAGLE[request.param]
         made = FixtureModel(name)
@@ -93,6 +108,19 @@ def heads(folder: Path, hidden: int, tokens: list[str]) -> Path:
     tensors = medusa_tensors(heads=3, hidden=hidden, rows=len(ids))
     tensors["d2t"] = ids - np.arange(len(ids))
     return write_medusa(folder, tensors, heads=3)
+
+
+def assistant(folder: Path, kind: str) -> Path:
+    """The recorded one with the vocabulary of this model."""
+    config = recorded_assistant()["kinds"][kind]["config"]
+    rows, clusters = GEMMA.typed.vocab_size, 1
+    if config["use_ordered_embeddings"]:
+        clusters = next(n for n in range(16, 1, -1) if rows % n == 0)
+    config["text_config"]["vocab_size"] = rows
+    config |= {"num_centroids": clusters, "centroid_intermediate_top_k": max(clusters - 1, 1)}
+    target = GEMMA.family.decoder(GEMMA.typed)
+    tensors = assistant_weights(config, target, seed=5)
+    return write_assistant(folder, tensors, config)
 
 
 def eagle(folder: Path, kind: str, model: FixtureModel) -> Path:
@@ -174,7 +202,8 @@ def test_only_an_engine_that_drafts_needs_memory_for_it(drafting: Drafting) -> N
     without = plan(str(model[0]), engine_config=OFF, **options)
     drafts = plan(str(model[0]), engine_config=settings, **options)
     assert drafts.parameter_bytes > without.parameter_bytes
-    has_pages = settings["speculative_mode"] != "medusa"
+    config = json.loads((Path(model[0]) / "mlc-chat-config.json").read_text())
+    has_pages = settings["speculative_mode"] != "medusa" and config["model_type"] != "gemma4_text"
     assert (drafts.kv_bytes_per_token > without.kv_bytes_per_token) == has_pages
 
 

@@ -81,8 +81,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--draft",
         type=Path,
         metavar="DIR",
-        help="a folder of Medusa heads or of an Eagle layer for the model, which draft with "
-        "--speculative-mode medusa or eagle",
+        help="a folder of Medusa heads, of an Eagle layer or of Gemma 4's assistant for the model, "
+        "which draft with --speculative-mode medusa, eagle or mtp",
     )
     add_projector_option(parser)
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")

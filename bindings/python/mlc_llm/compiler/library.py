@@ -110,7 +110,7 @@ def build_module(
         _build_tower(nn, model, spec.built_tower)
     draft = {}
     if decoder.draft is not None:
-        draft = {"draft": _build_draft(nn.apart(), decoder, spec)}
+        draft = {"draft": _build_draft(nn.apart(decoder.draft), decoder, spec)}
     in_programs = _build_for_device(nn, model, spec)
     if change is not None:
         nn.change(change)
@@ -350,7 +350,7 @@ def _build_draft(nn: Builder, decoder: DecoderSpec, spec: LibrarySpec) -> dict[s
     model's: its parameters stand behind the model's."""
     assert decoder.draft is not None
     own = decoder.draft.build(nn, decoder, spec.prefill_chunk_size)
-    if nn.pages:
+    if nn.pages and not decoder.draft.reads_pages:
         _build_copy(nn, PREFIX)
     return {
         "kind": decoder.draft.kind,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/speculation/assistant.h"
 #include "engine/speculation/draft_model.h"
 #include "engine/speculation/layer_drafter.h"
 #include "engine/speculation/medusa.h"
@@ -147,7 +148,7 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   if (!draft->draft_kind.empty()) {  // of each row: what the target gives, and a copy
     model.row_bytes += int64_t{2 * 4} * draft->hidden_size * (1 + draft->num_chosen_layers);
   }
-  if (draft->takes_states) {  // states that wait
+  if (draft->takes_states && !draft->reads_target_pages) {  // states that wait
     model.step_bytes += int64_t{LayerDrafter::kMostWaitingInAll} * draft->state_size() * 4;
   }
   return model;
@@ -180,7 +181,10 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
         .WithParam("model_lib");
   }
   std::unique_ptr<Drafter> drafter;
-  if (kind == kMedusa) {
+  if (draft != nullptr && draft->info().reads_target_pages) {
+    MLC_ASSIGN_OR_RETURN(drafter,
+                         AssistantDrafter::Create(std::move(draft), tokenizer.vocab_size()));
+  } else if (kind == kMedusa) {
     MLC_ASSIGN_OR_RETURN(drafter, MedusaDrafter::Create(std::move(draft), tokenizer.vocab_size()));
   } else if (kind == kMtp || kind == kEagle) {
     MLC_ASSIGN_OR_RETURN(drafter, LayerDrafter::Create(std::move(draft), tokenizer.vocab_size(),

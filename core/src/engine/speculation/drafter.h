@@ -7,6 +7,7 @@
 
 #include "engine/drafts.h"
 #include "engine/sequence.h"
+#include "kv/kv_cache.h"
 
 namespace mlc {
 
@@ -33,6 +34,8 @@ class Drafter {
   virtual void TakeStates(const Sequence&, int first, int count, const float* states) {
     (void)first, (void)count, (void)states;
   }
+  // Called before Draft with the target's cache, for drafters that read the target's pages.
+  virtual void SeeCache(const KVCache&) {}
   // Called with each sequence that a step gave tokens.
   virtual void Learn(Sequence*) {}
   // Frees the memory that it keeps for sequences.

@@ -1,6 +1,5 @@
 #include "engine/speculation/medusa.h"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace mlc {
@@ -9,18 +8,6 @@ Result<std::unique_ptr<MedusaDrafter>> MedusaDrafter::Create(std::unique_ptr<Mod
                                                              int vocab_size) {
   MLC_RETURN_IF_ERROR(CheckVocabulary(heads->info(), vocab_size));
   return std::unique_ptr<MedusaDrafter>(new MedusaDrafter(std::move(heads), vocab_size));
-}
-
-void MedusaDrafter::TakeStates(const Sequence& sequence, int first, int count,
-                               const float* states) {
-  if (count <= 0) return;
-  Last& last = last_[sequence.id];
-  const float* state = states + ptrdiff_t{info().hidden_size} * (count - 1);
-  last = {first + count - 1, ++now_, {state, state + info().hidden_size}};
-  if (last_.size() <= kMostStates) return;
-  last_.erase(std::min_element(last_.begin(), last_.end(), [](const auto& a, const auto& b) {
-    return a.second.taken < b.second.taken;
-  }));
 }
 
 std::vector<TreeDrafter::Run> MedusaDrafter::Begin(const std::vector<DraftTask>& tasks) {
@@ -33,11 +20,10 @@ Status MedusaDrafter::Start(std::vector<Run>* runs) {
   std::vector<float> states;
   std::vector<Run*> found;
   for (Run& run : *runs) {
-    const Sequence& sequence = *run.task.sequence;
-    auto last = last_.find(sequence.id);
-    bool is_there = last != last_.end() && last->second.position == sequence.num_tokens() - 2;
-    if (!is_there || static_cast<int>(found.size()) == info().prefill_chunk_size) continue;
-    states.insert(states.end(), last->second.state.begin(), last->second.state.end());
+    const float* state = last_.Find(*run.task.sequence);
+    bool is_full = static_cast<int>(found.size()) == info().prefill_chunk_size;
+    if (state == nullptr || is_full) continue;
+    states.insert(states.end(), state, state + info().hidden_size);
     found.push_back(&run);
   }
   if (found.empty()) return Status();

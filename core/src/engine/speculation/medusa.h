@@ -4,9 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "engine/speculation/last_states.h"
 #include "engine/speculation/tree_drafter.h"
 
 namespace mlc {
@@ -15,16 +15,16 @@ constexpr char kMedusa[] = "medusa";  // ModelInfo::draft_kind
 
 class MedusaDrafter : public TreeDrafter {
  public:
-  static constexpr size_t kMostStates = 1024;  // one for each sequence
-
   // `heads`: a model with a head alone (Model::RunHead). `vocab_size` is the tokenizer's.
   static Result<std::unique_ptr<MedusaDrafter>> Create(std::unique_ptr<Model> heads,
                                                        int vocab_size);
 
   bool reads_states() const override { return true; }
   bool drafts_at_once() const override { return true; }
-  void TakeStates(const Sequence& sequence, int first, int count, const float* states) override;
-  void Clear() override { last_.clear(); }
+  void TakeStates(const Sequence& sequence, int first, int count, const float* states) override {
+    last_.Take(sequence.id, first, count, states, info().hidden_size);
+  }
+  void Clear() override { last_.Clear(); }
   size_t num_states() const { return last_.size(); }
 
  protected:
@@ -34,15 +34,8 @@ class MedusaDrafter : public TreeDrafter {
 
  private:
   using TreeDrafter::TreeDrafter;
-  // Of a sequence's last computed row.
-  struct Last {
-    int position = 0;
-    int64_t taken = 0;  // when
-    std::vector<float> state = {};
-  };
 
-  std::unordered_map<SequenceId, Last> last_;
-  int64_t now_ = 0;  // number of calls of TakeStates
+  LastStates last_;
 };
 
 }  // namespace mlc

@@ -196,6 +196,7 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
   known_.clear();
+  if (drafter_ != nullptr) drafter_->SeeCache(cache);
   if (drafter_ != nullptr && drafter_->reads_states()) {
     for (StepItem& item : *items) item.wants_states = !item.sequence->is_pooled();
   }

@@ -33,6 +33,7 @@ Status CheckFunctions(const LibraryMetadata& metadata, const std::string& path) 
   MLC_RETURN_IF_ERROR(CheckFunction(metadata, kEmbed, kEmbeddings, path));
   MLC_RETURN_IF_ERROR(
       CheckFunction(metadata, kStep, info.is_encoder ? kHiddenStates : kLogits, path));
+  if (info.reads_target_pages) return Status();
   return CheckFunction(metadata, kCopyPages, nullptr, path);
 }
 
@@ -139,6 +140,7 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadDraft(
   metadata.info.takes_cores = info().takes_cores;
   metadata.info.max_pages = PagePool::MostPages(metadata, device_);
   std::unique_ptr<DeviceRunner> runner(new DeviceRunner(library_, std::move(metadata), device_));
+  if (runner->info().reads_target_pages) runner->pages_ = pages_;
   MLC_RETURN_IF_ERROR(runner->Start(std::move(weights), weights_->tensors()));
   return runner;
 }
@@ -172,14 +174,14 @@ DeviceRunner::DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadat
     : library_(std::move(library)),
       metadata_(std::move(metadata)),
       device_(device),
-      pages_(library_.get(), &metadata_, device),
+      pages_(std::make_shared<PagePool>(library_.get(), &metadata_, device)),
       states_(&metadata_, device),
       adapters_(&metadata_, device),
       sampler_(TVMSampler::For(library_.get(), metadata_, device)) {}
 
 Status DeviceRunner::AllocatePages(const std::vector<int>& num_pages) {
-  MLC_RETURN_IF_ERROR(pages_.Allocate(num_pages));
-  executor_->SetPages(pages_.layers());
+  MLC_RETURN_IF_ERROR(pages_->Allocate(num_pages));
+  executor_->SetPages(pages_->layers());
   return Status();
 }
 
@@ -200,6 +202,8 @@ Result<Outputs> DeviceRunner::Forward(const Batch& batch) {
   StepTensors last = batch.target_states.empty() ? StepTensors() : made_;
   made_ = {};
   weights_->Restore();
+  // the target may have allocated them anew
+  if (info().reads_target_pages) executor_->SetPages(pages_->layers());
   MLC_ASSIGN_OR_RETURN(StepTensors made, executor_->Run(batch));
   Outputs outputs;
   if (batch.keeps_logits) {

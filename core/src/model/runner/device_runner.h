@@ -59,19 +59,19 @@ class DeviceRunner : public Model {
   Status AllocatePages(const std::vector<int>& num_pages) override;
   Status CopyPages(const std::vector<int32_t>& source,
                    const std::vector<int32_t>& destination) override {
-    return pages_.Copy(source, destination);
+    return pages_->Copy(source, destination);
   }
   Status ReadPages(const std::vector<int32_t>& pages, char* out) const override {
-    return pages_.Read(pages, out);
+    return pages_->Read(pages, out);
   }
   Status WritePages(const std::vector<int32_t>& pages, const char* data) override {
-    return pages_.Write(pages, data);
+    return pages_->Write(pages, data);
   }
   Status ClearSlots(int num_slots, size_t group, char* page) const override {
-    return pages_.ClearSlots(num_slots, group, page);
+    return pages_->ClearSlots(num_slots, group, page);
   }
   // Recorded steps are recorded anew: what their launches use has changed.
-  void ForgetRecords() { executor_->SetPages(pages_.layers()); }
+  void ForgetRecords() { executor_->SetPages(pages_->layers()); }
   Status AllocateStates(int num_slots) override;
   Status ReadState(int32_t slot, char* out) const override { return states_.Read(slot, out); }
   Status WriteState(int32_t slot, const char* data) override { return states_.Write(slot, data); }
@@ -79,7 +79,9 @@ class DeviceRunner : public Model {
   Status WriteAdapter(const std::vector<int32_t>& groups, const AdapterWeights& adapter) override {
     return adapters_.Write(groups, adapter);
   }
-  int64_t DiscardPages(const std::vector<int32_t>& pages) override { return pages_.Discard(pages); }
+  int64_t DiscardPages(const std::vector<int32_t>& pages) override {
+    return pages_->Discard(pages);
+  }
   int64_t DropWeights() override { return weights_->Drop(); }
   int64_t TouchWeights() override { return weights_->Touch(); }
   Result<Outputs> Forward(const Batch& batch) override;
@@ -96,7 +98,7 @@ class DeviceRunner : public Model {
   std::shared_ptr<ModelLibrary> library_;
   LibraryMetadata metadata_;
   Device device_;
-  PagePool pages_;
+  std::shared_ptr<PagePool> pages_;  // the target's, if this part reads them
   StatePool states_;
   AdapterPool adapters_;
   std::shared_ptr<Weights> weights_ = std::make_shared<Weights>();

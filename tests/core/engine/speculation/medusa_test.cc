@@ -144,11 +144,11 @@ TEST(Medusa, ItKeepsStatesOfAFewSequences) {
   MedusaDrafter& drafter = **made;
   std::vector<float> states(static_cast<size_t>(TestInfo().hidden_size));
   auto request = std::make_shared<RequestState>(Request(), std::vector<int32_t>{1, 2});
-  for (size_t i = 0; i < 2 * MedusaDrafter::kMostStates; ++i) {
+  for (size_t i = 0; i < 2 * LastStates::kMost; ++i) {
     Sequence sequence(static_cast<SequenceId>(i), 0, request, testing::ByteTokenizer().get());
     drafter.TakeStates(sequence, 0, 1, states.data());
   }
-  EXPECT_EQ(drafter.num_states(), MedusaDrafter::kMostStates);
+  EXPECT_EQ(drafter.num_states(), LastStates::kMost);
   drafter.Clear();
   EXPECT_EQ(drafter.num_states(), 0u);
 }

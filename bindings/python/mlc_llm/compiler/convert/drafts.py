@@ -6,7 +6,8 @@
 Medusa's files hold `<head>.<block>.linear.{weight,bias}` and `<head>.<blocks>.weight`, with or
 without `medusa_head.` in front. Eagle's hold `fc.weight` and one layer, `layers.0.` or `midlayer.`;
 those of Eagle 3 also `norm.weight` and `lm_head.weight`. There may be `d2t` besides: the output
-layers then have rows for some tokens only, and row i is that of token i + d2t[i].
+layers then have rows for some tokens only, and row i is that of token i + d2t[i]. Those of
+Gemma 4's assistant are whole models, with `pre_projection.weight` and `post_projection.weight`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler import models
+from mlc_llm.compiler.convert import assistant
 from mlc_llm.compiler.convert.json_files import read_json
 from mlc_llm.compiler.convert.safetensors_file import SafetensorsFile
 from mlc_llm.compiler.convert.source import Array, ModelSource, TensorInfo
-from mlc_llm.compiler.drafts import EagleSpec, MedusaSpec
+from mlc_llm.compiler.drafts import AssistantSpec, EagleSpec, MedusaSpec
+from mlc_llm.compiler.drafts.assistant import FILES as ASSISTANT
 from mlc_llm.compiler.drafts.eagle import FILES as EAGLE
 from mlc_llm.compiler.drafts.medusa import MOST_HEADS
 from mlc_llm.errors import CorruptFileError, NotFoundError, UnsupportedError
@@ -40,7 +43,7 @@ _EAGLE_NAMES = (
 _CHOSEN, _NORMED = "eagle_aux_hidden_state_layer_ids", "norm_before_residual"
 _MORE_NORMS = ("norm_before_fc", "fc_norm", "norm_output")  # of Eagle 3.1
 _OWN = (_CHOSEN, _NORMED, *_MORE_NORMS, "eagle_config", "bias", "draft_vocab_size")
-_ASSISTANT = "gemma4_assistant"
+_ORDERING = f"{ASSISTANT}masked_embedding.token_ordering"
 _LAYER = "transformer_layer_config"  # of vLLM's speculators: a config of the layer alone
 
 
@@ -51,32 +54,37 @@ class Draft:
         """`num_layers`: of the model."""
         self.folder = folder
         self._files: dict[str, tuple[SafetensorsFile, str]] = {}  # and its name of the tensor
-        for path in sorted(folder.glob("*.safetensors")):
-            file = SafetensorsFile(path)
-            self._files |= {_our_name(name): (file, name) for name in file.tensors}
-        if not self._files:
+        files = [SafetensorsFile(path) for path in sorted(folder.glob("*.safetensors"))]
+        if not files:
             raise _no_weights(folder)
         config = read_json(folder / "config.json")
-        if config.get("model_type") == _ASSISTANT:
-            raise UnsupportedError(
-                f"{folder}: {_ASSISTANT} is not supported: it reads the keys and values of Gemma 4 "
-                "itself, and drafts have pages of their own; use a smaller Gemma 4 "
-                "(--speculative-mode small_draft --additional-models MODEL) or prompt_lookup",
-                param=PARAM,
-            )
+        is_assistant = config.get("model_type") == assistant.MODEL_TYPE
+        named = (lambda name: f"{ASSISTANT}{name}") if is_assistant else _our_name
+        for file in files:
+            self._files |= {named(name): (file, name) for name in file.tensors}
         is_eagle = f"{EAGLE}fc.weight" in self._files
-        self.spec: EagleSpec | MedusaSpec = (
-            self._eagle(config, num_layers) if is_eagle else self._medusa(config)
-        )
+        self.spec: AssistantSpec | EagleSpec | MedusaSpec
+        if is_assistant:
+            self.spec, own = self._assistant(config), ASSISTANT
+        elif is_eagle:
+            self.spec, own = self._eagle(config, num_layers), EAGLE
+        else:
+            self.spec, own = self._medusa(config), MEDUSA
         self.tensors: dict[str, TensorInfo] = {
             name: file.tensors[theirs]
             for name, (file, theirs) in self._files.items()
-            if name.startswith(EAGLE if is_eagle else MEDUSA)
+            if name.startswith(own)
         }
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         file, theirs = self._files[name]
         return file.read(theirs, start, stop)
+
+    def _assistant(self, config: Mapping[str, Any]) -> AssistantSpec:
+        ordering = None
+        if _ORDERING in self._files:
+            ordering = [int(token) for token in self._whole_numbers(_ORDERING)]
+        return assistant.assistant_of(self.folder, config, ordering)
 
     def _medusa(self, config: Mapping[str, Any]) -> MedusaSpec:
         outputs = [m for m in map(_OUTPUT.fullmatch, self._files) if m is not None]
@@ -153,17 +161,21 @@ class Draft:
     def _tokens(self) -> tuple[int, ...]:
         if _MAP not in self._files:
             return ()
-        file, theirs = self._files[_MAP]
-        offsets = file.read_stored(theirs)
-        if offsets.ndim != 1 or not np.issubdtype(offsets.dtype, np.integer):
-            raise self._bad_map("must be a list of whole numbers")
+        offsets = self._whole_numbers(_MAP)
         tokens = [int(token) for token in offsets.astype(np.int64) + np.arange(len(offsets))]
         if not tokens or min(tokens) < 0 or len(set(tokens)) < len(tokens):
             raise self._bad_map("gives tokens below 0, or one token twice")
         return tuple(tokens)
 
-    def _bad_map(self, why: str) -> CorruptFileError:
-        return CorruptFileError(f"{self.folder}: tensor {_MAP} {why}", param=_MAP)
+    def _whole_numbers(self, name: str) -> Array:
+        file, theirs = self._files[name]
+        numbers = file.read_stored(theirs)
+        if numbers.ndim != 1 or not np.issubdtype(numbers.dtype, np.integer):
+            raise self._bad_map("must be a list of whole numbers", theirs)
+        return numbers
+
+    def _bad_map(self, why: str, name: str = _MAP) -> CorruptFileError:
+        return CorruptFileError(f"{self.folder}: tensor {name} {why}", param=name)
 
 
 class WithDraft:

@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mlc_llm.compiler.drafts.assistant import AssistantSpec
 from mlc_llm.compiler.drafts.eagle import EagleSpec
 from mlc_llm.compiler.drafts.medusa import MedusaSpec
 from mlc_llm.compiler.drafts.mtp import MTPSpec
 from mlc_llm.compiler.spec.draft import DraftSpec
 from mlc_llm.errors import CorruptFileError
 
-__all__ = ["EagleSpec", "MTPSpec", "MedusaSpec", "draft_of"]
+__all__ = ["AssistantSpec", "EagleSpec", "MTPSpec", "MedusaSpec", "draft_of"]
 
 # those that are no part of the model's own files
-_KINDS = {"eagle": EagleSpec.from_dict, "medusa": MedusaSpec.from_dict}
+_KINDS = {
+    "eagle": EagleSpec.from_dict,
+    "medusa": MedusaSpec.from_dict,
+    "mtp": AssistantSpec.from_dict,
+}
 
 
 def draft_of(chat_config: Mapping[str, Any]) -> DraftSpec | None:

@@ -38,7 +38,7 @@ from mlc_llm.compiler.nn.parts import Part, parts_of
 from mlc_llm.compiler.nn.shards import Shards
 from mlc_llm.compiler.quantization import Scheme, StoredParam, WeightUse
 from mlc_llm.compiler.quantization.shards import Split, plain_of
-from mlc_llm.compiler.spec import NormSpec, WeightSource
+from mlc_llm.compiler.spec import DraftSpec, NormSpec, WeightSource
 from mlc_llm.compiler.step_inputs_gen import STEP_INPUTS
 from mlc_llm.compiler.targets import GPU, Device
 
@@ -126,13 +126,14 @@ class Builder:
         self._kernels: dict[Any, relax.GlobalVar] = {}
         self._packed: relax.Var | None = None
 
-    def apart(self) -> Builder:
-        """For other functions of the same library, with pages and inputs of their own, that take
-        the parameters of the part that drafts too."""
+    def apart(self, draft: DraftSpec) -> Builder:
+        """For the functions of the part that drafts, with inputs of their own, and its parameters
+        behind the others. Pages are its own too, or all that there are."""
         other = copy.copy(self)
         other._begin, other._taken = self._taken, len(self.params)
         other.on, other.adapters = type(self.on)(other), None
-        other.pages, other.states, other._needed, other.functions = [], [], {"always"}, {}
+        other.states, other._needed, other.functions = [], {"always"}, {}
+        other.pages = self.pages if draft.reads_pages else []
         other.params, other._index, other._parts = [*self.params], {**self._index}, {**self._parts}
         return other
 

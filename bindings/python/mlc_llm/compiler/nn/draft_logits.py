@@ -28,6 +28,24 @@ def first_outputs(nn: Builder, name: str, outs: int, ins: int) -> Any:
     return nn.linear(short, outs, ins)
 
 
+class ClusterLogits:
+    """(scores of clusters, logits of all tokens) -> the logits. Tokens are impossible that are not
+    of the `chosen` clusters with the largest scores. `tokens`: those of each cluster, one cluster
+    after another."""
+
+    def __init__(self, nn: Builder, tokens: tuple[int, ...], clusters: int, chosen: int) -> None:
+        self.nn, self.key = nn, (clusters, chosen, len(tokens))
+        self.cluster_of = np.zeros(len(tokens), np.int32)
+        self.cluster_of[list(tokens)] = np.arange(len(tokens)) * clusters // max(len(tokens), 1)
+
+    def __call__(self, scores: relax.Expr, logits: relax.Expr) -> relax.Var:
+        nn = self.nn
+        make = partial(on_cpu.keep_clusters, *self.key)
+        kernel = nn.kernel("keep_clusters", self.key, make)
+        args = [scores, logits, nn.constant(self.cluster_of)]
+        return nn.call(kernel, args, tensor(num_rows(logits), self.key[-1]))
+
+
 class DraftLogits:
     """Heads' logits (rows, len(tokens)), or of all tokens if `tokens` is empty -> (rows, heads *
     vocabulary). Tokens that no head has are impossible."""

@@ -30,6 +30,7 @@ class DraftSpec(ABC):
     layer: LayerSpec | None = None  # counts as the one behind the decoder's last one
     files: ClassVar[TensorMap | None] = None  # of its own tensors; None: they are the model's
     chosen_layers: tuple[int, ...] = ()  # of the decoder, after which it reads the residual
+    reads_pages: ClassVar[bool] = False  # those of the decoder; it has none itself
 
     def to_dict(self) -> dict[str, Any]:
         """The field `draft` of an mlc-chat-config.json, if it is no part of the model's files."""
