@@ -116,6 +116,7 @@ World MakeWorld(const ModelFiles& files, int batch, int length) {
   options.draft_shape.length = length;
   World world;
   std::unique_ptr<Drafter> drafter;
+  MLC_ICHECK(loaded->draft != nullptr || files.draft_kind == "");
   if (loaded->draft != nullptr) {
     int vocabulary = loaded->bundle.tokenizer->vocab_size();
     std::unique_ptr<Drafter> part;
@@ -339,7 +340,6 @@ int Main(int argc, char** argv) {
   files.folder = Option(argc, argv, "--model", "");
   files.library = Option(argc, argv, "--lib", "");
   files.device = *ParseDevice("cpu");
-  files.draft_kind = "";
   SetComputeThreads(std::atoi(Option(argc, argv, "--threads", "2").c_str()));
   int tokens = std::atoi(Option(argc, argv, "--tokens", "96").c_str());
   int runs = std::atoi(Option(argc, argv, "--runs", "5").c_str());

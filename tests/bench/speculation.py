@@ -66,6 +66,7 @@ PROGRAM = '''class Cart:
 '''
 
 
+OFF = {"speculative_mode": "disable"}
 AS_JSON: dict[str, Any] = {"response_format": {"type": "json_object"}, "repetition_penalty": 1.0}
 PEOPLE = ("Anna", "Boris", "Carla", "David", "Elena", "Farid", "Grace", "Hiro")
 FORM = (
@@ -97,10 +98,10 @@ def ways(draft: str | None, has_heads: bool) -> dict[str, dict[str, Any]]:
     if has_heads:
         medusa = {"speculative_mode": "medusa"}
         fixed = {f"medusa {n}": {**medusa, "spec_draft_length": n} for n in (1, 2, 4)}
-        return {"off": {}, "medusa adaptive": medusa, **fixed}
+        return {"off": OFF, "medusa adaptive": medusa, **fixed}
     lookup = {"speculative_mode": "prompt_lookup"}
     found: dict[str, dict[str, Any]] = {
-        "off": {},
+        "off": OFF,
         "lookup adaptive": lookup,
         "lookup 3": {**lookup, "spec_draft_length": 3},
         "lookup 7": {**lookup, "spec_draft_length": 7},
@@ -142,7 +143,7 @@ def compare_predictions(tokens: int, runs: int) -> None:
 
 def compare_forms(tokens: int, runs: int) -> None:
     model = resolve_model(None, quantization="q4f32_1")
-    ways: dict[str, dict[str, Any]] = {"off": {}, "lookup": {"speculative_mode": "prompt_lookup"}}
+    ways: dict[str, dict[str, Any]] = {"off": OFF, "lookup": {"speculative_mode": "prompt_lookup"}}
     speeds: dict[str, list[list[float]]] = {name: [] for name in ways}
     for _ in range(runs):
         texts = {}

@@ -15,10 +15,16 @@ from mlc_llm.prepare.model_source import resolve_model
 INVOICE = "From: Acme. 3 lamps for 30 EUR. Total: 30 EUR.\n"
 # What is typed, and how the output ends.
 PROGRAMS = {
-    "Agent": ("y\n" * 6, r"\(\d calls\)\n$"),
+    "Agent": ("y\n" * 6, r"\([1-9] calls\)\n$"),
     "Chat": ("Hello\nAnd again\n\n", r"\w.*\n[^$]*\w.*\n$"),
     "Extract": (INVOICE, r"(?m)^.* \d[\d.Ee]* (EUR|USD|other)$"),
 }
+
+
+def all_of(folder: Path, suffix: str) -> tuple[str, ...]:
+    """The names of the programs in that folder, each of which is in the table."""
+    assert {path.stem for path in folder.glob(f"*{suffix}")} == PROGRAMS.keys()
+    return tuple(PROGRAMS)
 
 
 def check(name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> None:

@@ -25,7 +25,7 @@ def class_path(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     programs = snippets.to_run("kotlin")
     assert len(programs) >= 5
     texts = {f"Snippet{number}": program.text for number, program in enumerate(programs)}
-    for name in native_examples.PROGRAMS:
+    for name in native_examples.all_of(EXAMPLES, ".kt"):
         texts[name] = (EXAMPLES / f"{name}.kt").read_text(encoding="utf-8")
     for name, text in texts.items():
         file = folder / f"{name}.kt"

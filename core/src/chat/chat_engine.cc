@@ -33,14 +33,18 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
   return spec;
 }
 
-// A part that no mode asks for drafts only if texts keep most of their room. `part` may be null.
-bool MayDraft(const protocol::EngineConfig& config, const ModelInfo& model, const ModelInfo* part,
-              int64_t available_bytes) {
-  if (part == nullptr || config.speculative_mode) return true;
-  protocol::EngineConfig drafting = WithOwnDraft(config, part);
-  auto with = ResolveEngineOptions(drafting, WithDrafting(drafting, model, part), available_bytes);
-  auto without = ResolveEngineOptions(config, model, available_bytes);
-  return with.ok() && without.ok() && with->max_total_tokens >= without->max_total_tokens / 8 * 7;
+// `config`, with the mode of the model's own part where it names none, if texts keep most of their
+// room beside that part.
+protocol::EngineConfig WithPartThatFits(const protocol::EngineConfig& config,
+                                        const InspectedModel& model) {
+  if (!model.draft || config.speculative_mode) return config;
+  protocol::EngineConfig drafting = WithOwnDraft(config, &*model.draft);
+  ModelInfo both = WithDrafting(drafting, model.info, &*model.draft);
+  auto with = ResolveEngineOptions(drafting, both, model.available_bytes);
+  auto without = ResolveEngineOptions(config, model.info, model.available_bytes);
+  bool fits =
+      with.ok() && without.ok() && with->max_total_tokens >= without->max_total_tokens / 8 * 7;
+  return fits ? drafting : config;
 }
 
 }  // namespace
@@ -100,6 +104,12 @@ Status ChatEngine::Load(std::string_view model_json, const ChatProgress& progres
 Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& progress) {
   MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   MLC_RETURN_IF_ERROR(Unload());
+  protocol::EngineConfig config = config_;
+  if (!spec.files.draft_kind) {
+    MLC_ASSIGN_OR_RETURN(InspectedModel inspected, InspectModelFiles(spec.files));
+    config = WithPartThatFits(config_, inspected);
+    spec.files.draft_kind = DraftKind(config).value_or("");
+  }
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
   std::unique_ptr<Model> draft_model = std::move(target.draft);
   if (spec.draft) {
@@ -109,7 +119,7 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
     draft_model = std::move(draft.model);
   }
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<Loaded> loaded,
-                       MakeLoaded(std::move(target.model), std::move(target.bundle),
+                       MakeLoaded(config, std::move(target.model), std::move(target.bundle),
                                   std::move(spec.name), std::move(draft_model)));
   if (!progress(1.0, "ready")) return Cancelled("loading was cancelled");
   Install(std::move(loaded));
@@ -126,39 +136,34 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   subject.takes_pictures = target.takes_pictures;
   std::string kind = spec.files.draft_kind.value_or("");
   if (!kind.empty() && !target.draft) return NoDraftPart(kind);
-  std::optional<ModelInfo> drafting = std::move(target.draft);
+  protocol::EngineConfig config = WithPartThatFits(config_, target);
+  std::optional<ModelInfo> drafting;
+  if (config.speculative_mode) drafting = std::move(target.draft);
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(InspectedModel draft, InspectModelFiles(*spec.draft));
     drafting = draft.info;
   }
-  const ModelInfo* part = drafting ? &*drafting : nullptr;
-  if (!MayDraft(config_, target.info, part, subject.available_bytes)) part = nullptr;
-  protocol::EngineConfig config = WithOwnDraft(config_, part);
-  subject.model = WithDrafting(config, target.info, part);
+  subject.model = WithDrafting(config, target.info, drafting ? &*drafting : nullptr);
   MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config, subject));
   return plan.ToJson().Dump();
 }
 
 Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, std::string name,
                              std::unique_ptr<Model> draft) {
+  protocol::EngineConfig config = WithOwnDraft(config_, draft ? &draft->info() : nullptr);
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Loaded> loaded,
-      MakeLoaded(std::move(model), std::move(bundle), std::move(name), std::move(draft)));
+      MakeLoaded(config, std::move(model), std::move(bundle), std::move(name), std::move(draft)));
   Install(std::move(loaded));
   return Status();
 }
 
-Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(std::unique_ptr<Model> model,
-                                                                   ModelBundle bundle,
-                                                                   std::string name,
-                                                                   std::unique_ptr<Model> draft) {
+Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(
+    const protocol::EngineConfig& config, std::unique_ptr<Model> model, ModelBundle bundle,
+    std::string name, std::unique_ptr<Model> draft) {
+  ModelInfo planned = WithDrafting(config, model->info(), draft ? &draft->info() : nullptr);
   // The weights are in memory already, so they are added to what is available.
-  int64_t available = model->AvailableBytes() + model->info().weight_bytes;
-  if (draft != nullptr) available += draft->info().weight_bytes;
-  const ModelInfo* part = draft != nullptr ? &draft->info() : nullptr;
-  if (!MayDraft(config_, model->info(), part, available)) draft = nullptr, part = nullptr;
-  protocol::EngineConfig config = WithOwnDraft(config_, part);
-  ModelInfo planned = WithDrafting(config, model->info(), part);
+  int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config, planned, available));
   int threads =
       std::max(NumComputeThreads(), model->info().takes_cores ? model->info().num_shards : 1);

@@ -72,7 +72,9 @@ class ChatEngine {
   };
   class LoadScope;
   Status LoadFiles(std::string_view model_json, const ChatProgress& progress);
-  Result<std::unique_ptr<Loaded>> MakeLoaded(std::unique_ptr<Model> model, ModelBundle bundle,
+  // `config`: with the mode in which `draft` drafts.
+  Result<std::unique_ptr<Loaded>> MakeLoaded(const protocol::EngineConfig& config,
+                                             std::unique_ptr<Model> model, ModelBundle bundle,
                                              std::string name, std::unique_ptr<Model> draft);
   void Install(std::unique_ptr<Loaded> loaded);
   explicit ChatEngine(protocol::EngineConfig config) : config_(std::move(config)) {}

@@ -9,6 +9,7 @@ import pytest
 from mlc_llm import MLCEngine, plan
 from mlc_llm.cli.settings import parse_overrides
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
+from mlc_llm.sdk import engine_config
 from mlc_llm.types_gen import EngineConfig
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
@@ -151,3 +152,10 @@ def test_overrides_can_say_it() -> None:
         "speculative_mode": "small_draft",
         "additional_models": ["m,l.so"],
     }
+
+
+def test_only_a_named_mode_is_told_to_the_core() -> None:
+    """Where none is named, a model's own part may draft."""
+    assert engine_config.EngineConfig().core_settings() == {}
+    named = engine_config.EngineConfig(speculative_mode="disable")
+    assert named.core_settings() == {"speculative_mode": "disable"}

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mlc_llm.cli.serve import model_specs
+from mlc_llm.cli.serve import _for_all_models, model_specs
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.sdk.model_names import same_model
 
@@ -239,9 +239,11 @@ def test_draft_models_are_no_models_of_their_own() -> None:
     first, second = model_specs(Args())  # type: ignore[arg-type]
     assert first.engine_config["mmproj"] == "tower.gguf", "of the first model alone"
     assert "mmproj" not in second.engine_config
-    Args.mmproj = "none"
+    Args.mmproj, Args.speculative_mode = "none", "disable"
     for spec in model_specs(Args()):  # type: ignore[arg-type]
         assert spec.engine_config["mmproj"] == "none", "of all models"
+    for config in (spec.engine_config, _for_all_models(Args())):  # type: ignore[arg-type]
+        assert config["speculative_mode"] == "disable", "those that requests load too"
     assert (second.model, second.model_lib, second.names) == ("draft", "lib", ())
     for wrong, words in (
         ("max_num_sequence", "write name=value"),

@@ -244,6 +244,8 @@ def _adapters(given: list[str]) -> dict[str, str]:
 def _for_all_models(args: argparse.Namespace) -> dict[str, Any]:
     """The settings of the engines of all models, those that requests load too."""
     config: dict[str, Any] = {"mmproj": "none"} if args.mmproj == "none" else {}
+    if args.speculative_mode == "disable":  # the other modes are for the first model
+        config["speculative_mode"] = "disable"
     if args.prefix_cache_ram is not None:
         config["prefix_cache_ram_bytes"] = args.prefix_cache_ram
     if args.prefix_cache_dir is None:

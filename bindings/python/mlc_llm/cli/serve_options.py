@@ -49,7 +49,8 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--speculative-mode", choices=SPECULATIVE_MODES,
-        help="how tokens are drafted ahead (default: by the model's own MTP layer, on CPUs)",
+        help="how tokens are drafted ahead (default: on CPUs by the model's own part for it, if it "
+        "has one and --mode is not server)",
     )  # fmt: skip
     parser.add_argument("--prefix-cache-mode", choices=PREFIX_CACHE_MODES)
     parser.add_argument(

@@ -80,7 +80,11 @@ def _open_plugin() -> None:
     if not plugin.exists():
         system = platform.system()
         raise UnsupportedError(f"this build for {system} has no rocm backend", param="device")
-    ctypes.CDLL(str(plugin))
+    try:
+        ctypes.CDLL(str(plugin))
+    except OSError as error:
+        message = f"the rocm backend cannot be opened: {error}"
+        raise UnsupportedError(message, param="device") from error
 
 
 def _table(module: tvm.IRModule, text: str) -> bytes:

@@ -53,7 +53,7 @@ def plan_modes(
     """The plan of each mode. The model is resolved only once."""
     chosen = choose_device(device, log)
     configs = [core_config(mode, engine_config) for mode in modes]
-    # a mode does not change the drafts
+    # a mode does not change the draft model
     draft = resolve_draft(configs[0], device=chosen, progress=log)
     resolved = resolve_model(
         model,

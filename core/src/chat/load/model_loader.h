@@ -26,9 +26,9 @@ struct ModelFiles {
   Device device;
   bool is_fake = false;
   // The part that drafts and is loaded too (ModelInfo); "": none. Absent: the model's own, if its
-  // steps compute on CPU cores. There it costs no speed to have one, because drafts are only made
-  // where they pay; a GPU replays its steps faster when no states are read.
-  std::optional<std::string> draft_kind;
+  // steps compute on CPU cores. There trials cost at most a few percent; a GPU replays its steps
+  // faster when no states are read.
+  std::optional<std::string> draft_kind = "";
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }
   // Reads {"model": folder, "model_lib": see LibraryPath; "fake" needs none, "strips": what the

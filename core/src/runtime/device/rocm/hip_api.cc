@@ -82,6 +82,7 @@ const Compiler& compiler() {
 
 void Check(int code, const char* what) {
   if (code == kSuccess) return;
+  (void)api().hipGetLastError();  // else another user of HIP takes it for its own
   std::string text = std::string(what) + ": " + api().hipGetErrorString(code);
   if (code == kOutOfMemory) TVM_FFI_THROW(MemoryError) << text;
   TVM_FFI_THROW(RuntimeError) << text;

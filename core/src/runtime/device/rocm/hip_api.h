@@ -32,6 +32,7 @@ struct DeviceProperties {
   X(hipGetDevicePropertiesR0600, DeviceProperties*, int device)                               \
   X(hipRuntimeGetVersion, int* version)                                                       \
   X(hipSetDevice, int device)                                                                 \
+  X(hipGetLastError, )                                                                        \
   X(hipDeviceSynchronize, )                                                                   \
   X(hipMemGetInfo, size_t* free, size_t* total)                                               \
   X(hipMalloc, void** pointer, size_t bytes)                                                  \

@@ -45,6 +45,8 @@ DeviceList FindDevices() {
                    api().hipGetErrorString(code) + ")";
     return list;
   }
+  list.problem = compiler().problem;
+  if (!list.problem.empty()) return list;
   for (int index = 0; index < count; ++index) {
     list.devices.push_back(std::make_unique<HipDevice>(index, LimitsOf(index)));
   }
@@ -67,7 +69,10 @@ void* HipDevice::TryAllocate(size_t bytes) const {
   if (bytes > limits_.memory || taken_ > limits_.memory - bytes) return nullptr;
   void* address = nullptr;
   int code = api().hipMalloc(&address, bytes);
-  if (code == kOutOfMemory) return nullptr;
+  if (code == kOutOfMemory) {
+    (void)api().hipGetLastError();  // else another user of HIP takes it for its own
+    return nullptr;
+  }
   Check(code, "hipMalloc");
   return address;
 }

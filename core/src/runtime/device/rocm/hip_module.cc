@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "runtime/device/kernel_arguments.h"
-#include "runtime/device/rocm/hip_program.h"
 
 namespace mlc::rocm {
 
@@ -25,7 +24,7 @@ const HipDevice* DeviceOf(const KernelInfo& kernel, const TVMFFIAny* values) {
 }  // namespace
 
 HipModule::Loaded::~Loaded() {
-  if (module != nullptr) (void)api().hipModuleUnload(module);
+  if (program.module != nullptr) (void)api().hipModuleUnload(program.module);
 }
 
 const HipModule::Loaded& HipModule::LoadedOn(const HipDevice& device) {
@@ -34,9 +33,10 @@ const HipModule::Loaded& HipModule::LoadedOn(const HipDevice& device) {
   std::unique_ptr<Loaded>& loaded = loaded_[device.index()];
   if (loaded != nullptr) return *loaded;
   auto made = std::make_unique<Loaded>();
-  made->module = LoadProgram(device, table_.code);
+  LoadProgram(device, table_.code, &made->program);
   for (const auto& [name, info] : table_.kernels) {
-    Check(api().hipModuleGetFunction(&made->kernels[info.name], made->module, info.name.c_str()),
+    Check(api().hipModuleGetFunction(&made->kernels[info.name], made->program.module,
+                                     info.name.c_str()),
           ("hipModuleGetFunction " + info.name).c_str());
   }
   loaded = std::move(made);

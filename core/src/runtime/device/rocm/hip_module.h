@@ -10,6 +10,7 @@
 
 #include "runtime/device/kernel_table.h"
 #include "runtime/device/rocm/hip_device.h"
+#include "runtime/device/rocm/hip_program.h"
 
 namespace mlc::rocm {
 
@@ -31,7 +32,7 @@ class HipModule final : public tvm::ffi::ModuleObj {
  private:
   // On one device.
   struct Loaded {
-    Handle module = nullptr;
+    LoadedProgram program;
     std::map<std::string, Handle> kernels;
     ~Loaded();
   };

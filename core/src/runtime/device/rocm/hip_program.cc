@@ -11,8 +11,7 @@
 namespace mlc::rocm {
 namespace {
 
-// As fast as CUDA's kernels, which are compiled with --use_fast_math, but infinities and NaN stay:
-// the engine looks for them.
+// Divisions and roots are the fast ones. Infinities and NaN stay: the engine looks for them.
 constexpr const char* kOptions[] = {"-O3", "-std=c++17",
                                     "-fno-hip-fp32-correctly-rounded-divide-sqrt"};
 
@@ -76,16 +75,16 @@ std::string KeyOf(const Limits& limits, const std::string& source) {
 
 }  // namespace
 
-Handle LoadProgram(const HipDevice& device, const std::string& source) {
+void LoadProgram(const HipDevice& device, const std::string& source, LoadedProgram* program) {
   KeptSignalHandlers handlers;
   KeptCode kept("rocm", KeyOf(device.limits(), source));
-  std::string code = kept.Read();
-  Handle module = nullptr;
-  if (!code.empty() && api().hipModuleLoadData(&module, code.data()) == kSuccess) return module;
-  code = CodeOf(device, source);
-  Check(api().hipModuleLoadData(&module, code.data()), "hipModuleLoadData");
-  kept.Write(code);
-  return module;
+  program->code = kept.Read();
+  auto load = [&] { return api().hipModuleLoadData(&program->module, program->code.data()); };
+  if (!program->code.empty() && load() == kSuccess) return;
+  (void)api().hipGetLastError();  // else another user of HIP takes it for its own
+  program->code = CodeOf(device, source);
+  Check(load(), "hipModuleLoadData");
+  kept.Write(program->code);
 }
 
 }  // namespace mlc::rocm

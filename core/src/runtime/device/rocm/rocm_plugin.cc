@@ -33,7 +33,6 @@ struct Backend {
     Chosen(to);
     Check(api().hipMemcpy(to, from, bytes, kToDevice), "hipMemcpy to the device");
   }
-  // Also between two devices.
   static void Copy(const char* from, char* to, size_t bytes) {
     Handle stream = Chosen(to).stream();
     Check(api().hipMemcpyAsync(to, from, bytes, kByAddresses, stream), "hipMemcpyAsync");
