@@ -38,6 +38,7 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
 protocol::EngineConfig WithPartThatFits(const protocol::EngineConfig& config,
                                         const InspectedModel& model) {
   if (!model.draft || config.speculative_mode) return config;
+  if (model.draft->sliding_window_size > 0) return config;  // ModelDrafter refuses it
   protocol::EngineConfig drafting = WithOwnDraft(config, &*model.draft);
   ModelInfo both = WithDrafting(drafting, model.info, &*model.draft);
   auto with = ResolveEngineOptions(drafting, both, model.available_bytes);
@@ -105,8 +106,10 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
   MLC_ASSIGN_OR_RETURN(ModelSpec spec, ParseModelSpec(config_, model_json));
   MLC_RETURN_IF_ERROR(Unload());
   protocol::EngineConfig config = config_;
-  if (!spec.files.draft_kind) {
+  if (spec.files.draft_kind != "") {  // the model's own, or a named one
     MLC_ASSIGN_OR_RETURN(InspectedModel inspected, InspectModelFiles(spec.files));
+    std::string kind = spec.files.draft_kind.value_or("");
+    if (!kind.empty() && !inspected.draft) return NoDraftPart(kind);
     config = WithPartThatFits(config_, inspected);
     spec.files.draft_kind = DraftKind(config).value_or("");
   }

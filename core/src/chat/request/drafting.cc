@@ -103,9 +103,10 @@ protocol::EngineConfig WithOwnDraft(protocol::EngineConfig config, const ModelIn
 Status NoDraftPart(const std::string& kind) {
   std::string setting = "engine setting 'speculative_mode' " + kind;
   std::string text =
-      kind == kMtp ? " needs a model with an MTP layer: this one has none, or an older "
-                     "mlc_llm converted or compiled it; use prompt_lookup, or convert and "
-                     "compile it again"
+      kind == kMtp ? " needs a model with an MTP layer, or Gemma 4's assistant (mlc_llm "
+                     "convert_weight --draft DIR): this one has none, or an older mlc_llm "
+                     "converted or compiled it; use prompt_lookup, or convert and compile it "
+                     "again"
                    : " needs a model that was converted and compiled with such a draft (mlc_llm "
                      "convert_weight --draft DIR), and this one was not; use small_draft "
                      "or prompt_lookup";
@@ -142,7 +143,11 @@ ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
   int64_t draft_bytes = draft->page_bytes + draft->windowed_page_bytes;
   model.page_bytes += draft_bytes * model.page_size / std::max(1, draft->page_size);
   model.step_bytes += draft->step_bytes;
-  model.row_bytes += draft->row_bytes;
+  if (draft->reads_target_pages) {  // it has no rows of prompts
+    model.logit_row_bytes += width * draft->row_bytes;
+  } else {
+    model.row_bytes += draft->row_bytes;
+  }
   model.decode_row_bytes += draft->decode_row_bytes;
   model.logit_row_bytes += width * draft->logit_row_bytes;
   if (!draft->draft_kind.empty()) {  // of each row: what the target gives, and a copy
@@ -180,18 +185,20 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
                "the model again")
         .WithParam("model_lib");
   }
+  // The target has no logits for more tokens either, though its tokenizer may know some.
+  int own = tokenizer.vocab_size();
+  if (!there.empty()) own = std::min(own, draft->info().vocab_size);
   std::unique_ptr<Drafter> drafter;
   if (draft != nullptr && draft->info().reads_target_pages) {
-    MLC_ASSIGN_OR_RETURN(drafter,
-                         AssistantDrafter::Create(std::move(draft), tokenizer.vocab_size()));
+    MLC_ASSIGN_OR_RETURN(drafter, AssistantDrafter::Create(std::move(draft), own));
   } else if (kind == kMedusa) {
-    MLC_ASSIGN_OR_RETURN(drafter, MedusaDrafter::Create(std::move(draft), tokenizer.vocab_size()));
+    MLC_ASSIGN_OR_RETURN(drafter, MedusaDrafter::Create(std::move(draft), own));
   } else if (kind == kMtp || kind == kEagle) {
-    MLC_ASSIGN_OR_RETURN(drafter, LayerDrafter::Create(std::move(draft), tokenizer.vocab_size(),
-                                                       options.max_total_tokens));
+    MLC_ASSIGN_OR_RETURN(drafter,
+                         LayerDrafter::Create(std::move(draft), own, options.max_total_tokens));
   } else if (draft != nullptr) {
-    MLC_ASSIGN_OR_RETURN(drafter, DraftModel::Create(std::move(draft), tokenizer.vocab_size(),
-                                                     options.max_total_tokens));
+    MLC_ASSIGN_OR_RETURN(drafter,
+                         DraftModel::Create(std::move(draft), own, options.max_total_tokens));
   } else if (ModeOf(config) == SpeculativeMode::kPromptLookup) {
     drafter = std::make_unique<PromptLookup>();
   }

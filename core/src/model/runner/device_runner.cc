@@ -22,6 +22,15 @@ Status CheckFunction(const LibraryMetadata& metadata, const char* name, const ch
   return Corrupt(path + ": has no " + missing + " '" + name + "'").WithParam("model_lib");
 }
 
+bool HasSamePages(const LibraryMetadata& part, const LibraryMetadata& model) {
+  auto same = [](const LayerPages& a, const LayerPages& b) {
+    return a.page_shape == b.page_shape && a.dtype == b.dtype && a.is_windowed == b.is_windowed;
+  };
+  return part.info.page_size == model.info.page_size &&
+         std::equal(part.layers.begin(), part.layers.end(), model.layers.begin(),
+                    model.layers.end(), same);
+}
+
 Status CheckFunctions(const LibraryMetadata& metadata, const std::string& path) {
   const ModelInfo& info = metadata.info;
   if (info.head_size > 0) {
@@ -133,6 +142,10 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadDraft(
     return std::unique_ptr<DeviceRunner>();
   }
   LibraryMetadata metadata = *metadata_.draft;
+  if (metadata.info.reads_target_pages && !HasSamePages(metadata, metadata_)) {
+    return Corrupt("its part that drafts reads pages that are not the model's; compile it again")
+        .WithParam("model_lib");
+  }
   MLC_ASSIGN_OR_RETURN(Weights weights,
                        Weights::Load(source, metadata.params, device_, progress, strips_prefix));
   metadata.info.library_id = info().library_id;

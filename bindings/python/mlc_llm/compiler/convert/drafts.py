@@ -59,6 +59,11 @@ class Draft:
             raise _no_weights(folder)
         config = read_json(folder / "config.json")
         is_assistant = config.get("model_type") == assistant.MODEL_TYPE
+        if str(config.get("model_type", "")).endswith("_assistant") and not is_assistant:
+            message = (
+                f"{folder}: {config['model_type']} is not supported; {assistant.MODEL_TYPE} is"
+            )
+            raise UnsupportedError(message, param=PARAM)
         named = (lambda name: f"{ASSISTANT}{name}") if is_assistant else _our_name
         for file in files:
             self._files |= {named(name): (file, name) for name in file.tensors}
