@@ -36,7 +36,7 @@ NOT_RUN = {
     "docs/mcp.md": 3,  # servers of others
     "docs/web.md": 1,  # 14 minutes
     "docs/packaging.md": 2,  # a download; three compilations
-    "docs/speculation.md": 1,  # a download
+    "docs/speculation.md": 2,  # downloads
     "docs/apps-android.md": 2,  # a phone
     "bindings/swift/README.md": 1,  # an app of the reader
     "examples/open-webui/README.md": 1,  # Docker
