@@ -34,9 +34,11 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
 }
 
 // `config`, with the mode of the model's own part where it names none, if texts keep most of their
-// room beside that part.
-protocol::EngineConfig WithPartThatFits(const protocol::EngineConfig& config,
-                                        const InspectedModel& model) {
+// room beside that part. Errors: it names one of a part that the model does not have.
+Result<protocol::EngineConfig> WithPartThatFits(const protocol::EngineConfig& config,
+                                                const InspectedModel& model) {
+  std::string named = DraftKind(config).value_or("");
+  if (!named.empty() && !model.draft) return NoDraftPart(named);
   if (!model.draft || config.speculative_mode) return config;
   if (model.draft->sliding_window_size > 0) return config;  // ModelDrafter refuses it
   protocol::EngineConfig drafting = WithOwnDraft(config, &*model.draft);
@@ -108,9 +110,7 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
   protocol::EngineConfig config = config_;
   if (spec.files.draft_kind != "") {  // the model's own, or a named one
     MLC_ASSIGN_OR_RETURN(InspectedModel inspected, InspectModelFiles(spec.files));
-    std::string kind = spec.files.draft_kind.value_or("");
-    if (!kind.empty() && !inspected.draft) return NoDraftPart(kind);
-    config = WithPartThatFits(config_, inspected);
+    MLC_ASSIGN_OR_RETURN(config, WithPartThatFits(config_, inspected));
     spec.files.draft_kind = DraftKind(config).value_or("");
   }
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
@@ -137,9 +137,7 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   MLC_ASSIGN_OR_RETURN(InspectedModel target, InspectModelFiles(spec.files));
   subject.available_bytes = target.available_bytes;
   subject.takes_pictures = target.takes_pictures;
-  std::string kind = spec.files.draft_kind.value_or("");
-  if (!kind.empty() && !target.draft) return NoDraftPart(kind);
-  protocol::EngineConfig config = WithPartThatFits(config_, target);
+  MLC_ASSIGN_OR_RETURN(protocol::EngineConfig config, WithPartThatFits(config_, target));
   std::optional<ModelInfo> drafting;
   if (config.speculative_mode) drafting = std::move(target.draft);
   if (spec.draft) {

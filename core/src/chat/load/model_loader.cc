@@ -51,8 +51,7 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
                        DeviceRunner::Load(source, loaded->bundle.config, files.library,
                                           files.device, on_weights, files.strips));
-  MLC_ASSIGN_OR_RETURN(std::string draft_kind,
-                       DraftKindOf(files, model->info(), model->draft_info()));
+  MLC_ASSIGN_OR_RETURN(std::string draft_kind, DraftKindOf(files, model->info(), nullptr));
   if (model->info().num_shards > 1) {
     MLC_ASSIGN_OR_RETURN(loaded->model,
                          ShardedRunner::Make(std::move(model), source, on_weights, files.strips));

@@ -25,9 +25,9 @@ struct ModelFiles {
   std::string strips;  // see Weights::Load; "": no strips are kept
   Device device;
   bool is_fake = false;
-  // The part that drafts and is loaded too (ModelInfo); "": none. Absent: the model's own, if its
-  // steps compute on CPU cores. There trials cost at most a few percent; a GPU replays its steps
-  // faster when no states are read.
+  // The part that drafts and is loaded too (ModelInfo); "": none. Absent, InspectModelFrom finds
+  // the model's own, if its steps compute on CPU cores. There trials cost at most a few percent; a
+  // GPU replays its steps faster when no states are read.
   std::optional<std::string> draft_kind = "";
 
   std::string device_name() const { return is_fake ? kFakeDevice : device.name(); }

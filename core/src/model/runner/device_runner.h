@@ -35,11 +35,7 @@ class DeviceRunner : public Model {
                                                   const LoadProgress& progress,
                                                   const std::string& strips_prefix = "") const;
 
-  // The library's part that drafts; null: it has none.
-  const ModelInfo* draft_info() const {
-    return metadata_.draft == nullptr ? nullptr : &metadata_.draft->info;
-  }
-  // That part as a model of its own, which shares this one's library and
+  // The library's part that drafts as a model of its own, which shares this one's library and
   // weights and loads only the others. Null when the library has none of that kind.
   Result<std::unique_ptr<DeviceRunner>> LoadDraft(const std::string& kind, const ByteSource& source,
                                                   const LoadProgress& progress,
