@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -88,22 +87,12 @@ async def _streamed(
     async with http.stream("POST", CHAT, json=body) as answer:
         if answer.status_code != 200:
             return f"fault: {answer.status_code} {(await answer.aread())[:200]!r}"
-        async for line in _lines(answer):
+        async for line in answer.aiter_lines():
             if line.startswith("data: "):
                 data.append(line[6:])
             if leaves_after is not None and len(data) >= leaves_after:
                 return "left"
     return _check_stream(data, tally)
-
-
-async def _lines(answer: httpx.Response) -> AsyncIterator[str]:
-    """Events end at line feeds. httpx's `aiter_lines` also ends them at characters such as U+2028,
-    which the tiny model says."""
-    rest = ""
-    async for text in answer.aiter_text():
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            yield line
 
 
 def _check_stream(data: list[str], tally: Tally) -> str:

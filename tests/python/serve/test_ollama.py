@@ -20,6 +20,7 @@ from .conftest import FAKE, KEY, PATIENCE, running_server, started_server
 
 MODEL = "fake-model:latest"
 HELLO = [{"role": "user", "content": "Hello"}]
+LINE_ENDS = "a\x85b\u2028c\u2029d"  # of `str.splitlines`, which clients use
 GREEDY = {"temperature": 0, "num_predict": 12, "num_ctx": 8192, "num_thread": 4}
 
 
@@ -64,6 +65,8 @@ def test_formats_and_logprobs(llama: ollama.Client) -> None:
     schema = {"type": "object", "properties": {"n": {"enum": [1, 2]}}, "required": ["n"]}
     answer = llama.chat(MODEL, HELLO, format=schema, options={"num_predict": 300})
     assert json.loads(answer.message.content)["n"] in (1, 2)
+    lines = llama.chat(MODEL, HELLO, format={"const": LINE_ENDS}, stream=True)
+    assert json.loads("".join(line.message.content for line in lines)) == LINE_ENDS
     begun = llama.chat(MODEL, HELLO, format="json", options=GREEDY).message.content
     assert begun.lstrip()[0] == "{"
     told = llama.generate(MODEL, "x", options=GREEDY, logprobs=True, top_logprobs=2)

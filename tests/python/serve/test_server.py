@@ -183,6 +183,19 @@ def test_server_sent_events_end_with_done(http: httpx.Client) -> None:
     assert all(event.startswith("data: {") for event in events[:-2])
 
 
+def test_an_event_is_one_line_for_every_client(http: httpx.Client) -> None:
+    said = "a\x85b\u2028c\u2029d"  # httpx's `iter_lines` ends lines at these characters
+    schema = {"name": "said", "schema": {"const": said}}
+    form = {"type": "json_schema", "json_schema": schema}
+    body = {"messages": HELLO, "stream": True, "response_format": form}
+    with http.stream("POST", CHAT, json=body) as answer:
+        *events, done = [line for line in answer.iter_lines() if line]
+    assert done == "data: [DONE]"
+    chunks = [json.loads(event[6:]) for event in events]
+    pieces = [choice["delta"].get("content", "") for c in chunks for choice in c["choices"]]
+    assert json.loads("".join(pieces)) == said
+
+
 def test_models_are_listed_and_found(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == [MODEL]
     assert client.models.retrieve(MODEL).owned_by == "mlc_llm"

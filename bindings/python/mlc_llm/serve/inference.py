@@ -32,11 +32,18 @@ _STREAM_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _Begin = Callable[[], Awaitable[AsyncIterator[bytes] | Response]]
 _QUICK_LOAD = 0.5  # seconds; streams that wait longer for their model begin with its progress
 _PROGRESS = 1.0  # seconds between two reports of it
+# Clients that end lines as `str.splitlines` does, as httpx's `iter_lines`, end them at these too.
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 
 def cached_tokens(usage: Mapping[str, Any]) -> int:
     """How many tokens of the prompt the prefix cache had, of the core's count."""
     return (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+
+
+def one_line(text: str) -> bytes:
+    """JSON, written as a line of a stream."""
+    return text.translate(_LINE_ENDS).encode("utf-8", "replace")
 
 
 class AnswerFormat:
@@ -60,7 +67,7 @@ class AnswerFormat:
         return f": {json.dumps(progress)}\n\n".encode() if is_events else self.keep_alive
 
     def chunk(self, text: str) -> bytes:
-        return b"data: " + text.encode() + b"\n\n"
+        return b"data: " + one_line(text) + b"\n\n"
 
     def done(self) -> bytes:
         return b"data: [DONE]\n\n"

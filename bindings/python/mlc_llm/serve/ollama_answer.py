@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from mlc_llm.serve.inference import AnswerFormat, cached_tokens
+from mlc_llm.serve.inference import AnswerFormat, cached_tokens, one_line
 
 NDJSON = "application/x-ndjson"
 
@@ -18,7 +18,7 @@ def now() -> str:
 
 
 def line(fields: Mapping[str, Any]) -> bytes:
-    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+    return one_line(json.dumps(fields, ensure_ascii=False)) + b"\n"
 
 
 class _TimedAnswerFormat(AnswerFormat):
