@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "runtime/weight_index.h"
 
@@ -54,17 +55,22 @@ Status ReadStoredDType(const Json& param, ParamSpec* spec) {
   return Status();
 }
 
-// "strips": [outputs, axis]: the shape is [..., strips, places, 16].
+// "strips": [outputs, axis]: the shape is [..., strips, places, 16]. A 3 behind them: codes of 3
+// bits.
 Status ReadStrips(const Json& param, ParamSpec* spec) {
   const Json* json = param.Find("strips");
   if (json == nullptr) return Status();
-  bool is_pair = json->is_array() && json->as_array().size() == 2 && json->as_array()[0].is_int() &&
-                 json->as_array()[1].is_int();
   Strips strips{0, 0};
-  if (is_pair) {
-    strips = {json->as_array()[0].as_int(), static_cast<int>(json->as_array()[1].as_int())};
+  std::vector<int64_t> numbers;
+  if (json->is_array()) {
+    for (const Json& one : json->as_array()) numbers.push_back(one.is_int() ? one.as_int() : -1);
   }
-  Status fits = CheckStrips(strips, spec->shape);
+  strips.threes = numbers.size() == 3 && numbers[2] == 3;
+  if (numbers.size() == 2 || strips.threes) {
+    strips.outputs = numbers[0];
+    strips.axis = static_cast<int>(numbers[1]);
+  }
+  Status fits = CheckStrips(strips, spec->shape, spec->dtype);
   if (!fits.ok()) return std::move(fits).In("parameter '" + spec->name + "'");
   spec->strips = strips;
   return Status();

@@ -19,6 +19,7 @@ std::string TextOf(const ParamSpec& spec) {
                          int64_t{spec.axis}}) {
     add(number);
   }
+  if (spec.strips->threes) text += " threes";
   if (!spec.parts) return text;
   add(spec.parts->axis);
   add(static_cast<int64_t>(spec.parts->change));

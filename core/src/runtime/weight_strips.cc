@@ -1,6 +1,7 @@
 #include "runtime/weight_strips.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/parallel.h"
@@ -19,6 +20,21 @@ void CopyStrip(const T* from, int64_t rows, int64_t places, int64_t num_rows, in
   }
 }
 
+// Turns the words of a group of 40 codes. `at` is the first one; the others follow in the strip.
+void TurnThrees(uint32_t* at) {
+  uint8_t codes[40];
+  for (int i = 0; i < 40; ++i) codes[i] = at[i / 10 * Strips::kRows] >> (i % 10 * 3) & 7;
+  for (int word = 0; word < Strips::kWordsOfThrees; ++word) {
+    uint32_t turned = 0;
+    for (int byte = 0; byte < 4; ++byte) {
+      const uint8_t* own = codes + 4 * word + byte;
+      int last = word < 2 ? own[32] & 3 : own[24] >> 2;
+      turned |= static_cast<uint32_t>(own[0] | own[16] << 3 | last << 6) << (8 * byte);
+    }
+    at[word * Strips::kRows] = turned;
+  }
+}
+
 template <typename T>
 void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
   const Shape& shape = laid_out->shape();
@@ -31,20 +47,32 @@ void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
   int64_t count = laid_out->bytes() / static_cast<int64_t>(sizeof(T)) / num_places / Strips::kRows;
   ParallelFor(static_cast<int>(count), [&, rows = rows, places = places](int index, int) {
     int64_t first = index % num_strips * Strips::kRows;
+    T* own = to + index * num_places * Strips::kRows;
     CopyStrip(from + index / num_strips * size + first * rows, rows, places,
-              std::min(Strips::kRows, strips.outputs - first), num_places,
-              to + index * num_places * Strips::kRows);
+              std::min(Strips::kRows, strips.outputs - first), num_places, own);
+    if constexpr (std::is_same_v<T, uint32_t>) {
+      if (!strips.threes) return;
+      for (int64_t place = 0; place < num_places; place += Strips::kWordsOfThrees) {
+        uint32_t* group = own + place * Strips::kRows;
+        for (int64_t row = 0; row < Strips::kRows; ++row) TurnThrees(group + row);
+      }
+    }
   });
 }
 
 }  // namespace
 
-Status CheckStrips(const Strips& strips, const Shape& shape) {
+Status CheckStrips(const Strips& strips, const Shape& shape, DType dtype) {
   bool has_axis = strips.axis == 0 || strips.axis == 1;
   bool fits = shape.size() >= 3 && shape.back() == Strips::kRows && strips.outputs > 0 &&
               shape[shape.size() - 3] == (strips.outputs - 1) / Strips::kRows + 1;
-  if (has_axis && fits) return Status();
-  return InvalidArgument("field 'strips' must be [outputs, axis] of a shape [.., strips, .., 16]")
+  bool has_words = !strips.threes || (fits && DTypeBytes(dtype) == sizeof(uint32_t) &&
+                                      shape[shape.size() - 2] % Strips::kWordsOfThrees == 0);
+  if (has_axis && fits && has_words) return Status();
+  return InvalidArgument(
+             "field 'strips' must be [outputs, axis] of a shape [.., strips, .., 16], and a 3 "
+             "behind "
+             "them of words with codes of 3 bits")
       .WithParam("params");
 }
 

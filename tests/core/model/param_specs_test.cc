@@ -150,11 +150,16 @@ TEST(ParseLibraryMetadata, AParameterMayBeInStrips) {
   metadata = parse(R"("shape": [3, 2, 7, 16], "strips": [32, 0])");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
   EXPECT_EQ(StoredShape(metadata->params[0]), (Shape{3, 32, 7}));
+  metadata = parse(R"("shape": [2, 8, 16], "strips": [20, 0, 3])");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_TRUE(metadata->params[0].strips->threes);
   for (const char* rest :
        {R"("shape": [2, 7, 16], "strips": [33, 0])", R"("shape": [2, 7, 16], "strips": [16, 0])",
         R"("shape": [2, 7, 8], "strips": [16, 0])", R"("shape": [2, 16], "strips": [2, 0])",
         R"("shape": [2, 7, 16], "strips": [20, 2])", R"("shape": [2, 7, 16], "strips": [20])",
-        R"("shape": [2, 7, 16], "strips": 20)", R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
+        R"("shape": [2, 8, 16], "strips": [20, 0, 4])",
+        R"("shape": [2, 7, 16], "strips": [20, 0, 3])", R"("shape": [2, 7, 16], "strips": 20)",
+        R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
     metadata = parse(rest);
     EXPECT_EQ(metadata.status().code(), StatusCode::kCorrupt) << rest;
     EXPECT_EQ(metadata.status().param(), "params") << rest;

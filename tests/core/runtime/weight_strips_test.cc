@@ -85,6 +85,40 @@ TEST(Strips, MatricesAreLaidOut) {
   EXPECT_EQ(Load(folder, {InStrips("rows", {1, 2, 16}, 16, 0)}).status().param(), "model_lib");
 }
 
+// MLC-LLM's words have ten codes of 3 bits. Code i of row r is (3 i + r) % 8 here.
+TEST(Strips, BytesHaveTheCodesOf3Bits) {
+  auto code = [](int i, int row) { return static_cast<uint32_t>(3 * i + row) % 8; };
+  std::vector<uint32_t> words;
+  for (int row = 0; row < 17; ++row) {
+    for (int word = 0; word < 8; ++word) {
+      uint32_t bits = 0;
+      for (int i = 0; i < 10; ++i) bits |= code(10 * word + i, row) << (3 * i);
+      words.push_back(bits);
+    }
+  }
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf(words));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "uint32", "raw", {17, 8}, 0, 17 * 32)})}));
+  ParamSpec spec{"w", {2, 8, 16}, DType::kUInt32};
+  spec.strips = Strips{17, 0, /*threes=*/true};
+  Result<std::vector<Tensor>> loaded = Load(folder, {spec});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  std::vector<uint32_t> found = ValuesOf<uint32_t>((*loaded)[0]);
+  for (int row = 0; row < 17; ++row) {
+    for (int i = 0; i < 80; ++i) {
+      int word = i / 40 * 4, place = i % 40, quad = place / 4, shift = place % 4 * 8;
+      auto bits = [&](int of_group, int from) {
+        return found[static_cast<size_t>((row / 16 * 8 + word + of_group) * 16 + row % 16)] >>
+               (shift + from);
+      };
+      uint32_t read = quad < 8 ? bits(quad % 4, quad / 4 * 3) & 7
+                               : (bits(quad - 8, 6) & 3) | (bits(quad - 6, 6) & 1) << 2;
+      ASSERT_EQ(read, code(i, row)) << "row " << row << ", code " << i;
+    }
+  }
+}
+
 TEST(Strips, AreLaidOutAgainAfterADrop) {
   TempFolder folder;
   std::vector<uint16_t> numbers(1 << 16);

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from activation_codes import decoded  # noqa: E402
+from activation_codes import decoded, in_groups  # noqa: E402
 from kernel_tools import activated, compiled, frozen  # noqa: E402
 
 from mlc_llm.compiler.kernels.cpu import activations  # noqa: E402
@@ -41,10 +41,24 @@ def test_codes_are_within_half_a_step(bits, weight_bits, size, halves, request):
     x = (rng.standard_normal((20, size)) * 10.0 ** rng.integers(-6, 6, (20, 1))).astype(np.float32)
     x[3] = 0
     x[4, 5] = 1e9  # its group alone loses the others
+    check_codes(codes, x)
+
+
+def check_codes(codes: Codes, x) -> None:
     found = decoded(codes, coded_rows(codes, quantize(codes), x))
-    largest = np.abs(x).reshape(20, -1, 32).max(-1)
-    step = np.repeat(largest / codes.largest, 32, axis=1)
+    largest = np.abs(in_groups(codes, x)).max(-1)
+    step = np.repeat(largest / codes.largest, codes.group, axis=1)[:, : codes.size]
     assert (np.abs(found - x) <= 0.51 * step + 1e-30).all()
+
+
+@pytest.mark.parametrize(("size", "wide"), [(80, False), (96, False), (176, False), (96, True)])
+def test_groups_of_40(size, wide):
+    """Whole ones, and a last one of 16 inputs."""
+    bits = 16 if wide else 8
+    codes = Codes(size=size, bits=bits, weight_bits=3, zero=3, group=40, wide=wide)
+    x = np.random.default_rng(size).standard_normal((9, size)).astype(np.float32)
+    x[4, 39] = 1e9  # the last one of its group
+    check_codes(codes, x)
 
 
 @pytest.mark.parametrize("gather", [False, True])

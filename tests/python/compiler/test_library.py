@@ -29,7 +29,7 @@ OTHER = [int(i) for i in np.random.default_rng(6).integers(0, 99, 20)]
 
 # Their activations are rounded to 8 bits, in groups; keys and values to float16, as in all of 3 and
 # 4 bits.
-IN_WHOLE_NUMBERS = tuple(scheme.name for scheme in GROUPS if scheme.groups.bits in (4, 8))
+IN_WHOLE_NUMBERS = tuple(scheme.name for scheme in GROUPS)
 
 
 def close(actual, expected, tolerance=2e-5):

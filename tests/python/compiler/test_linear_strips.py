@@ -44,9 +44,10 @@ from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # 
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 
 ROWS = (1, 2, 3, 4, 7, 8, 13)
-GROUPS = ("q4f16_0", "q4f16_1", "q4bf16_1", "q4f32_1", "q8f32_1")  # schemes that have strips
+# Schemes that have strips.
+GROUPS = ("q3f16_0", "q3f16_1", "q4f16_0", "q4f16_1", "q4bf16_1", "q4f32_1", "q8f32_1")
 TILE = 2  # code for more rows at a time takes several times as long to compile
-IN_LARGE_TILES = ("Q4_K", "Q6_K", "q4f16_1")  # those of the processor
+IN_LARGE_TILES = ("Q4_K", "Q6_K", "q3f16_1", "q4f16_1")  # those of the processor
 
 
 def stored(kind, rows, ins, seed=0):
@@ -84,7 +85,7 @@ def test_product_equals_numpy_and_rows_do_not_depend_on_their_batch(kind, shape)
     check(kind, shape, tile=host_device().vectors.integer_tile if kind in IN_LARGE_TILES else TILE)
 
 
-@pytest.mark.parametrize("kind", ["Q4_1", "Q8_0", "q4f16_1"])
+@pytest.mark.parametrize("kind", ["Q4_1", "Q8_0", "q3f16_1", "q4f16_1"])
 @pytest.mark.parametrize("shape", [(3, 32), (33, 160), (32, 352)])
 def test_odd_numbers_of_groups(kind, shape):
     check(kind, shape)
@@ -131,13 +132,13 @@ def usual_output(kind: str):
 
 
 UNITS = (*FLAGS, "portable")
-KINDS = ("Q4_K", "Q5_1", "Q6_K", "Q3_K", "q4f16_1", "q8f32_1")
+KINDS = ("Q4_K", "Q5_1", "Q6_K", "Q3_K", "q4f16_1", "q8f32_1", "q3f16_1")
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_instruction_set_gives_the_same_bits(kind, unit, request):
-    """The usual run has three types for each instruction set."""
+    """The usual run has half of the types for each instruction set."""
     if (KINDS.index(kind) + UNITS.index(unit)) % 2 and not request.config.getoption("--long"):
         pytest.skip("another type runs; run with --long")
     if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
@@ -178,7 +179,7 @@ def test_embedding_reads_rows_bit_for_bit(kind):
     assert np.array_equal(y.view(np.uint32), expected.view(np.uint32))
 
 
-@pytest.mark.parametrize("kind", ["Q4_0", "Q5_1", "Q4_K", "Q6_K", "q4f16_1", "q8f32_1"])
+@pytest.mark.parametrize("kind", ["Q4_0", "Q5_1", "Q4_K", "Q6_K", "q3f16_1", "q4f16_1", "q8f32_1"])
 def test_float_products(kind):
     tensors, reader, weight = stored(kind, 19, 256)
     x = np.random.default_rng(3).standard_normal((9, 256)).astype(np.float32)
@@ -211,7 +212,7 @@ def test_a_product_of_no_rows_writes_nothing():
     [
         ("q4f16_1", (48, 144), "linear"),  # a group is not whole
         ("q4f16_1", (48, 160), "embedding"),  # its rows alone are read
-        ("q3f16_1", (48, 120), "linear"),  # groups of 40
+        ("q3f16_1", (48, 120), "linear"),  # vectors of inputs are not whole
     ],
 )
 def test_other_matrices_are_left_to_floats(scheme, shape, use):

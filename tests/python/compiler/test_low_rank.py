@@ -189,10 +189,13 @@ def test_a_product_with_strips_adds_the_same():
             assert np.array_equal(got, wanted), (rows, len(units))
 
 
-@pytest.mark.parametrize("bits, weight_bits, wide", [(8, 4, 0), (8, 8, 0), (16, 4, 0), (16, 8, 1)])
-def test_rows_of_codes_are_the_floats_that_the_base_multiplies(bits, weight_bits, wide):
-    size, rows = 96, 6
-    codes = Codes(size=size, bits=bits, weight_bits=weight_bits, zero=8, wide=bool(wide))
+@pytest.mark.parametrize(
+    "bits, weight_bits, wide, group",
+    [(8, 4, 0, 32), (8, 8, 0, 32), (16, 4, 0, 32), (16, 8, 1, 32), (8, 3, 0, 40), (16, 3, 1, 40)],
+)
+def test_rows_of_codes_are_the_floats_that_the_base_multiplies(bits, weight_bits, wide, group):
+    size, rows, options = 96, 6, {"wide": bool(wide), "group": group}
+    codes = Codes(size=size, bits=bits, weight_bits=weight_bits, zero=8, **options)
     rng = np.random.default_rng(9)
     coded = encoded(codes, rng.standard_normal((rows, size)).astype(np.float32))
     floats = decoded(codes, coded).astype(np.float32)

@@ -18,11 +18,12 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler import lowering, targets
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat
-from mlc_llm.compiler.kernels.cpu.integer import MAX_QUADS, emit_dots
+from mlc_llm.compiler.kernels.cpu.integer import emit_dots
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, fma
 from mlc_llm.compiler.targets import Device, num_threads
 
 _BLOCK_BYTES = 256 << 20  # far more than the caches hold
+_QUADS = 8  # of weights, in registers
 _SUMS = 8  # vectors that are added up side by side
 _ROUNDS, _TURNS, _CALLS = 4096, 16, 16
 _BITS = 4
@@ -63,7 +64,7 @@ def products(device: Device) -> dict[str, float]:
         "integer": (dots, ("uint32", "int32", "int32")),
         "float": (fused, ("float32", "float32", "float32")),
     }
-    each = _SUMS * MAX_QUADS * LANES * 2 * _ROUNDS
+    each = _SUMS * _QUADS * LANES * 2 * _ROUNDS
     operations = {"integer": each * 4, "float": each}
     return {name: operations[name] * _rate(*kind, device) for name, kind in kinds.items()}
 
@@ -73,8 +74,8 @@ def _kernel(add: _Add, dtypes: tuple[str, str, str]) -> Any:
     computed once for all."""
     weights, codes, sums = dtypes
     args = [
-        Arg("weights", (MAX_QUADS, LANES), weights),
-        Arg("codes", (_TURNS, MAX_QUADS), codes),
+        Arg("weights", (_QUADS, LANES), weights),
+        Arg("codes", (_TURNS, _QUADS), codes),
         Arg("y", (1, _SUMS * LANES), sums),
     ]
 
@@ -86,8 +87,8 @@ def _kernel(add: _Add, dtypes: tuple[str, str, str]) -> Any:
             for i in range(_SUMS):
                 T.buffer_store(kept, splat(T.Cast(sums, T.int32(i))), [at(i * LANES)])
             with T.serial(_ROUNDS) as turn:
-                rows = [weights[i, at(0)] for i in range(MAX_QUADS)]
-                factors = [emit_value(codes[turn % _TURNS, i]) for i in range(MAX_QUADS)]
+                rows = [weights[i, at(0)] for i in range(_QUADS)]
+                factors = [emit_value(codes[turn % _TURNS, i]) for i in range(_QUADS)]
                 for i in range(_SUMS):
                     T.buffer_store(kept, add(kept[at(i * LANES)], rows, factors), [at(i * LANES)])
             for i in range(_SUMS):
@@ -104,7 +105,7 @@ def _rate(add: _Add, dtypes: tuple[str, str, str], device: Device) -> float:
     count = num_threads()
     rng = np.random.default_rng(0)
     tensors = []
-    for dtype, shape in zip(dtypes[:2], ((MAX_QUADS, LANES), (_TURNS, MAX_QUADS)), strict=True):
+    for dtype, shape in zip(dtypes[:2], ((_QUADS, LANES), (_TURNS, _QUADS)), strict=True):
         octets = rng.integers(0, 16, (*shape, 4), np.uint8)
         values = octets.view(np.int32)[..., 0] if "int" in dtype else octets[..., 0] / 16
         tensors.append(tvm.runtime.tensor(values.astype(dtype)))

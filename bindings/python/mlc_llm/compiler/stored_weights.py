@@ -43,10 +43,23 @@ def laid_out(array: Array, shape: Sequence[int], strips: Sequence[int] | None) -
     """A stored tensor as the core lays it out ("strips" in docs/model-library.md)."""
     if strips is None:
         return array
-    (outs, axis), (*stack, count, places, lanes) = strips, shape
+    (outs, axis, *threes), (*stack, count, places, lanes) = strips, shape
     rows = array.reshape(*stack, *((places, outs) if axis else (outs, places)))
     rows = rows.swapaxes(-1, -2) if axis else rows
+    rows = _of_bytes(rows) if threes else rows
     padded = np.zeros((*stack, count * lanes, places), array.dtype)
     padded[..., :outs, :] = rows
     whole = padded.reshape(*stack, count, lanes, places).swapaxes(-1, -2)
     return np.ascontiguousarray(whole)
+
+
+def _of_bytes(words: Array) -> Array:
+    """Words with ten codes of 3 bits each, four for a group, as `kernels/cpu/threes.py` reads
+    them."""
+    shifts = np.arange(0, 30, 3, dtype=np.uint32)
+    codes = (words[..., None] >> shifts & 7).astype(np.uint8)  # (..., places, 10)
+    quads = codes.reshape(*words.shape[:-1], -1, 10, 4)  # (..., groups, quads, bytes)
+    first, second, rest = quads[..., :4, :], quads[..., 4:8, :], quads[..., 8:, :]
+    upper = np.concatenate([rest & 3, rest >> 2], axis=-2)
+    octets = np.ascontiguousarray(first | second << 3 | upper << 6)
+    return octets.view("<u4").reshape(words.shape)

@@ -11,7 +11,7 @@ Array = np.ndarray[Any, Any]
 
 def encoded(codes, x: Array) -> Array:
     """Rows of floats as the kernels of linear layers take them."""
-    groups = x.reshape(len(x), codes.groups, 32)
+    groups = in_groups(codes, x)
     largest = np.maximum(np.abs(groups).max(-1), np.float32(1e-30))
     scales = (largest * np.float32(1 / codes.largest)).astype(np.float32)
     whole = np.rint(groups * (np.float32(codes.largest) / largest)[..., None]).astype(np.int32)
@@ -24,6 +24,17 @@ def encoded(codes, x: Array) -> Array:
             begin = codes.place_of_quad(0, part, first)
             out[..., begin : begin + 4] = np.ascontiguousarray(picked).view(np.int32)
     return out.reshape(len(x), -1)
+
+
+def in_groups(codes, x: Array) -> Array:
+    """(rows, groups, inputs), each group in whole vectors, with zeros behind its inputs."""
+    padded = np.pad(x, ((0, 0), (0, codes.groups * codes.group - codes.size)))
+    groups = padded.reshape(len(x), codes.groups, codes.group)
+    return np.pad(groups, ((0, 0), (0, 0), (0, _inputs(codes) - codes.group)))
+
+
+def _inputs(codes) -> int:
+    return codes.vectors * 16
 
 
 def _parts(codes, whole: Array) -> list[Array]:
@@ -40,20 +51,23 @@ def decoded(codes, found: Array) -> Array:
     found = found.reshape(len(found), codes.groups, -1)
     scales = np.ascontiguousarray(found[:, :, 0]).view(np.float32)
     whole = _whole(codes, np.ascontiguousarray(found[:, :, 1 + codes.sums :]))
-    groups = np.zeros((*found.shape[:2], 32), np.int64)
+    groups = np.zeros((*found.shape[:2], _inputs(codes)), np.int64)
     for first, inputs in codes.places:
         groups[:, :, inputs] = whole[:, :, first : first + 4].reshape(*found.shape[:2], 16)
     offsets = found[:, :, 1 : 1 + codes.sums]
     assert np.array_equal(offsets, _offsets(codes, groups, scales))
-    return (groups * scales.astype(np.float64)[..., None]).reshape(len(found), codes.size)
+    values = (groups * scales.astype(np.float64)[..., None])[..., : codes.group]
+    return values.reshape(len(found), -1)[:, : codes.size]
 
 
 def _whole(codes, words: Array) -> Array:
-    """The codes by quads: (rows, groups, 8, 4)."""
-    shape = (*words.shape[:2], codes.parts, 8)
+    """The codes by quads: (rows, groups, quads, 4)."""
+    quads = _inputs(codes) // 4
+    shape = (*words.shape[:2], codes.parts, quads)
     if codes.wide:  # the even inputs of the quads, then the odd ones
         parts = words.view(np.int16).astype(np.int64).reshape(*shape, 2)
-        return np.stack([parts[:, :, 0], parts[:, :, 1]], axis=-1).reshape(*words.shape[:2], 8, 4)
+        both = np.stack([parts[:, :, 0], parts[:, :, 1]], axis=-1)
+        return both.reshape(*words.shape[:2], quads, 4)
     parts = words.view(np.int8).astype(np.int64).reshape(*shape, 4)
     return parts[:, :, 0] * 256 + parts[:, :, 1] if codes.parts == 2 else parts[:, :, 0]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import library_kernel_choices
 import numpy as np
-from activation_codes import decoded, encoded
+from activation_codes import decoded, encoded, in_groups
 from kernel_tools import stored_weight
 from library_kernels import EPS, Array, Call, Kernel, Rng, Want
 from test_attention import Cache, expected_row, rotate
@@ -100,18 +100,21 @@ def _gated(x: Array) -> Array:
 # The CPU's codes of activations
 
 
-def _codes(kernel: Kernel) -> Codes:
+def _codes(kernel: Kernel, size: int = 0) -> Codes:
     groups, bits = kernel.model.scheme.groups, kernel.model.spec.activation_bits
-    options = {"bits": bits, "weight_bits": groups.bits, "zero": groups.qmax}
-    words = Codes(size=32, **options).arg.shape[1]
-    return Codes(size=32 * int(kernel["codes"].shape[1]) // int(words), **options)
+    options = {"bits": bits, "weight_bits": groups.bits, "zero": groups.qmax, "group": groups.size}
+    if not size:
+        words = Codes(size=groups.size, **options).arg.shape[1]
+        size = groups.size * int(kernel["codes"].shape[1]) // int(words)
+    return Codes(size=size, **options)
 
 
 def _coded(kernel: Kernel, arrays: dict[str, Array], expected: Array) -> Call:
     """Half a step of each group's codes may be missing."""
-    codes = _codes(kernel)
-    largest = np.abs(expected).reshape(len(expected), -1, 32).max(-1) / codes.largest
-    step = np.maximum(np.repeat(largest, 32, axis=1), 1e-30)
+    codes = _codes(kernel, expected.shape[1])
+    largest = np.abs(in_groups(codes, expected)).max(-1) / codes.largest
+    step = np.repeat(largest, codes.group, axis=1)[:, : codes.size]
+    step = np.maximum(step, 1e-30)
     out = np.full((len(expected), kernel["codes"].shape[1]), 77, np.int32)
     want = Want("codes", expected / step, 0.51, decode=lambda c: decoded(codes, c) / step)
     return Call({**arrays, "codes": out}, [want])

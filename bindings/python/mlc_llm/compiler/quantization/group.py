@@ -126,13 +126,16 @@ class GroupMatrix:
 
     def on_cpu(self) -> CPUMatrix:
         """In strips where they help: the words of a group have the order of GGUF's."""
-        from mlc_llm.compiler.kernels.cpu import columns, matrices, strips, weights
+        from mlc_llm.compiler.kernels.cpu import columns, matrices, strips, threes, weights
 
         if self._fits_strips:
-            stored = tuple(param.in_strips(int(self.by_columns)) for param in self.stored)
-            bits, zero = self.groups.bits, self.groups.qmax
-            kind = BlockType(name=f"groups of {bits} bits", bits=bits, zero=zero)
-            return matrices.StripMatrix(strips.Strips(stored, kind), self.shape)
+            bits, size, zero = self.groups.bits, self.groups.size, self.groups.qmax
+            axis, has_threes = int(self.by_columns), bits == 3
+            codes, scales = self.stored
+            stored = (codes.in_strips(axis, threes=has_threes), scales.in_strips(axis))
+            kind = BlockType(name=f"groups of {bits} bits", bits=bits, zero=zero, group=size)
+            reader = threes.ThreeStrips if has_threes else strips.Strips
+            return matrices.StripMatrix(reader(stored, kind), self.shape)
         if self.by_columns:
             reader = columns.GroupColumns(self.stored, self.groups)
             return matrices.ColumnMatrix(reader, self.shape)
@@ -141,9 +144,11 @@ class GroupMatrix:
 
     @property
     def _fits_strips(self) -> bool:
-        """Whether it multiplies, the groups are those of activations, and strips of experts are
+        """Whether it multiplies, the groups can be those of activations, and strips of experts are
         whole."""
         *stack, outs, _ = self.stored[0].shape
+        if self.groups.bits == 3:
+            return self.multiplies and not stack and self.shape[1] % STRIP == 0
         has_groups = self.groups.size == GROUP and self.shape[1] % GROUP == 0
         is_whole = not stack or outs % STRIP == 0
         return self.multiplies and has_groups and self.groups.bits in (4, 8) and is_whole

@@ -48,7 +48,7 @@ class StoredParam:
     axis: int = 0
     extent: int = 0
     file_dtype: str = ""  # the type in the files, if a library reads the same bytes as another type
-    strips: tuple[int, int] | None = None  # the outputs and their axis; `in_strips`
+    strips: tuple[int, ...] | None = None  # `in_strips`
     shares: Shares | None = None
 
     def part(self, span: range, axis: int = 0) -> StoredParam:
@@ -75,14 +75,14 @@ class StoredParam:
         span = range(self.span.start // of_new, self.span.start // of_new + shape[-1])
         return replace(seen, span=span, extent=self.extent // of_new)
 
-    def in_strips(self, axis: int) -> StoredParam:
+    def in_strips(self, axis: int, *, threes: bool = False) -> StoredParam:
         """The matrix (or the stack of matrices) as the core lays it out when it loads it: [strips,
         places, 16], the last strip padded with zeros. `axis`: the one of the last two that has the
-        outputs."""
+        outputs. `threes`: the words have ten codes of 3 bits, which become bytes' (`threes.py`)."""
         *stack, rows, columns = self.shape
         outs, places = (columns, rows) if axis else (rows, columns)
         shape = (*stack, -(-outs // STRIP), places, STRIP)
-        return replace(self, shape=shape, strips=(outs, axis))
+        return replace(self, shape=shape, strips=(outs, axis, 3) if threes else (outs, axis))
 
     @property
     def first(self) -> int:

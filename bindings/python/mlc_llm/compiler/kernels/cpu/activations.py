@@ -1,20 +1,23 @@
 """Activations as integers, for products with quantized weights.
 
-A row is divided into groups of 32. A group has one scale: the largest magnitude divided by the
-largest code. A code has 8 or 16 bits. 16 bits are stored as a high and a low byte, so that byte
-instructions can multiply them. The error of 16 bits is far below that of float16.
+A row is divided into groups of 32, or of 40 for weights in such groups; the last one is padded
+with zeros. A group has one scale: the largest magnitude divided by the largest code. A code has 8
+or 16 bits. 16 bits are stored as a high and a low byte, so that byte instructions can multiply
+them. The error of 16 bits is far below that of float16.
 
 A row of codes is one row of int32, group by group. Each group has the bits of the scale; then the
 offset: the sum of the group's codes (or two sums, of its halves), times minus the scheme's zero
-point; then, for each part (high, low), eight quads of four bytes, in the order of the weights in
-the scheme's words. `wide` codes are not cut into bytes: a part is then the even or the odd inputs
-of the quads, two codes of 16 bits in a word.
+point; then, for each part (high, low), its quads of four bytes, in the order of the weights in the
+scheme's words. A group of 40 has ten quads, and two of zeros. `wide` codes are not cut into bytes:
+a part is then the even or the odd inputs of the quads, two codes of 16 bits in a word.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
@@ -25,6 +28,7 @@ from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit, takes_words
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
+    constant,
     emit_fold,
     emit_max,
     emit_rows,
@@ -34,7 +38,6 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 )
 
 GROUP = 32
-QUADS = GROUP // 4
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Codes:
     halves: bool = False  # an offset is for 16 codes, not for 32
     scaled: bool = False  # offsets are the bits of floats, multiplied by the group's scale
     wide: bool = False  # codes of 16 bits stay whole: one part for even places, one for odd ones
+    group: int = GROUP
 
     def on(self, unit: DotUnit) -> Codes:
         """The form that the instruction multiplies best."""
@@ -55,7 +59,17 @@ class Codes:
 
     @property
     def groups(self) -> int:
-        return self.size // GROUP
+        return -(-self.size // self.group)
+
+    @property
+    def quads(self) -> int:
+        """The number of quads of a group."""
+        return self.group // 4
+
+    @property
+    def vectors(self) -> int:
+        """The number of vectors of 16 inputs that hold a group."""
+        return -(-self.group // LANES)
 
     @property
     def parts(self) -> int:
@@ -82,7 +96,11 @@ class Codes:
     @property
     def _words(self) -> int:
         """The number of words of a group."""
-        return 1 + self.sums + self.parts * QUADS
+        return 1 + self.sums + self.parts * self._places_of_quads
+
+    @property
+    def _places_of_quads(self) -> int:
+        return self.vectors * (LANES // 4)
 
     def place_of_scale(self, group):
         return group * self._words
@@ -91,7 +109,7 @@ class Codes:
         return group * self._words + 1 + half
 
     def place_of_quad(self, group, part: int, index: int):
-        return group * self._words + 1 + self.sums + part * QUADS + index
+        return group * self._words + 1 + self.sums + part * self._places_of_quads + index
 
     def scale(self, codes, row, group):
         """The scale, in the form that a kernel reads."""
@@ -100,8 +118,9 @@ class Codes:
     @property
     def places(self) -> list[tuple[int, list[int]]]:
         """The positions of four quads of a group at a time, and the inputs of their bytes."""
-        if self.weight_bits == 8:  # a word has four neighbours
-            return [(i, list(range(4 * i, 4 * i + 16))) for i in (0, 4)]
+        if self.weight_bits == 8 or self.group != GROUP:  # a word has four neighbours
+            every = range(0, self.vectors * LANES, LANES)
+            return [(first // 4, list(range(first, first + LANES))) for first in every]
         inputs = [[8 * word + parity + 2 * i for word in range(4) for i in range(4)]
                   for parity in (0, 1)]  # fmt: skip
         return [(4 * parity, inputs[parity]) for parity in (0, 1)]
@@ -165,23 +184,39 @@ def _emit_rows(codes: Codes, out, reader: Callable) -> None:
     """Stores every row. `reader(row)` returns a function that reads 16 of its values."""
 
     def row(r) -> None:
-        read = reader(r)
+        read = reader(r) if codes.group % LANES == 0 else _emit_padded(codes, reader(r))
         with T.serial(codes.groups) as group:
-            values = [emit_value(read(group * GROUP + i)) for i in (0, LANES)]
-            emit_group(codes, out, r, group, values)
+            firsts = range(0, codes.group, LANES)
+            values = [emit_value(read(group * codes.group + i)) for i in firsts]
+            if rest := codes.group % LANES:
+                inside = constant([int(lane < rest) for lane in range(LANES)], "int32")
+                last = T.Select(inside > splat(T.int32(0)), values[-1], splat(0.0))
+                values[-1] = emit_value(last)
+            _emit_group(codes, out, r, group, values)
 
     emit_rows(out.shape[0], row)
 
 
-def emit_group(codes: Codes, out, row, group, values: list) -> None:
-    """Stores one group of a row of codes, from two vectors."""
-    largest = emit_max(T.max(*(T.max(v, splat(0.0) - v) for v in values)))
+def _emit_padded(codes: Codes, read: Callable) -> Callable:
+    """A function that reads 16 values from any place of the row on, and zeros behind its end."""
+    behind = range(codes.size, codes.groups * codes.group + LANES, LANES)
+    row = T.sblock_alloc_buffer((codes.size + len(behind) * LANES,), "float32")
+    with T.serial(codes.size // LANES) as vector:
+        T.buffer_store(row, read(vector * LANES), [at(vector * LANES)])
+    for place in behind:
+        T.buffer_store(row, splat(0.0), [at(place)])
+    return lambda base: row[at(base)]
+
+
+def _emit_group(codes: Codes, out, row, group, values: list) -> None:
+    """Stores one group of a row of codes, from its vectors."""
+    largest = emit_max(reduce(T.max, (T.max(v, splat(0.0) - v) for v in values)))
     largest = emit_value(T.max(largest, T.float32(1e-30)))
     scale = emit_value(largest * T.float32(1 / codes.largest))
     T.buffer_store(out, T.reinterpret("int32", scale), [row, codes.place_of_scale(group)])
     inverse = splat(emit_value(T.float32(codes.largest) / largest))
     whole = [_emit_rounded(v * inverse) for v in values]
-    for i, part in enumerate(whole if codes.halves else [whole[0] + whole[1]]):
+    for i, part in enumerate(whole if codes.halves else [reduce(operator.add, whole)]):
         offset = emit_fold(part, lambda a, b: a + b) * T.int32(-codes.zero)
         if codes.scaled:
             offset = T.reinterpret("int32", to_float(offset, 1) * scale)
@@ -194,8 +229,8 @@ def emit_group(codes: Codes, out, row, group, values: list) -> None:
 
 
 def emit_values(codes: Codes, x, row, group) -> list:
-    """The values of a group of a row of codes, as two vectors of neighbours: what products with
-    the codes multiply."""
+    """The values of a group of a row of codes, as vectors of neighbours: what products with the
+    codes multiply. Behind a group of 40 are zeros."""
     scale, found = splat(emit_value(codes.scale(x, row, group))), []
     dtype = f"int{16 if codes.wide else 8}x{8 if codes.wide else 16}"
     places = {i: n for n, i in enumerate(i for _, inputs in codes.places for i in inputs)}
@@ -206,11 +241,11 @@ def emit_values(codes: Codes, x, row, group) -> list:
         ]
         for part in range(codes.parts)
     ]
-    for half in (0, LANES):
-        order = [places[half + lane] for lane in range(LANES)]
+    for first in range(0, codes.group, LANES):
+        order = [places[first + lane] for lane in range(LANES)]
         if codes.wide:  # the even places, then the odd ones
-            both = [*parts[0], *parts[1]]
-            whole = shuffle(both, [place // 2 + GROUP // 2 * (place % 2) for place in order])
+            both, odd = [*parts[0], *parts[1]], codes.vectors * LANES // 2
+            whole = shuffle(both, [place // 2 + odd * (place % 2) for place in order])
         else:
             wide = [T.Cast(f"int32x{LANES}", shuffle(part, order)) for part in parts]
             whole = wide[0] if len(wide) == 1 else wide[0] * splat(T.int32(256)) + wide[1]
@@ -224,7 +259,7 @@ def _emit_rounded(value):
 
 
 def _emit_parts(codes: Codes, whole: list) -> list[list]:
-    """The bytes of each part of 32 codes, the high part first; or the whole codes for each part."""
+    """The bytes of each part of a group, the high part first; or the whole codes for each part."""
     if codes.wide:
         return [[emit_value(T.Cast(f"int16x{LANES}", v)) for v in whole]] * 2
     if codes.parts == 1:

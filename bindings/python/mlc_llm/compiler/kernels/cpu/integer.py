@@ -21,7 +21,7 @@ DotUnit = Literal[
     "portable",
 ]  # fmt: skip
 
-MAX_QUADS = 8  # in one call of `emit_dots`
+MAX_QUADS = 10  # in one call of `emit_dots`
 TOGETHER = 2  # quads in one step of `Steps`
 
 
@@ -99,7 +99,7 @@ def quads_at_a_time(unit: DotUnit, quads: int) -> int:
     """How many quads of weights of 8 bits a loop should take at a time."""
     if _INSTRUCTIONS[unit].quads(8):
         return 1
-    return next(n for n in (MAX_QUADS, 4, 2, 1) if quads % n == 0)
+    return next(n for n in (8, 4, 2, 1) if quads % n == 0)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,9 @@ from typing import Any
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
-from mlc_llm.compiler.kernels.cpu.activations import QUADS, Codes
+from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.integer import TOGETHER, Steps
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, shuffle
-
-TURNS = QUADS // TOGETHER  # iterations of the loop in a group
 
 
 def emit_tile(
@@ -52,9 +50,10 @@ def emit_tile(
         return emit_value(shuffle(totals, range(LANES)) + splat(start))
 
     emit_clear()
-    turns = TURNS // codes.sums  # of a run
-    with T.serial(codes.groups * TURNS) as step:
-        group, turn = emit_value(step // TURNS), emit_value(step % TURNS)
+    each = codes.quads // TOGETHER  # iterations of the loop in a group
+    turns = each // codes.sums  # of a run
+    with T.serial(codes.groups * each) as step:
+        group, turn = emit_value(step // each), emit_value(step % each)
         places, weights = zip(*quads(group, turn), strict=True)
         for m in range(rows):
             factors = [emit_value(x[row + m, codes.place_of_quad(group, 0, i)]) for i in places]

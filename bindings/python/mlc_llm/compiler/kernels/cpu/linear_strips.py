@@ -1,7 +1,8 @@
 """y = x W^T (+ bias) (+ residual), for integer x and weights in strips (`gguf/types.py`).
 
 A strip is 16 outputs. In its layout a vector is one quad of inputs for each output, and a thread
-reads its strips from end to end. y[m, n] is a chain over groups of 32 inputs in ascending order.
+reads its strips from end to end. y[m, n] is a chain over groups of 32 (or 40) inputs in ascending
+order.
 The products in a group are added exactly, as integers. Then `sum * (weight scale * activation
 scale)` is added to the chain, and then `minimum * sum of activations` if there is a minimum. So the
 result does not depend on the number of rows.
@@ -19,11 +20,11 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
-from mlc_llm.compiler.kernels.cpu.activations import QUADS, Codes
+from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.by_count import emit_by_count, ways_by_count
 from mlc_llm.compiler.kernels.cpu.integer import (
     DotUnit,
     Steps,
-    holds_group,
     steps_of,
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
@@ -36,7 +37,6 @@ from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 AHEAD_LINES = 128
 KEPT = 8  # rows that wait for what adapters add: on the stack
-FEW, MANY = 8, 64  # the most rows of x for which codes are taken out of their words each time
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
@@ -50,6 +50,7 @@ def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
         zero=zero,
         halves=halves,
         scaled=kind.minimum,
+        group=kind.span,
     )
 
 
@@ -109,20 +110,6 @@ def linear_strips(
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
 
 
-def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -> None:
-    """Emits all the ways; the number of rows chooses one at run time. Each comes with the most rows
-    that it is for; None: any number."""
-    (most, way), *others = ways
-    if most is None:
-        way()
-        return
-    with T.If(rows <= most):
-        with T.Then():
-            way()
-        with T.Else():
-            emit_by_count(rows, others)
-
-
 def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
     """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
     larger = None
@@ -149,7 +136,7 @@ def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of 32 inputs of a strip, in registers."""
+    """A group of inputs of a strip, in registers."""
 
     quads: list[Any]
     scales: list[Any]  # one for all quads, or one for each half
@@ -163,7 +150,8 @@ class Groups(Protocol):
         """Calls `body(group, content)` for each of the groups, in ascending order."""
 
     def emit_pair(self, group, turn) -> list[Any]:
-        """The quads `turn` and `turn` + 4 of a group; both are under the same scale."""
+        """The quad `turn` of a group and the one half a group behind it; both are under the same
+        scale."""
 
     def emit_scale(self, group, i: int): ...
 
@@ -208,26 +196,27 @@ class KeptGroups:
     scales: Any
     minimums: Any
     each: int  # scales of a group
+    count: int  # quads of a group
 
     def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
         with T.serial(count) as group:
-            quads = [self.emit_quad(group, i) for i in range(QUADS)]
+            quads = [self.emit_quad(group, i) for i in range(self.count)]
             scales = [self.emit_scale(group, i) for i in range(self.each)]
             body(group, Group(quads, scales, self.emit_minimums(group)))
 
     def store(self, group, found: Group) -> None:
         for i, quad in enumerate(found.quads):
-            T.buffer_store(self.quads, quad, [at((group * QUADS + i) * LANES)])
+            T.buffer_store(self.quads, quad, [at((group * self.count + i) * LANES)])
         for i, scale in enumerate(found.scales):
             T.buffer_store(self.scales, scale, [at((group * self.each + i) * LANES)])
         for i, minimum in enumerate(found.minimums):
             T.buffer_store(self.minimums, minimum, [at((group * self.each + i) * LANES)])
 
     def emit_pair(self, group, turn) -> list[Any]:
-        return [self.emit_quad(group, turn + i) for i in (0, QUADS // 2)]
+        return [self.emit_quad(group, turn + i) for i in (0, self.count // 2)]
 
     def emit_quad(self, group, i):
-        return emit_value(self.quads[at((group * QUADS + i) * LANES)])
+        return emit_value(self.quads[at((group * self.count + i) * LANES)])
 
     def emit_scale(self, group, i):
         return emit_value(self.scales[at((group * self.each + i) * LANES)])
@@ -237,22 +226,6 @@ class KeptGroups:
             return []
         places = [(group * self.each + i) * LANES for i in range(self.each)]
         return [emit_value(self.minimums[at(place)]) for place in places]
-
-
-def ways_by_count(
-    codes: Codes, kind: BlockType, unit: DotUnit, few: Callable[[], None], many: Callable[[], None]
-) -> list[tuple[int | None, Callable[[], None]]]:
-    """`few`, and `many` where it is faster from some number of rows on: taking apart codes of one
-    plane costs less than bytes in memory, and so do two planes where the registers hold a group.
-    For the rows of prompts the bytes pay in these registers."""
-    one_plane = kind.bits == 4 and not kind.values
-    if kind.bits == 8 or kind.values and holds_group(unit):
-        return [(None, few)]
-    if not codes.halves and one_plane and holds_group(unit):
-        return [(MANY, few), (None, many)]
-    if not codes.halves and (one_plane or holds_group(unit)):
-        return [(None, few)]
-    return [(FEW, few), (None, many)]
 
 
 @dataclass(frozen=True)
@@ -271,6 +244,7 @@ class BlockStrip:
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
+        tile = tile if self.weights.kind.span == GROUP else 1
         groups = StoredGroups(self.weights, self.buffers, self.index)
         several = partial(self._emit_tiles, groups, first, count, tile, store)
         if (add := self.add) is None:
@@ -288,11 +262,11 @@ class BlockStrip:
     def emit_many(self, first, count, tile: int, store: Callable) -> None:
         """The same; the codes of the whole strip become bytes once."""
         codes, has_minimum = self.codes, self.weights.kind.minimum
-        quads = T.sblock_alloc_buffer((codes.groups * QUADS * LANES,), "uint32")
+        quads = T.sblock_alloc_buffer((codes.groups * codes.quads * LANES,), "uint32")
         floats = (codes.groups * codes.sums * LANES,)
         scales = T.sblock_alloc_buffer(floats, "float32")
         minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
-        kept = KeptGroups(quads, scales, minimums, codes.sums)
+        kept = KeptGroups(quads, scales, minimums, codes.sums, codes.quads)
         stored = StoredGroups(self.weights, self.buffers, self.index)
         stored.emit_each(codes.groups, kept.store)
         self._emit_tiles(kept, first, count, tile, store)
@@ -330,9 +304,9 @@ class BlockStrip:
             store(row + m, emit_value(sums[at(m * LANES)]))
 
     def _steps(self) -> Steps | None:
-        if self.codes.parts > 1 or self.weights.kind.has_neighbours:
+        if self.codes.parts > 1 or self.weights.kind.factor_bits == 8:
             return None
-        return steps_of(self.unit, self.codes.weight_bits, QUADS // self.codes.sums)
+        return steps_of(self.unit, self.codes.weight_bits, self.codes.quads // self.codes.sums)
 
     def _emit_by_groups(self, groups: Groups, row, rows: int, sums) -> None:
         def add(group, found: Group) -> None:
@@ -351,7 +325,7 @@ class BlockStrip:
 
         def quads(group, turn) -> list[tuple[Any, Any]]:
             first, second = groups.emit_pair(group, turn)
-            return [(turn, first), (turn + QUADS // 2, second)]
+            return [(turn, first), (turn + self.codes.quads // 2, second)]
 
         def finish(group, run: int, whole) -> None:
             scale, is_last = groups.emit_scale(group, run), run == self.codes.sums - 1

@@ -119,7 +119,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
         def task(index) -> None:
             row, slice = (emit_value(f(index, slices)) for f in (T.Div, T.truncmod))
             first = emit_value(row * rows_at_once)
-            floats = T.sblock_alloc_buffer((rows_at_once * ins,), "float32") if codes else None
+            floats = _floats(codes, rows_at_once) if codes else None
             each = partial(emit, slice=slice, floats=floats)
             _emit_alike(table, first, rows_at_once, each)
 
@@ -139,8 +139,18 @@ def _emit_reader(x, codes: Codes | None, row, rows: int, floats) -> Callable:
     with T.serial(codes.groups) as group:
         for m in range(rows):
             for i, value in enumerate(emit_values(codes, x, row + m, group)):
-                T.buffer_store(floats, value, [at(m * codes.size + (2 * group + i) * LANES)])
-    return lambda m, block: floats[at(m * codes.size + block * LANES)]
+                place = m * _distance(codes) + group * codes.group + i * LANES
+                T.buffer_store(floats, value, [at(place)])
+    return lambda m, block: floats[at(m * _distance(codes) + block * LANES)]
+
+
+def _floats(codes: Codes, rows: int) -> Any:
+    return T.sblock_alloc_buffer((rows * _distance(codes),), "float32")
+
+
+def _distance(codes: Codes) -> int:
+    """Of neighbouring rows; behind a row is what its last vector has of the next group."""
+    return codes.groups * codes.group + codes.vectors * LANES - codes.group
 
 
 def table() -> tirx.PrimFunc:

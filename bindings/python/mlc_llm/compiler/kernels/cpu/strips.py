@@ -177,7 +177,7 @@ class Strips:
     @property
     def _halves(self) -> int:
         """The number of scales of a group."""
-        return GROUP // self.kind.group
+        return self.kind.span // self.kind.group
 
     def _emit_scales(self, buffers, strip, group, lane, lanes: int) -> list[Any]:
         each = self._halves

@@ -119,6 +119,11 @@ class BlockType:
         return self.scale_bits <= 8 and not self.exponents and not self.small_floats
 
     @property
+    def span(self) -> int:
+        """The number of activations that share a scale."""
+        return max(GROUP, self.group)
+
+    @property
     def in_files(self) -> str:
         """The type whose blocks it is made of."""
         return self.name.removesuffix(WIDE)
@@ -131,11 +136,13 @@ class BlockType:
     @property
     def has_neighbours(self) -> bool:
         """Whether a quad has four neighbouring inputs."""
-        return self.factor_bits == 8
+        return self.factor_bits == 8 or self.span > GROUP
 
     @property
     def planes(self) -> tuple[Plane, ...]:
         """The planes of a code, from the lowest bits on."""
+        if self.span > GROUP:
+            return (Plane("q_weight", self.bits, 0),)
         low = next(bits for bits in (8, 4, 2) if bits <= self.bits)
         if low == self.bits:
             return (Plane("q_weight", low, 0),)

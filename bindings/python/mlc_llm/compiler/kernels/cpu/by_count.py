@@ -1,0 +1,45 @@
+"""Which of the ways to multiply a strip is for how many rows of activations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, holds_group
+from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
+
+FEW, MANY = 8, 64  # the most rows of x for which codes are taken out of their words each time
+
+
+def ways_by_count(
+    codes: Codes, kind: BlockType, unit: DotUnit, few: Callable[[], None], many: Callable[[], None]
+) -> list[tuple[int | None, Callable[[], None]]]:
+    """`few`, and `many` where it is faster from some number of rows on: taking apart codes of one
+    plane costs less than bytes in memory, and so do two planes where the registers hold a group.
+    For the rows of prompts the bytes pay in these registers."""
+    one_plane = kind.bits == 4 and not kind.values
+    if kind.span > GROUP:
+        return [(1, few), (None, many)]
+    if kind.bits == 8 or kind.values and holds_group(unit):
+        return [(None, few)]
+    if not codes.halves and one_plane and holds_group(unit):
+        return [(MANY, few), (None, many)]
+    if not codes.halves and (one_plane or holds_group(unit)):
+        return [(None, few)]
+    return [(FEW, few), (None, many)]
+
+
+def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -> None:
+    """Emits all the ways; the number of rows chooses one at run time. Each comes with the most rows
+    that it is for; None: any number."""
+    (most, way), *others = ways
+    if most is None:
+        way()
+        return
+    with T.If(rows <= most):
+        with T.Then():
+            way()
+        with T.Else():
+            emit_by_count(rows, others)

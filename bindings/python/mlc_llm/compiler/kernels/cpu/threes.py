@@ -1,0 +1,91 @@
+"""Reads matrices of schemes of 3 bits: strips of 16 rows, in groups of 40 inputs.
+
+MLC-LLM's words have ten codes, so none but the first begins with a byte. When the core lays out the
+strips it turns the four words of a group, as many bits as before: byte b of word w has, from its
+lowest bit on, the code of input 4 w + b, that of input 4 w + 16 + b, and two bits of the last eight
+inputs: the lower ones of input 4 w + 32 + b in words 0 and 1, the upper one of input 4 w + 24 + b
+in words 2 and 3. So a quad has four neighbouring inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.strips import Strips
+from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_prefetch, emit_value
+from mlc_llm.compiler.kernels.cpu.weights import spread
+from mlc_llm.compiler.quantization.gguf.types import STRIP
+
+GROUP = 40
+WORDS = 4  # of a group
+
+
+class Piece(NamedTuple):
+    """Bits of the codes of a quad: `bits` of each byte of a word, from `shift` on; they have
+    `below` lower ones."""
+
+    word: int
+    shift: int
+    bits: int
+    below: int = 0
+
+
+@dataclass(frozen=True)
+class ThreeStrips(Strips):
+    block_vectors: int = 2 * GROUP // LANES  # two groups
+
+    def emit_vector(self, buffers, row, block, vector: int):
+        strip, lane = row // STRIP, row % STRIP
+        inputs = range(vector * LANES, (vector + 1) * LANES)
+        groups, places = zip(*(divmod(k, GROUP) for k in inputs), strict=True)
+        pieces = [pieces_of(k // 4) for k in places]
+        codes = None
+        for i in range(max(map(len, pieces))):
+            own = [each[i] if i < len(each) else Piece(0, 0, 0) for each in pieces]
+            words = [group * WORDS + piece.word for group, piece in zip(groups, own, strict=True)]
+            shifts = [8 * (k % 4) + piece.shift for k, piece in zip(places, own, strict=True)]
+            found = spread(lambda w: buffers[0][strip, block * 2 * WORDS + w, lane], words)
+            found = T.shift_right(found, constant(shifts, "uint32"))
+            found = T.bitwise_and(found, constant([(1 << p.bits) - 1 for p in own], "uint32"))
+            found = emit_value(T.shift_left(found, constant([p.below for p in own], "uint32")))
+            codes = found if codes is None else emit_value(T.bitwise_or(codes, found))
+
+        def scale(group: int):
+            return self._as_float(buffers[1][strip, block * 2 + group, lane], 1)
+
+        signed = T.Cast(f"int32x{LANES}", codes) - splat(T.int32(self.kind.zero))
+        return emit_value(to_float(signed) * spread(scale, list(groups)))
+
+    def element(self, buffers, row, column):
+        raise AssertionError("the inputs are whole vectors")
+
+    def emit_quads(self, buffers, strip, group) -> list[Any]:
+        words = [emit_value(buffers[0][strip, group * WORDS + i, at(0)]) for i in range(WORDS)]
+        return [self._emit_pieces(words, pieces_of(quad)) for quad in range(GROUP // 4)]
+
+    def _emit_pieces(self, words: list[Any], pieces: list[Piece]):
+        found = None
+        for piece in pieces:
+            word, up = words[piece.word], piece.below - piece.shift
+            if up:
+                word = T.shift_right(word, splat(T.uint32(-up)))
+            mask = ((1 << piece.bits) - 1 << piece.below) * 0x01010101
+            word = emit_value(T.bitwise_and(word, splat(T.uint32(mask))))
+            found = word if found is None else emit_value(T.bitwise_or(found, word))
+        return found
+
+    def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
+        for word in range(WORDS):
+            emit_prefetch(buffers[0], strip, group * WORDS + lines + word, 0)
+
+
+def pieces_of(quad: int) -> list[Piece]:
+    """Where the bits of a quad are, from the lowest ones on."""
+    if quad < 2 * WORDS:
+        return [Piece(quad % WORDS, 3 * (quad // WORDS), 3)]
+    last = quad - 2 * WORDS
+    return [Piece(last, 6, 2), Piece(last + 2, 6, 1, below=2)]
