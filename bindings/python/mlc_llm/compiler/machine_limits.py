@@ -9,6 +9,8 @@ from __future__ import annotations
 import concurrent.futures
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,9 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler import lowering, targets
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat
-from mlc_llm.compiler.kernels.cpu.integer import emit_dots
+from mlc_llm.compiler.kernels.cpu.activations import GROUP, Codes
+from mlc_llm.compiler.kernels.cpu.integer import Steps, emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, fma
 from mlc_llm.compiler.targets import Device, num_threads
 
@@ -50,72 +54,107 @@ def read_bandwidth(threads: int) -> float:
 
 
 def products(device: Device) -> dict[str, float]:
-    unit = device.vectors.dot
-
-    def dots(total: Any, weights: list[Any], codes: list[Any]) -> Any:
-        return emit_dots(unit, total, weights, codes, weight_bits=_BITS)
+    dots = partial(emit_dots, device.vectors.dot, weight_bits=_BITS)
 
     def fused(total: Any, weights: list[Any], codes: list[Any]) -> Any:
         for weight, code in zip(weights, codes, strict=True):
             total = emit_value(fma(weight, splat(code), total))
         return total
 
-    kinds = {
-        "integer": (dots, ("uint32", "int32", "int32")),
-        "float": (fused, ("float32", "float32", "float32")),
+    steps = steps_of(device.vectors.dot, _BITS, _QUADS)
+    integer = _in_turn(dots, "uint32", "int32") if steps is None else _in_tiles(device, steps)
+    limits = {"integer": (integer, 4), "float": (_in_turn(fused, "float32", "float32"), 1)}
+    return {
+        name: 2 * each * one.products * _rate(one, device) for name, (one, each) in limits.items()
     }
-    each = _SUMS * _QUADS * LANES * 2 * _ROUNDS
-    operations = {"integer": each * 4, "float": each}
-    return {name: operations[name] * _rate(*kind, device) for name, kind in kinds.items()}
 
 
-def _kernel(add: _Add, dtypes: tuple[str, str, str]) -> Any:
-    """f(weights, codes, y). The codes change from round to round, so that no product can be
+@dataclass(frozen=True)
+class _Limit:
+    """f(weights [8, 16], codes, y [1, sums]): so many products of a weight's element of 32 bits."""
+
+    products: int
+    args: list[Arg]
+    body: Callable[[Any, Any, Any], None]
+
+
+def _in_turn(add: _Add, weights: str, dtype: str) -> _Limit:
+    """Each sum has codes of its own, which change from round to round, so that no product can be
     computed once for all."""
-    weights, codes, sums = dtypes
-    args = [
-        Arg("weights", (_QUADS, LANES), weights),
-        Arg("codes", (_TURNS, _QUADS), codes),
-        Arg("y", (1, _SUMS * LANES), sums),
-    ]
 
-    def body(weights: Any, codes: Any, y: Any) -> None:
+    def body(rows: Any, codes: Any, y: Any) -> None:
+        kept = T.sblock_alloc_buffer((_SUMS * LANES,), dtype)
+        for i in range(_SUMS):
+            T.buffer_store(kept, splat(T.Cast(dtype, T.int32(i))), [at(i * LANES)])
+        with T.serial(_ROUNDS) as turn:
+            some = [rows[i, at(0)] for i in range(_QUADS)]
+            for i in range(_SUMS):
+                own = [emit_value(codes[(turn + i) % _TURNS, j]) for j in range(_QUADS)]
+                T.buffer_store(kept, add(kept[at(i * LANES)], some, own), [at(i * LANES)])
+        for i in range(_SUMS):
+            T.buffer_store(y, kept[at(i * LANES)], [0, at(i * LANES)])
+
+    args = [Arg("weights", (_QUADS, LANES), weights), Arg("codes", (_TURNS, _QUADS), dtype)]
+    args.append(Arg("y", (1, _SUMS * LANES), dtype))
+    return _Limit(_SUMS * _QUADS * LANES * _ROUNDS, args, body)
+
+
+def _in_tiles(device: Device, steps: Steps) -> _Limit:
+    """As kernels multiply where registers hold the sums of some rows, but not the weights."""
+    codes = Codes(size=_TURNS * GROUP, bits=8, weight_bits=_BITS, zero=0)
+    rows = device.vectors.integer_tile
+
+    def body(weights: Any, x: Any, y: Any) -> None:
+        kept = T.sblock_alloc_buffer((rows * LANES,), "int32")
+        for m in range(rows):
+            T.buffer_store(kept, splat(T.int32(0)), [at(m * LANES)])
+
+        def quads(group: Any, turn: Any) -> list[tuple[Any, Any]]:
+            places = (turn, turn + _QUADS // 2)
+            return [(place, emit_value(weights[place, at(0)])) for place in places]
+
+        def finish(group: Any, run: int, whole: Callable[[int, Any], Any]) -> None:
+            for m in range(rows):
+                total = kept[at(m * LANES)] + whole(m, T.int32(0))
+                T.buffer_store(kept, total, [at(m * LANES)])
+
+        with T.serial(_ROUNDS // _TURNS):
+            emit_tile(codes, steps, x, 0, rows, quads, finish)
+        for m in range(rows):
+            T.buffer_store(y, kept[at(m * LANES)], [0, at(m * LANES)])
+
+    x = Arg("codes", (rows, codes.arg.shape[1]), "int32")
+    args = [Arg("weights", (_QUADS, LANES), "uint32"), x, Arg("y", (1, rows * LANES), "int32")]
+    return _Limit(rows * _QUADS * LANES * _ROUNDS, args, body)
+
+
+def _rate(limit: _Limit, device: Device) -> float:
+    """Calls a second, the best of some runs on all threads."""
+
+    def body(*args: Any) -> None:
         with T.sblock("limit"):
             T.reads()
             T.writes()
-            kept = T.sblock_alloc_buffer((_SUMS * LANES,), sums)
-            for i in range(_SUMS):
-                T.buffer_store(kept, splat(T.Cast(sums, T.int32(i))), [at(i * LANES)])
-            with T.serial(_ROUNDS) as turn:
-                rows = [weights[i, at(0)] for i in range(_QUADS)]
-                factors = [emit_value(codes[turn % _TURNS, i]) for i in range(_QUADS)]
-                for i in range(_SUMS):
-                    T.buffer_store(kept, add(kept[at(i * LANES)], rows, factors), [at(i * LANES)])
-            for i in range(_SUMS):
-                T.buffer_store(y, kept[at(i * LANES)], [0, at(i * LANES)])
+            limit.body(*args)
 
-    return kernel(args, body)
-
-
-def _rate(add: _Add, dtypes: tuple[str, str, str], device: Device) -> float:
-    """Calls a second, the best of some runs on all threads."""
-    function = _kernel(add, dtypes).with_attr("global_symbol", "limit")
+    function = kernel(limit.args, body).with_attr("global_symbol", "limit")
     module = tvm.IRModule({"limit": function})
-    made = tvm.compile(module, target=device.target(), tir_pipeline=lowering.CPU)
+    made = tvm.compile(module, target=device.target(), tir_pipeline=lowering.CPU)["limit"]
     count = num_threads()
     rng = np.random.default_rng(0)
     tensors = []
-    for dtype, shape in zip(dtypes[:2], ((_QUADS, LANES), (_TURNS, _QUADS)), strict=True):
-        octets = rng.integers(0, 16, (*shape, 4), np.uint8)
-        values = octets.view(np.int32)[..., 0] if "int" in dtype else octets[..., 0] / 16
-        tensors.append(tvm.runtime.tensor(values.astype(dtype)))
-    limit, row = made["limit"], np.zeros((1, _SUMS * LANES), dtypes[2])
+    for arg in limit.args[:2]:
+        octets = rng.integers(0, 16, (*arg.shape, 4), np.uint8)
+        values = octets.view(np.int32)[..., 0] if "int" in arg.dtype else octets[..., 0] / 16
+        tensors.append(tvm.runtime.tensor(values.astype(arg.dtype)))
+    out = limit.args[2]
+    results = [tvm.runtime.tensor(np.zeros(out.shape, out.dtype)) for _ in range(count)]
 
     def run(result: Any) -> None:
         for _ in range(_CALLS):
-            limit(*tensors, result)
+            made(*tensors, result)
 
-    results, times = [tvm.runtime.tensor(row) for _ in range(count)], []
+    times = []
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         for _ in range(6):
             begin = time.perf_counter()
