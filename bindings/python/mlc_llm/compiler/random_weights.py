@@ -18,13 +18,13 @@ Array = np.ndarray[Any, Any]
 DEVIATION = np.float32(0.3)
 
 
-def draw(shapes: Mapping[str, Sequence[int]], seed: int, norm_mean: int) -> dict[str, Array]:
+def draw(shapes: Mapping[str, Sequence[int]], seed: int, norm_mean: float) -> dict[str, Array]:
     """The tensors by name. `norm_mean`: the mean of norms' weights, 1, or 0 if files store w for
     the weight 1 + w."""
     return {name: _tensor(name, shape, seed, norm_mean) for name, shape in shapes.items()}
 
 
-def _tensor(name: str, shape: Sequence[int], seed: int, norm_mean: int) -> Array:
+def _tensor(name: str, shape: Sequence[int], seed: int, norm_mean: float) -> Array:
     rng = np.random.RandomState(zlib.crc32(f"{seed}/{name}".encode()))
     value = np.asarray(rng.standard_normal(tuple(shape)), np.float32) * DEVIATION
     if len(shape) == 1 and name.endswith("weight"):
