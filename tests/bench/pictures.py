@@ -213,21 +213,23 @@ def _called(entry: Any, *arrays: Any) -> Any:
 
 
 def peak() -> tuple[float, Any]:
-    """Multiply-adds of 24 sums in registers, on every thread."""
+    """Multiply-adds of as many sums as a tile of towers keeps in registers, on every thread."""
     from kernel_tools import entry_of
     from tvm.tirx.script import builder as T
 
+    from mlc_llm.compiler import targets
     from mlc_llm.compiler.kernels.common.function import Arg, kernel
     from mlc_llm.compiler.kernels.common.values import LANES, splat
     from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, fma
 
-    tasks, steps, sums = 64, 1 << 20, 12
+    sums, vectors = targets.host().vectors.panel_tile
+    tasks, steps = 64, 1 << 20
 
     def body(x, y) -> None:
         with T.parallel(tasks) as task, T.sblock("task"):
             T.reads()
             T.writes()
-            made = [emit_floats(sums) for _ in range(2)]
+            made = [emit_floats(sums) for _ in range(vectors)]
             for half in made:
                 for i in range(sums):
                     T.buffer_store(half, splat(0.0), [at(i * LANES)])
@@ -246,7 +248,7 @@ def peak() -> tuple[float, Any]:
     args = [Arg("x", (tasks, LANES)), Arg("y", (tasks, LANES))]
     x = np.random.default_rng(3).random((tasks, LANES)).astype(np.float32)
     run = _called(entry_of(kernel(args, body)), x, np.zeros_like(x))
-    return 2.0 * LANES * 2 * sums * steps * tasks, run
+    return 2.0 * LANES * vectors * sums * steps * tasks, run
 
 
 def _arguments() -> argparse.Namespace:
