@@ -26,6 +26,9 @@ suspend fun main(arguments: Array<String>) {
         val request = ChatCompletionRequest(
             listOf(ChatCompletionMessage(ChatCompletionRole.user, arguments[3])),
             max_tokens = 400,
+            temperature = 0.0,
+            tool_choice = ToolChoiceMode.required, // of the first answer: a small model seldom calls by itself
+            parallel_tool_calls = false,
         )
         val run = engine.chat.completions.runTools(
             listOf(listFiles, readFile),

@@ -32,7 +32,7 @@ def tools_of(folder: Path) -> list[Any]:
         """
         path = (folder / name).resolve()
         if not path.is_relative_to(folder) or not path.is_file():
-            return f"There is no file {name}."
+            return f"There is no file {name}. These are here:\n{list_files()}"
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(lines[max(first_line, 1) - 1 :][:40])
 
@@ -60,6 +60,9 @@ def main() -> None:
             messages=messages,
             tools=tools_of(options.folder),
             approve=None if options.yes else ask_user,
+            tool_choice="required",  # of the first answer: a small model seldom calls by itself
+            parallel_tool_calls=False,
+            temperature=0,
             max_calls=6,
             max_tokens=400,
         ) as events:
@@ -67,7 +70,7 @@ def main() -> None:
                 if event.type == "text":
                     print(event.text, end="", flush=True)
                 elif event.type == "result":
-                    print(f"[{event.call.function.name}: {event.outcome}]")
+                    print(f"[{event.result.call.function.name}: {event.result.outcome}]")
         print()
 
 

@@ -25,8 +25,10 @@ let readFile = try ModelTool(name: "read_file", description: "Reads the first li
 
 let engine = MLCEngine()
 try await engine.load(model: arguments[1], modelLib: arguments[2])
+// The first answer must call a tool: a small model seldom does that by itself.
 let request = ChatCompletionRequest(
-    messages: [ChatCompletionMessage(role: .user, content: arguments[4])], max_tokens: 400)
+    messages: [ChatCompletionMessage(role: .user, content: arguments[4])], max_tokens: 400,
+    temperature: 0, tool_choice: .mode(.required), parallel_tool_calls: false)
 let run = try await engine.chat.completions.runTools(
     [listFiles, readFile], request, maxCalls: 6,
     approve: { call in

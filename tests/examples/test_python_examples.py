@@ -11,6 +11,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -86,7 +87,8 @@ def test_extract_gives_a_line_of_json_for_each_file(program: Program, tmp_path: 
 
 def test_agent_answers(program: Program, tmp_path: Path) -> None:
     (tmp_path / "license.txt").write_text("Do as you like.\n")
-    assert program("agent", str(tmp_path), "What does the license say?", "--yes").strip()
+    said = program("agent", str(tmp_path), "What does the license say?", "--yes")
+    assert re.match(r"\[(list_files|read_file): \w+\]\n", said), said  # it must call one at first
 
 
 def test_the_agents_tools_read_their_folder_alone(tmp_path: Path) -> None:
@@ -97,7 +99,7 @@ def test_the_agents_tools_read_their_folder_alone(tmp_path: Path) -> None:
     assert list_files() == "a.txt"
     assert read_file("a.txt", 50).splitlines()[0] == "line 50"
     for name in ("../secret.txt", str(tmp_path / "secret.txt"), "b.txt"):
-        assert read_file(name) == f"There is no file {name}."
+        assert read_file(name) == f"There is no file {name}. These are here:\na.txt"
 
 
 def test_rag_answers_with_sources(program: Program, tmp_path: Path) -> None:
