@@ -239,7 +239,8 @@ Status SchemaReader::ReadOthers(const Facts& facts, Members* members, SchemaNode
     std::vector<Class> split;
     for (Class& one : classes) {
       Result<Automaton> inside = one.names.And(pattern.names);
-      Result<Automaton> outside = one.names.And(pattern.names.Not());
+      bool is_apart = inside.ok() && inside->is_empty();
+      Result<Automaton> outside = is_apart ? one.names : one.names.And(pattern.names.Not());
       bool is_large = !inside.ok() || !outside.ok() || split.size() >= kMaxClasses;
       if (is_large)
         return CannotEnforce(pattern.value.path, "telling the names takes too many rules");

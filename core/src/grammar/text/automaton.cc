@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+#include <utility>
 
 #include "base/utf8.h"
 #include "grammar/text/automaton_memo.h"
@@ -39,30 +39,108 @@ std::vector<State> Reachable(std::vector<State> states) {
   return out;
 }
 
-// Joins the states from which no text is accepted. A full minimization would take quadratic time.
-std::vector<State> MergeDead(std::vector<State> states) {
-  std::vector<std::vector<size_t>> back(states.size());
-  std::vector<bool> live(states.size(), false);
-  std::vector<size_t> left;
-  for (size_t i = 0; i < states.size(); ++i) {
-    for (const Edge& edge : states[i].edges) back[static_cast<size_t>(edge.target)].push_back(i);
-    if (states[i].accepts) left.push_back(i);
-    live[i] = states[i].accepts;
+// The states of an intersection, as they are found: few of them stay, so they share one list of
+// edges.
+struct Product {
+  std::vector<bool> accepts;
+  std::vector<Edge> edges;
+  std::vector<size_t> begins = {0};  // of each state's edges; the end of the last one's
+
+  size_t size() const { return accepts.size(); }
+};
+
+// The numbers of pairs of states, in the order in which they are asked for.
+class PairNumbers {
+ public:
+  // Of a pair that is new: `fresh`.
+  int Of(int64_t pair, int fresh) {
+    if (2 * (count_ + 1) > slots_.size()) Grow();
+    Slot& slot = Find(pair);
+    if (slot.number < 0) {
+      slot = {pair, fresh};
+      ++count_;
+    }
+    return slot.number;
   }
+
+ private:
+  struct Slot {
+    int64_t pair = 0;
+    int number = -1;
+  };
+
+  Slot& Find(int64_t pair) {
+    size_t at = static_cast<size_t>(static_cast<uint64_t>(pair) * 0x9E3779B97F4A7C15u >> 20);
+    while (true) {
+      Slot& slot = slots_[at++ & (slots_.size() - 1)];
+      if (slot.number < 0 || slot.pair == pair) return slot;
+    }
+  }
+
+  void Grow() {
+    std::vector<Slot> before(2 * slots_.size());
+    before.swap(slots_);
+    for (const Slot& slot : before) {
+      if (slot.number >= 0) Find(slot.pair) = slot;
+    }
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(64);  // a power of two
+  size_t count_ = 0;
+};
+
+// Those from which a text is accepted.
+std::vector<bool> LiveStates(const Product& all) {
+  std::vector<size_t> ends(all.size() + 1, 0), before(all.edges.size());  // by target
+  for (const Edge& edge : all.edges) ++ends[static_cast<size_t>(edge.target)];
+  for (size_t i = 0, sum = 0; i <= all.size(); ++i) ends[i] = std::exchange(sum, sum + ends[i]);
+  std::vector<size_t> left;
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (size_t x = all.begins[i]; x < all.begins[i + 1]; ++x) {
+      before[ends[static_cast<size_t>(all.edges[x].target)]++] = i;
+    }
+    if (all.accepts[i]) left.push_back(i);
+  }
+  std::vector<bool> live = all.accepts;
   while (!left.empty()) {
     size_t state = left.back();
     left.pop_back();
-    for (size_t before : back[state]) {
-      if (!live[before]) left.push_back(before);
-      live[before] = true;
+    for (size_t x = state == 0 ? 0 : ends[state - 1]; x < ends[state]; ++x) {
+      if (!live[before[x]]) left.push_back(before[x]);
+      live[before[x]] = true;
     }
   }
-  int dead = static_cast<int>(states.size());
-  std::vector<int> names;
-  for (size_t i = 0; i < states.size(); ++i) names.push_back(live[i] ? static_cast<int>(i) : dead);
-  for (State& state : states) Rename(names, &state.edges);
-  states.push_back({false, {{0, dead}}});
-  return Reachable(std::move(states));
+  return live;
+}
+
+// One dead state stands for all. A full minimization would take quadratic time.
+std::vector<State> MergeDead(const Product& all) {
+  const size_t dead = all.size();
+  const std::vector<bool> live = LiveStates(all);
+  std::vector<int> names(dead + 1, -1);
+  std::vector<size_t> order;
+  auto name_of = [&](size_t state) {
+    size_t one = state < dead && live[state] ? state : dead;
+    if (names[one] < 0) {
+      names[one] = static_cast<int>(order.size());
+      order.push_back(one);
+    }
+    return names[one];
+  };
+  name_of(0);
+  std::vector<State> states;
+  std::vector<Edge> edges;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const size_t state = order[i];
+    edges.clear();
+    if (state == dead) AddEdge(0, static_cast<int>(i), &edges);
+    for (size_t x = state == dead ? 0 : all.begins[state];
+         state != dead && x < all.begins[state + 1]; ++x) {
+      AddEdge(all.edges[x].first, name_of(static_cast<size_t>(all.edges[x].target)), &edges);
+    }
+    states.push_back({state != dead && all.accepts[state], edges});
+  }
+  return states;
 }
 
 }  // namespace
@@ -158,33 +236,36 @@ Result<Automaton> Automaton::And(const Automaton& other) const {
 Result<Automaton> Automaton::Intersect(const Automaton& other) const {
   constexpr int64_t kWorkOfOne = 8;  // of an edge: it is looked up by name
   const int64_t width = static_cast<int64_t>(other.states().size());
-  std::unordered_map<int64_t, int> names = {{0, 0}};  // of a pair: `width` * first + second
+  PairNumbers numbers;  // of `width` * first + second
   std::vector<std::pair<int, int>> order = {{0, 0}};
-  std::vector<State> states;
-  std::vector<Edge> edges;
+  numbers.Of(0, 0);
+  Product all;
   for (size_t i = 0; i < order.size(); ++i) {
     const State& a = (*states_)[static_cast<size_t>(order[i].first)];
     const State& b = other.states()[static_cast<size_t>(order[i].second)];
-    edges.clear();
+    int last = -1;
     for (size_t x = 0, y = 0; x < a.edges.size() && y < b.edges.size();) {
       std::pair<int, int> both = {a.edges[x].target, b.edges[y].target};
-      char32_t first = std::max(a.edges[x].first, b.edges[y].first);
-      auto [found, is_new] =
-          names.emplace(width * both.first + both.second, static_cast<int>(order.size()));
-      if (is_new) order.push_back(both);
-      AddEdge(first, found->second, &edges);
+      int fresh = static_cast<int>(order.size());
+      int target = numbers.Of(width * both.first + both.second, fresh);
+      if (target == fresh) order.push_back(both);
+      if (target != last) {
+        all.edges.push_back({std::max(a.edges[x].first, b.edges[y].first), target});
+      }
+      last = target;
       char32_t x_end = x + 1 < a.edges.size() ? a.edges[x + 1].first : 0x110000;
       char32_t y_end = y + 1 < b.edges.size() ? b.edges[y + 1].first : 0x110000;
       x += x_end <= y_end;
       y += y_end <= x_end;
     }
-    states.push_back({a.accepts && b.accepts, edges});
+    all.accepts.push_back(a.accepts && b.accepts);
+    all.begins.push_back(all.edges.size());
     if (order.size() > 6 * kMaxAutomatonStates) return Unsupported("it is too large together");
     if (!WorkBudget::Spend(kWorkOfOne * static_cast<int64_t>(a.edges.size() + b.edges.size()))) {
       return WorkBudget::Error();
     }
   }
-  return Automaton(std::make_shared<States>(MergeDead(std::move(states))));
+  return Automaton(std::make_shared<States>(MergeDead(all)));
 }
 
 bool Automaton::is_empty() const {
