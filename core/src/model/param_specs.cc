@@ -76,7 +76,18 @@ Status ReadStrips(const Json& param, ParamSpec* spec) {
   return Status();
 }
 
-// "shares": {"axis", "runs": [[first, count], ...]}: how shards share the parameter.
+// [first, count], or [first, count, 0] for places that all shards have.
+std::optional<Shares::Run> ReadSharesRun(const Json& json) {
+  if (!json.is_array() || json.as_array().size() < 2 || json.as_array().size() > 3) return {};
+  for (const Json& number : json.as_array()) {
+    if (!number.is_int()) return {};
+  }
+  bool on_all = json.as_array().size() == 3;
+  if (on_all && json.as_array()[2].as_int() != 0) return {};
+  return Shares::Run{json.as_array()[0].as_int(), json.as_array()[1].as_int(), on_all};
+}
+
+// "shares": {"axis", "runs": [run, ...]}: how shards share the parameter.
 Status ReadShares(const Json& param, int num_shards, ParamSpec* spec) {
   const Json* json = param.Find("shares");
   if (json == nullptr) return Status();
@@ -91,17 +102,19 @@ Status ReadShares(const Json& param, int num_shards, ParamSpec* spec) {
   bool is_plain = spec->extent == 0 && !spec->stored_dtype;
   if (!is_list || !is_plain || axis < 0 || axis >= static_cast<int64_t>(shape.size())) return bad;
   shares.axis = static_cast<int>(axis);
-  int64_t left = shape[static_cast<size_t>(axis)], end = 0;
-  if (__builtin_mul_overflow(left, num_shards, &end)) return bad;
-  for (const Json& run : runs->as_array()) {
-    bool is_pair = run.is_array() && run.as_array().size() == 2;
-    if (!is_pair || !run.as_array()[0].is_int() || !run.as_array()[1].is_int()) return bad;
-    int64_t first = run.as_array()[0].as_int(), count = run.as_array()[1].as_int();
-    if (first < 0 || count < 1 || count > left || first > end - count * num_shards) return bad;
-    left -= count;
-    shares.runs.emplace_back(first, count);
+  int64_t left = shape[static_cast<size_t>(axis)], most = 0;
+  if (__builtin_mul_overflow(left, num_shards, &most)) return bad;
+  for (const Json& json : runs->as_array()) {
+    std::optional<Shares::Run> run = ReadSharesRun(json);
+    if (!run || run->first < 0 || run->count < 1 || run->count > left) return bad;
+    left -= run->count;
+    shares.runs.push_back(*run);
   }
   if (left != 0 && !shares.runs.empty()) return bad;
+  for (const Shares::Run& run : shares.runs) {
+    int64_t of_all = run.on_all ? run.count : run.count * num_shards;
+    if (run.first > shares.Extent() - of_all) return bad;
+  }
   spec->shares = std::move(shares);
   return CheckSize(*spec);
 }

@@ -5,13 +5,16 @@
 namespace mlc {
 namespace {
 
+int64_t FirstOf(const Shares::Run& run, int rank) {
+  return run.first + (run.on_all ? 0 : rank * run.count);
+}
+
 // The parameter of a shard, which has an equal part of each run of the stored tensor.
 Status TakePart(const Shares& shares, int rank, ParamSpec* spec) {
   // A part in one piece is cut like a part of a weight that is too large.
   if (shares.runs.size() == 1 && shares.axis <= 1) {
-    auto [first, count] = shares.runs.front();
-    spec->first = first + rank * count;
-    spec->extent = StoredShape(*spec)[static_cast<size_t>(shares.axis)] * shares.num_shards;
+    spec->first = FirstOf(shares.runs.front(), rank);
+    spec->extent = shares.Extent();
     spec->axis = shares.axis;
     return Status();
   }
@@ -24,14 +27,20 @@ Status TakePart(const Shares& shares, int rank, ParamSpec* spec) {
   spec->shares = shares;  // StoredShape is that of the whole tensor
   StoredPart part{spec->name, StoredShape(*spec), spec->dtype, {}, ""};
   spec->shares.reset();
-  for (auto [first, count] : shares.runs) {
-    part.rows.push_back({first + rank * count, {{count, 1}}});
+  for (const Shares::Run& run : shares.runs) {
+    part.rows.push_back({FirstOf(run, rank), {{run.count, 1}}});
   }
   spec->parts = StoredParts{{std::move(part)}, shares.axis, PartChange::kNone};
   return CheckParts(*spec->parts, StoredShape(*spec), spec->dtype);
 }
 
 }  // namespace
+
+int64_t Shares::Extent() const {
+  int64_t extent = 0;
+  for (const Run& run : runs) extent += run.on_all ? run.count : num_shards * run.count;
+  return extent;
+}
 
 std::string NameOfPart(const std::string& tensor, int rank) {
   return tensor + "_shard-" + std::to_string(rank);

@@ -311,7 +311,7 @@ Shape StoredShape(const ParamSpec& spec) {
   Shape whole = spec.strips ? ShapeBeforeStrips(*spec.strips, spec.shape) : spec.shape;
   if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
   if (spec.shares && !spec.shares->runs.empty()) {
-    whole[static_cast<size_t>(spec.shares->axis)] *= spec.shares->num_shards;
+    whole[static_cast<size_t>(spec.shares->axis)] = spec.shares->Extent();
   }
   if (spec.stored_dtype) {
     whole.back() *= *TensorBytes({1}, spec.dtype) / *TensorBytes({1}, *spec.stored_dtype);

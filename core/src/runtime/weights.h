@@ -17,13 +17,20 @@
 
 namespace mlc {
 
-// How shards share a parameter: of each run {first, count} along `axis`, shard r has the `count`
-// places from first + r * count on. Without runs the first shard has the parameter, and the others
-// have zeros.
+// How shards share a parameter: of each run along `axis`, shard r has the `count` places from
+// first + r * count on, or all shards have those from `first` on. Without runs the first shard has
+// the parameter, and the others have zeros.
 struct Shares {
+  struct Run {
+    int64_t first, count;
+    bool on_all = false;
+  };
   int num_shards = 1;
   int axis = 0;
-  std::vector<std::pair<int64_t, int64_t>> runs;
+  std::vector<Run> runs;
+
+  // Of the stored tensor, along the axis.
+  int64_t Extent() const;
 };
 
 // A parameter of a model library: a tensor, or some of its rows (axis 0) or columns (axis 1) if the

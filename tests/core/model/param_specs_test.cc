@@ -113,11 +113,15 @@ TEST(ParseLibraryMetadata, AParameterMayBeSharedByShards) {
   EXPECT_EQ(metadata->info.num_shards, 2);
   EXPECT_EQ(metadata->info.weight_bytes, 2 * 6 * 4 * 4);  // of both shards
   EXPECT_TRUE(parse(R"({"axis": 0, "runs": []})").ok());
+  metadata = parse(R"({"axis": 0, "runs": [[0, 4], [8, 2, 0]]})");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(StoredShape(metadata->params[0]), (Shape{10, 4}));
   for (const char* shares :
        {"3", R"({"axis": 2, "runs": [[0, 6]]})", R"({"axis": 0, "runs": [[0, 5]]})",
         R"({"axis": 0, "runs": [[0, 4], [9, 2]]})", R"({"axis": 0, "runs": [[-1, 6]]})",
-        R"({"axis": 0, "runs": [[0, 0], [0, 6]]})", R"({"axis": 0, "runs": [[0]]})",
-        R"({"axis": 0})"}) {
+        R"({"axis": 0, "runs": [[0, 4], [9, 2, 0]]})",
+        R"({"axis": 0, "runs": [[0, 4], [8, 2, 1]]})", R"({"axis": 0, "runs": [[0, 0], [0, 6]]})",
+        R"({"axis": 0, "runs": [[0]]})", R"({"axis": 0})"}) {
     Status status = parse(shares).status();
     EXPECT_EQ(status.code(), StatusCode::kCorrupt) << shares;
   }

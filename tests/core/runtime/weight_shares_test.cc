@@ -5,7 +5,7 @@
 namespace mlc {
 namespace {
 
-ParamSpec Of(Shape shape, int axis, std::vector<std::pair<int64_t, int64_t>> runs) {
+ParamSpec Of(Shape shape, int axis, std::vector<Shares::Run> runs) {
   ParamSpec spec;
   spec.name = "w";
   spec.shape = std::move(shape);
@@ -38,6 +38,16 @@ TEST(ParamsOfShard, EachPieceOfAJoinedTensorIsDivided) {
     std::vector<int64_t> first;
     for (const RowRun& run : part.rows) first.push_back(run.first);
     EXPECT_EQ(first, (std::vector<int64_t>{4 * rank, 8 + rank, 10 + rank}));
+  }
+}
+
+TEST(ParamsOfShard, APieceMayBeOnAllShards) {
+  for (int rank : {0, 1}) {
+    ParamSpec spec = PartOf(Of({5, 7}, 0, {{0, 3}, {6, 2, true}}), rank);
+    ASSERT_TRUE(spec.parts.has_value());
+    const StoredPart& part = spec.parts->parts.front();
+    EXPECT_EQ(part.shape, (Shape{8, 7}));
+    EXPECT_EQ(std::tuple(part.rows[0].first, part.rows[1].first), std::tuple(3 * rank, 6));
   }
 }
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import gpu_tools
 import numpy as np
 import pytest
 import quick_code
 import reference_decoder
 import tiny_families
 from family_fixtures import load
-from kernel_tools import compiled
+from kernel_tools import compiled, frozen
 from mlc_folder import mlc_config
 from shard_runner import ShardRunners, as_shard
 
 from mlc_llm.compiler import models, quantization
 from mlc_llm.compiler.compile import library_spec
 from mlc_llm.compiler.device_plan import device_plan, weight_bytes
-from mlc_llm.compiler.kernels.cpu.shards import keep_own, known_rows
+from mlc_llm.compiler.kernels.cpu import shards as on_cpu
+from mlc_llm.compiler.kernels.gpu import shards as on_gpu
 from mlc_llm.compiler.library import build_module
 from mlc_llm.compiler.quantization.shards import Split, matrices_of
 from mlc_llm.compiler.reference import Reference
@@ -30,13 +33,17 @@ from mlc_llm.errors import UnsupportedError
 
 IDS = [int(i) for i in np.random.RandomState(3).randint(0, 128, 24)]
 ALWAYS = ("qwen2",)  # biases, and a head of its own
+# Shards add up within layers: Mamba 2's norm over all heads and that of queries and keys, Mamba 1's
+# choices, the gates of RWKV 5 and 6.
+WITHIN = ("granitemoehybrid_dense", "falcon_h1_norm", "olmo2", "minimax_m2", "jamba", "rwkv5",
+          "rwkv6", "rwkv7")  # fmt: skip
 
 
-def shards_of(family: str, config: dict[str, Any], count: int, scheme: str = "q0f32") -> Any:
+def shards_of(family: str, config: dict[str, Any], count: int, *, weights: Any) -> Any:
+    scheme = "q0f32"
     chat = {**config, "quantization": scheme, "prefill_chunk_size": 64}
     spec = library_spec(chat, device="cpu", overrides=f"tensor_parallel_shards={count}")
     module = quick_code.build(spec, models.get(family))
-    weights = tiny_families.weights(config)
     stored = tiny_families.converted(tiny_families.Source(weights), config, scheme)
     return ShardRunners(module, stored, num_pages=16)
 
@@ -46,9 +53,22 @@ def test_shards_make_the_logits_of_the_model(family, request):
     if family not in ALWAYS and not request.config.getoption("--long"):
         pytest.skip("compiles a library for each family; run with --long")
     config = tiny_families.config(family) | {"num_key_value_heads": 2}
-    expected = reference_decoder.logits(config, tiny_families.weights(config), IDS)
-    made = shards_of(family, config, 2).forward([("a", IDS)])
+    weights = tiny_families.weights(config)
+    expected = reference_decoder.logits(config, weights, IDS)
+    made = shards_of(family, config, 2, weights=weights).forward([("a", IDS)])
     assert np.abs(made - expected).max() < 1e-4 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_shards_that_add_up_within_layers_make_the_logits_of_the_model(name, request):
+    """In two steps."""
+    if name != WITHIN[0] and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each family; run with --long")
+    fixture = load(name)
+    shards = shards_of(fixture.config["model_type"], fixture.config, 2, weights=fixture.weights)
+    steps = np.split(np.array(fixture.ids), [7])
+    made = np.concatenate([shards.forward([("a", step.tolist())]) for step in steps])
+    assert np.abs(made - fixture.logits).max() < 1e-3 * np.abs(fixture.logits).max()
 
 
 LLAMA_1B = {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
@@ -78,20 +98,29 @@ def part_of(weight: Any, split: Split | None, rank: int) -> Any:
         return weight
     if split.axis == "first":
         return weight * (rank == 0)
-    sizes = [size // split.count for size in split.pieces]
-    firsts = np.cumsum([0, *split.pieces[:-1]])
-    places = [f + rank * n + np.arange(n) for f, n in zip(firsts, sizes, strict=True)]
+    firsts = np.cumsum([0, *(size for size, _ in split.pieces)])
+    places = [
+        first + (rank * own if own < size else 0) + np.arange(own)
+        for first, (size, own) in zip(firsts, split.pieces, strict=False)
+    ]
     return weight.take(np.concatenate(places), 0 if split.axis == "outputs" else -1)
 
 
 @pytest.mark.parametrize("count", [2, 4])
-@pytest.mark.parametrize("kind", ["lfm2", "qwen3_5", "qwen3_5 tiled", "nemotron_h", "kimi_linear"])
+@pytest.mark.parametrize(
+    "kind",
+    ["lfm2", "qwen3_5", "qwen3_5 tiled", "nemotron_h", "kimi_linear", "falcon_h1", "rwkv5", "rwkv6",
+     "rwkv7"],
+)  # fmt: skip
 def test_the_results_of_shards_add_up_to_that_of_the_layer(kind, count):
     """By NumPy alone, for each kind of mixer. `tiled`: the order of a GGUF file's heads."""
     name, *tiled = kind.split()
     sizes = {"qwen3_5": {"linear_num_key_heads": 4, "linear_num_value_heads": 8},
-             "nemotron_h": {"n_groups": 4}}.get(name, {})  # fmt: skip
-    config: Any = {**load(name).config, "num_key_value_heads": 4, **sizes}
+             "nemotron_h": {"n_groups": 4}, "falcon_h1": {"mamba_n_groups": 1},
+             "rwkv5": {"head_size": 32}, "rwkv6": {"head_size": 32},
+             "rwkv7": {"head_dim": 32}}.get(name, {})  # fmt: skip
+    heads = {} if name.startswith("rwkv") else {"num_key_value_heads": 4}
+    config: Any = {**load(name).config, **heads, **sizes}
     spec = models.get(config["model_type"]).decoder(models.config_from_hf(config))
     if tiled:
         layers = [replace(layer, parts=tuple(replace(p, tiled=True) if hasattr(p, "tiled") else p
@@ -104,14 +133,17 @@ def test_the_results_of_shards_add_up_to_that_of_the_layer(kind, count):
               for p in parameters(spec)}  # fmt: skip
     weights = {name: rng.normal(size=shape) / np.sqrt(shape[-1]) for name, shape in shapes.items()}
     x = rng.normal(size=(6, spec.hidden_size))
+    kept: list[dict[Any, Any]] = [{} for _ in range(count + 1)]  # of each shard, and of the whole
     for index, layer in enumerate(spec.layers):
         part, of_shard = layer.parts[0], own.layers[index].parts[0]
         at = Reference(spec, part.tensors, index, params=weights)
         made = np.zeros_like(x)
         for rank in range(count):
             params = {n: part_of(weights[n], found.get(n), rank) for n in at_layer(spec, index)}
-            made += of_shard.reference(replace(at, spec=own, params=params), x)
-        np.testing.assert_allclose(made, part.reference(at, x), rtol=0, atol=1e-9)
+            here = replace(at, spec=own, params=params, kept=kept[rank])
+            made += of_shard.reference(here, x)
+        expected = part.reference(replace(at, kept=kept[count]), x)
+        np.testing.assert_allclose(made, expected, rtol=0, atol=1e-9)
 
 
 def at_layer(spec: Any, index: int) -> list[str]:
@@ -121,20 +153,19 @@ def at_layer(spec: Any, index: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("family", "what"),
+    ("family", "count", "what"),
     [
-        ("rwkv7", "layers of the kind TimeMix"),
-        ("granitemoehybrid", "1 groups"),
-        ("bloom", "heads with ALiBi"),
-        ("gemma4_text", "a model whose layers get more"),
-        ("olmo2", "one norm for all"),
+        ("nemotron_h", 4, "2 groups"),
+        ("bloom", 2, "heads with ALiBi"),
+        ("gemma4_text", 2, "a model whose layers get more"),
     ],
 )
-def test_what_is_not_divided_is_refused_by_name(family, what):
-    config: Any = models.config_from_hf(load(family).config)
-    words = f"shards 2: .*{what}.* use --tensor-parallel-shards 1"
+def test_what_is_not_divided_is_refused_by_name(family, count, what):
+    given = load(family).config
+    words = f"shards {count}: .*{what}.* (use --tensor-parallel-shards 1|can have 2 shards)"
+    whole = (models.get(given["model_type"]), models.config_from_hf(given))
     with pytest.raises(UnsupportedError, match=words) as found:
-        divided(models.get(load(family).config["model_type"]), config, quantization.get("q0f32"), 2)
+        divided(*whole, quantization.get("q0f32"), count)
     assert found.value.param == "tensor_parallel_shards"
 
 
@@ -145,14 +176,14 @@ def test_a_group_of_weights_is_not_cut():
 
 
 def test_experts_of_a_type_of_their_own_are_divided():
-    shape, split = (4, 512, 256), Split(2, "outputs", (512,))
+    shape, split = (4, 512, 256), Split(2, "outputs", ((512, 256),))
     scheme = quantization.get("gguf_q4_0", weight_types={"w.weight": [["Q8_0", 4 * 512]]})
     whole = scheme.stacked("w.weight", shape, "experts")[0].stored
     (own,) = matrices_of(scheme, "w.weight", shape, "experts", split)
     for part, stored in zip(own.stored, whole, strict=True):
         assert (part.name, part.dtype) == (stored.name, stored.dtype)
         assert part.shape == (4, stored.shape[1] // 2, *stored.shape[2:])
-        assert (part.shares.axis, part.shares.runs) == (1, ((0, part.shape[1]),))
+        assert (part.shares.axis, part.shares.runs) == (1, ((0, part.shape[1], part.shape[1]),))
 
 
 def test_the_folders_number_counts_where_shards_can_run():
@@ -184,10 +215,48 @@ def test_rows_of_other_shards_are_zeros_whatever_the_own_row_0_holds():
     x[1] = np.arange(20)
     y, ids, known = np.ones_like(x), np.array([9, 13, 20], np.int32), np.empty(3, np.int32)
     with as_shard(1):
-        compiled(known_rows(10))(ids, known)
-        compiled(keep_own(10, 20))(x, ids, y)
+        compiled(on_cpu.known_rows(10))(ids, known)
+        compiled(on_cpu.keep_own(10, 20))(x, ids, y)
     assert list(known) == [0, 3, 0]
     assert np.array_equal(y, [np.zeros(20), x[1], np.zeros(20)])
+
+
+@pytest.fixture(params=["cpu", *gpu_tools.BACKENDS])
+def on(request):
+    """The kernels of a device, and what compiles them."""
+    if request.param == "cpu":
+        return on_cpu, compiled
+    gpu_tools.require(request.param)
+    return on_gpu, partial(gpu_tools.compiled, backend=request.param)
+
+
+def test_shards_norm_the_pieces_of_a_row_together(on):
+    """Three shards; the columns behind the pieces stay as they are."""
+    kernels, compiled = on
+    rng, pieces, columns, eps = np.random.default_rng(2), (40, 24), 80, 1e-5
+    x, others = rng.normal(size=(5, columns)), rng.uniform(20, 60, (5, 2))
+    weights = [rng.normal(size=size).astype(np.float32) for size in pieces]
+    x, others = frozen(x.astype(np.float32)), others.astype(np.float32)
+    squares, y = np.full((5, 2), np.nan, np.float32), np.full((5, columns), np.nan, np.float32)
+    compiled(kernels.squares(pieces, columns))(x, squares)
+    parts = np.split(x, np.cumsum(pieces), axis=1)
+    np.testing.assert_allclose(
+        squares, np.stack([(part**2).sum(-1) for part in parts[:2]], 1), rtol=1e-5
+    )
+    kernel = kernels.norm_of_shards(pieces, columns, 3, eps, ("float32", "float32"))
+    compiled(kernel)(x, frozen(squares + others), *map(frozen, weights), y)
+    for i, size in enumerate(pieces):
+        mean = (squares + others)[:, i : i + 1] / (3 * size)
+        parts[i] = parts[i] / np.sqrt(mean + eps) * weights[i]
+    np.testing.assert_allclose(y, np.concatenate(parts, axis=1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_shard_puts_its_columns_among_zeros(on):
+    kernels, compiled = on
+    x, y = np.arange(1, 61, dtype=np.float32).reshape(3, 20), np.full((3, 60), np.nan, np.float32)
+    with as_shard(2):
+        compiled(kernels.own_columns(20, 3))(frozen(x), y)
+    assert np.array_equal(y, np.concatenate([np.zeros((3, 40)), x], axis=1))
 
 
 # Llama 3 70B's

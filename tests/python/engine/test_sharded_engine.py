@@ -30,12 +30,16 @@ from mlc_llm.errors import InternalError, InvalidRequestError, MLCError, Unsuppo
 # 2 and 4 shards can share the heads, the groups of 32 inputs and the vocabulary, in strips of 16
 SIZES = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "vocab_size": 320,
          "num_attention_heads": 8, "num_key_value_heads": 4}  # fmt: skip
+NO_ATTENTION = {"num_attention_heads": None, "num_key_value_heads": None}
 EXACTLY = "activation_bits=32"
 FAMILIES: dict[str, dict[str, Any]] = {
     "mistral": {},
     "qwen2": {},  # biases
     "gemma2": {"num_key_value_heads": 4},  # windows, norms behind the sums, softcaps
+    "olmo2": {},  # one norm for all heads
     "qwen3_moe": {"moe_intermediate_size": 128},
+    # such a norm, and experts
+    "minimax_m2": {"intermediate_size": 128, "num_hidden_layers": 4},
     "gpt_oss": {"intermediate_size": 128, "num_hidden_layers": 4},  # experts with biases, sinks
     "qwen2_moe": {"moe_intermediate_size": 128, "shared_expert_intermediate_size": 128},
     "deepseek_v2": {"num_key_value_heads": 8, "num_hidden_layers": 3},  # latent attention
@@ -44,7 +48,20 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "lfm2": {"num_hidden_layers": 5, "block_dim": 128},  # short convolutions
     "qwen3_5": {"num_hidden_layers": 4, "linear_num_key_heads": 4, "linear_num_value_heads": 8},
     "nemotron_h": {"num_hidden_layers": 6, "n_groups": 4},  # Mamba 2
-}
+    # one group of heads, and a norm over all
+    "granitemoehybrid": {"intermediate_size": 128, "num_hidden_layers": 4, "mamba_n_heads": 16,
+                         "shared_intermediate_size": 128},
+    "falcon_h1_norm": {"mamba_d_ssm": 256, "mamba_n_heads": 16},  # attention beside Mamba 2
+    "jamba": {},  # Mamba 1
+    "rwkv5": {**NO_ATTENTION, "head_size": 32},
+    "rwkv6": {**NO_ATTENTION, "head_size": 32},
+    "rwkv7": {**NO_ATTENTION, "head_dim": 32, "num_hidden_layers": 3},
+}  # fmt: skip
+
+
+def fixture_of(family: str) -> FixtureModel:
+    changes = SIZES | FAMILIES[family]
+    return FixtureModel(family, **{k: v for k, v in changes.items() if v is not None})
 
 
 def library(folder: Path, count: int, opt: str = EXACTLY, **options: Any) -> Path:
@@ -125,7 +142,7 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel
 
 def fails(old):
     def body(ids, y):
-        first = shards.emit_first_token(160)
+        first = shards.emit_first(160)
         with T.serial(ids.shape[0]) as row, T.sblock("known"):
             T.reads()
             T.writes()
@@ -231,13 +248,18 @@ def test_families_answer_as_with_one_shard(
 ) -> None:
     if not request.config.getoption("--long"):
         pytest.skip("compiles libraries for each family; run with --long")
-    made = FixtureModel(family, **(SIZES | FAMILIES[family])).written(tmp_path)
+    made = fixture_of(family).written(tmp_path)
     check_answers((made, library(made, 1)), (made, library(made, count)))
 
 
-def test_states_and_latent_rows_of_shards_go_through_every_way(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", ["kimi_linear", "granitemoehybrid", "jamba", "rwkv6", "rwkv7"])
+def test_states_and_latent_rows_of_shards_go_through_every_way(
+    family: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """Kimi Linear has the delta rule, latent attention and experts."""
-    made = FixtureModel("kimi_linear", **(SIZES | FAMILIES["kimi_linear"])).written(tmp_path)
+    if family != "kimi_linear" and not request.config.getoption("--long"):
+        pytest.skip("compiles libraries for each family; run with --long")
+    made = fixture_of(family).written(tmp_path)
     model = made, library(made, 2)
     check_answers((made, library(made, 1)), model)
     for way in WAYS.values():

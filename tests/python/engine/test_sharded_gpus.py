@@ -17,9 +17,8 @@ import pytest
 import rocm_driver
 import sharded_child
 from engine_ways import Model, ask, engine_of
-from fixture_models import FixtureModel
 from gpu_engines import leave_samplers_out, require
-from test_sharded_engine import EXACTLY, FAMILIES, SIZES
+from test_sharded_engine import EXACTLY, fixture_of
 from test_sharded_engine import library as of_cpu
 
 from mlc_llm.compiler import nvrtc, targets
@@ -33,8 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     if not request.config.getoption("--long"):
         pytest.skip("libraries for GPUs are compiled with --long")
     family = getattr(request, "param", "qwen2")
-    model = FixtureModel(family, **(SIZES | FAMILIES[family]))
-    return model.written(tmp_path_factory.mktemp("sharded_gpus"))
+    return fixture_of(family).written(tmp_path_factory.mktemp("sharded_gpus"))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,9 @@ def run(greedy: Path) -> Child:
     return run
 
 
-@pytest.mark.parametrize("folder", ["qwen2", "kimi_linear"], indirect=True)
+@pytest.mark.parametrize(
+    "folder", ["qwen2", "kimi_linear", "granitemoehybrid", "rwkv6"], indirect=True
+)
 def test_two_opencl_devices_answer_as_one_shard(folder: Path, run: Child, tmp_path: Path) -> None:
     require("opencl")
     model = folder, library(folder, "opencl")

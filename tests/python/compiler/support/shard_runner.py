@@ -84,7 +84,8 @@ def share_of(value: Array, shares: Mapping[str, Any] | None, rank: int) -> Array
         return value
     if not shares["runs"]:
         return value if rank == 0 else np.zeros_like(value)
-    places = [np.arange(n) + first + rank * n for first, n in shares["runs"]]
+    runs = [(first, n, *(step or [n])) for first, n, *step in shares["runs"]]
+    places = [np.arange(n) + first + rank * step for first, n, step in runs]
     return np.take(value, np.concatenate(places), axis=shares["axis"])
 
 

@@ -29,6 +29,7 @@ class HeadNorms:
 
     norm: NormSpec
     all_heads: bool = False  # one norm for the queries of all heads, one for all keys
+    shards: int = 1  # so many have the heads of one norm together
     rotated: bool = False  # the norms come after the rotation
 
 
@@ -172,10 +173,13 @@ class AttentionSpec(Mixer):
         return {r: self.dim * (n if self.head_norms.all_heads else 1) for r, n in counts.items()}
 
     def sharded(self, count: int) -> AttentionSpec:
-        if self.scores.alibi or (self.head_norms and self.head_norms.all_heads):
-            raise no_shards("heads with ALiBi, or with one norm for all,")
-        heads = self.share_of(self.heads, count, "heads")
-        return replace(self, heads=heads, kv_heads=self.share_of(self.kv_heads, count, "kv_heads"))
+        if self.scores.alibi:
+            raise no_shards("heads with ALiBi")
+        heads, norms = self.share_of(self.heads, count, "heads"), self.head_norms
+        if norms is not None and norms.all_heads:
+            norms = replace(norms, shards=count)
+        kv_heads = self.share_of(self.kv_heads, count, "kv_heads")
+        return replace(self, heads=heads, kv_heads=kv_heads, head_norms=norms)
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         yield from at.linear("qkv", self.pieces, self.ins or at.hidden, self.qkv_bias)
@@ -252,7 +256,12 @@ class _Attention:
             self.gate = nn.linear(at.name("attention_gate"), a.wide, at.hidden, bias=a.qkv_bias)
             self.gated = nn.sigmoid_gate(a.wide)
         self.output = nn.linear(at.name("output"), at.hidden, a.wide, bias=a.output_bias)
-        self.norms = [f"{at.name(role)}.weight" for role in a.norm_sizes]
+        norms = {f"{at.name(role)}.weight": size for role, size in a.norm_sizes.items()}
+        self.of_shards = None  # the norms over the heads of all shards
+        if a.head_norms is not None and a.head_norms.shards > 1:
+            assert norms and not a.values.are_keys, a
+            self.of_shards, norms = nn.shards.norm(norms, a.head_norms.norm.eps), {}
+        self.norms = list(norms)
         self.sinks = f"{at.name('sinks')}.weight" if a.scores.sinks else None
         shared = None if a.pages_of is None else at.pages[a.pages_of]
         if a.is_encoder:
@@ -271,6 +280,7 @@ class _Attention:
         nn, a = self.nn, self.spec
         rotated = a.rope.dim if a.rope else a.dim
         near = a.ahead.near if a.ahead else 0
+        norms = a.head_norms if self.of_shards is None else None
         return AttentionShape(
             heads=a.heads,
             kv_heads=a.kv_heads,
@@ -283,12 +293,12 @@ class _Attention:
             row_dtype=nn.row_dtype,
             rotated=0 if rotated == self.dim else rotated,
             axes=a.rope.axes if a.rope else (),
-            qk_norm=a.head_norms.norm.eps if a.head_norms else None,
+            qk_norm=norms.norm.eps if norms else None,
             norm_dtype=nn.stored(self.norms[0]).dtype if self.norms else None,
             value_norm=a.values.norm.eps if a.values.norm else None,
             values_are_keys=a.values.are_keys and has_pages,
-            norms_all_heads=a.head_norms is not None and a.head_norms.all_heads,
-            norms_rotated=a.head_norms is not None and a.head_norms.rotated,
+            norms_all_heads=norms is not None and norms.all_heads,
+            norms_rotated=norms is not None and norms.rotated,
             softcap=a.scores.softcap,
             learned_sinks=nn.stored(self.sinks).dtype if self.sinks else None,
             growth_length=a.growth.length if a.growth else 0,
@@ -322,6 +332,7 @@ class _Attention:
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         a, batch = self.spec, self.nn.with_table(batch, self.pages)
         qkv = self.qkv(x)  # (rows, (heads + 2 kv_heads) * dim)
+        qkv = qkv if self.of_shards is None else self.of_shards(qkv)
         q = self._append(self._resized(qkv, a.dim, self.dim), batch, memory.pages)
         attended = self._attend(q, batch, memory.pages)
         attended = self._resized(attended, self.dim, a.dim)  # (rows, heads * dim)

@@ -25,6 +25,9 @@ class BesideSpec(Mixer):
     def sees(self) -> Literal["", "before", "all"]:
         return next((part.sees for part in self.parts if part.sees), "")
 
+    def sharded(self, count: int) -> BesideSpec:
+        return BesideSpec(tuple(part.sharded(count) for part in self.parts))
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
         for part in self.parts:
             yield from part.parameters(replace(at, tensors=part.tensors))

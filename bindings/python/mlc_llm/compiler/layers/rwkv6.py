@@ -12,7 +12,7 @@ before + mix * (x - before). The parameters have the shapes of files and of MLC-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mlc_llm.compiler.reference import Reference
 
 MIXED = ("decay", "keys", "values", "receptance", "gate")  # RWKV 6's order; RWKV 5 has no decay
-WHOLE = ("receptance", "keys", "values", "gate", "output")
+_ROWS = ("receptance", "keys", "values", "gate")
 
 
 def _vector(name: str, gguf: str = "") -> Tensor:
@@ -89,22 +89,27 @@ class DecayMixSpec(Mixer):
         """What reads a mixture of its own."""
         return MIXED if self.mixes else MIXED[1:]
 
+    def sharded(self, count: int) -> DecayMixSpec:
+        """Each shard makes all mixtures, for its heads."""
+        return replace(self, heads=self.share_of(self.heads, count, "heads"))
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
-        wide = self.width
+        wide, hidden = self.width, at.hidden
         if self.mixes:
-            yield at.plain("first_mix", 1, 1, wide)
-        yield from (at.plain(f"{role}_mix", 1, 1, wide) for role in self.mixed)
+            yield at.plain("first_mix", 1, 1, hidden)
+        yield from (at.plain(f"{role}_mix", 1, 1, hidden) for role in self.mixed)
         if self.mixes:
-            yield at.plain("mixes_down", wide, len(self.mixed) * self.mixes)
-            yield at.plain("mixes_up", len(self.mixed), self.mixes, wide)
+            yield at.plain("mixes_down", hidden, len(self.mixed) * self.mixes)
+            yield at.plain("mixes_up", len(self.mixed), self.mixes, hidden)
             yield at.plain("decay", 1, 1, wide)
-            yield at.plain("decay_down", wide, self.decay)
+            yield at.plain("decay_down", hidden, self.decay)
             yield at.plain("decay_up", self.decay, wide)
         else:
             yield at.plain("decay", self.heads, self.head_dim)
         yield at.plain("bonus", self.heads, self.head_dim)
-        for role in WHOLE:
-            yield from at.linear(role, (wide,), wide)
+        for role in _ROWS:
+            yield from at.linear(role, (wide,), hidden)
+        yield from at.linear("output", (hidden,), wide)
         yield from (at.parameter("time_norm", kind, (wide,)) for kind in ("weight", "bias"))
 
     def build(self, nn: Builder, at: Place) -> _DecayMix:
@@ -120,8 +125,8 @@ class DecayMixSpec(Mixer):
             parts = zip(np.split(low, len(mixes), axis=1), vector("mixes_up"), strict=True)
             given = [one + change * (low @ up) for one, (low, up) in zip(given, parts, strict=True)]
         named = dict(zip(self.mixed, given, strict=True))
-        q, k, v, gate = (at.linear(role, named[role]) for role in WHOLE if role != "output")
-        decay = vector("decay").reshape(1, -1) + np.zeros_like(x)
+        q, k, v, gate = (at.linear(role, named[role]) for role in _ROWS)
+        decay = vector("decay").reshape(1, -1) + np.zeros((len(x), self.width))
         if self.decay:
             decay = decay + np.tanh(named["decay"] @ vector("decay_down")) @ vector("decay_up")
         shape = (len(x), self.heads, self.head_dim)
@@ -150,14 +155,15 @@ class _DecayMix:
         from mlc_llm.compiler.kernels.common.recurrent import DecayMixShape
 
         self.nn, self.mixed = nn, r.mixed
-        self.linear = {role: nn.linear(at.name(role), r.width, r.width) for role in WHOLE}
+        self.linear = {role: nn.linear(at.name(role), r.width, at.hidden) for role in _ROWS}
+        self.behind = nn.linear(at.name("output"), at.hidden, r.width)
         mixes = [at.name(f"{role}_mix") for role in r.mixed]
         self.decay = _Decay(nn, at, r) if r.mixes else None
         if r.mixes:
             self.mixes: Any = _RowMixes(nn, at, r, mixes)
         else:
             options = {"apart": True, "of_before": False}
-            self.mixes = Shift(nn, at, mixes, r.width, len(mixes), **options)
+            self.mixes = Shift(nn, at, mixes, at.hidden, len(mixes), **options)
         norm = [f"{at.name('time_norm')}.{kind}" for kind in ("weight", "bias")]
         self.weights = [*([] if r.decay else [at.name("decay")]), at.name("bonus"), *norm]
         dtypes = tuple(nn.stored(weight).dtype for weight in self.weights)
@@ -167,11 +173,11 @@ class _DecayMix:
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         given = dict(zip(self.mixed, self.mixes(x, batch, memory), strict=True))
-        rows = [self.linear[role](given[role]) for role in WHOLE if role != "output"]
+        rows = [self.linear[role](given[role]) for role in _ROWS]
         if self.decay is not None:
             rows.append(self.decay(given["decay"]))
         made = self._scanned(rows, partial(self.states.results, batch, memory))
-        return self.linear["output"](made, residual)
+        return self.behind(made, residual)
 
     def _scanned(self, rows: list[Any], results: Any) -> Any:
         from mlc_llm.compiler.kernels.cpu.rwkv6 import decay_mix
@@ -190,11 +196,11 @@ class _RowMixes:
 
         self.nn, self.mixes, count = nn, mixes, len(mixes)
         self.up, options = at.name("mixes_up"), {"apart": True, "gives_change": True}
-        self.shift = Shift(nn, at, [at.name("first_mix")], r.width, 1, **options)
+        self.shift = Shift(nn, at, [at.name("first_mix")], at.hidden, 1, **options)
         down = at.name("mixes_down")
-        self.down = _Narrow(nn, down, r.width, count * r.mixes, activation="tanh")
+        self.down = _Narrow(nn, down, at.hidden, count * r.mixes, activation="tanh")
         self.shape = RowMixShape(
-            width=r.width,
+            width=at.hidden,
             rank=r.mixes,
             count=count,
             up_dtype=nn.stored(self.up).dtype,
@@ -226,7 +232,7 @@ class _Decay:
 
     def __init__(self, nn: Builder, at: Place, r: DecayMixSpec) -> None:
         down, up = at.name("decay_down"), at.name("decay_up")
-        self.down = _Narrow(nn, down, r.width, r.decay, activation="tanh")
+        self.down = _Narrow(nn, down, at.hidden, r.decay, activation="tanh")
         self.up = _Narrow(nn, up, r.decay, r.width, bias=at.name("decay"))
 
     def __call__(self, x: Any) -> Any:
@@ -275,6 +281,7 @@ class GatedMixSpec(FeedForward):
     width: int
     of_before: bool = True
     activation: str = "relu2"
+    shards: int = 1  # so many share the layer, and each has some of the gates
 
     tensors = {
         "up_mix": _vector("feed_forward.time_maa_k"),
@@ -284,11 +291,15 @@ class GatedMixSpec(FeedForward):
         "mlp_gate": Tensor("feed_forward.receptance", gguf="channel_mix_receptance"),
     }
 
+    def sharded(self, count: int) -> GatedMixSpec:
+        width = self.share_of(self.width, count, "elements of an MLP")
+        return replace(self, width=width, shards=count)
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
         hidden = at.hidden
         yield from (at.plain(role, 1, 1, hidden) for role in ("up_mix", "mlp_gate_mix"))
         yield from at.linear("up", (self.width,), hidden)
-        yield from at.linear("mlp_gate", (hidden,), hidden)
+        yield from at.linear("mlp_gate", (hidden // self.shards,), hidden)
         yield from at.linear("down", (hidden,), self.width)
 
     def build(self, nn: Builder, at: Place) -> _GatedMix:
@@ -311,11 +322,12 @@ class _GatedMix:
         self.up = nn.linear(at.name("up"), mlp.width, at.hidden)
         self.activation = nn.activated(mlp.width, mlp.activation)
         self.down = nn.linear(at.name("down"), at.hidden, mlp.width)
-        self.gate = nn.linear(at.name("mlp_gate"), at.hidden, at.hidden)
+        self.gate = nn.linear(at.name("mlp_gate"), at.hidden // mlp.shards, at.hidden)
         self.gated, self.sum = nn.sigmoid_gate(at.hidden), nn.scaled_add(at.hidden, 1.0)
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         mixed, for_gate = self.shift(x, batch, memory)
         made = self.down(self.activation(self.up(mixed)))
-        made = self.nn.plain(self.gated(made, self.gate(for_gate)))
+        gates = self.nn.shards.beside(self.gate(for_gate))
+        made = self.nn.plain(self.gated(made, gates))
         return made if residual is None else self.sum.add(made, residual)

@@ -10,7 +10,7 @@ linear layer that reads it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -86,20 +86,24 @@ class TimeMixSpec(Mixer):
         ranks = {"decay": self.decay, "rate": self.rate, "value": self.values, "gate": self.gate}
         return {role: rank for role, rank in ranks.items() if rank}
 
+    def sharded(self, count: int) -> TimeMixSpec:
+        """Each shard makes all mixtures, for its heads."""
+        return replace(self, heads=self.share_of(self.heads, count, "heads"))
+
     def parameters(self, at: Place) -> Iterator[Parameter]:
         """Pairs stay floats in all quantizations."""
-        wide = self.width
-        yield at.parameter("time_mixes", "weight", (1,) * len(MIXES), (wide,))
-        for role in ("receptance", "keys", "values"):
-            yield from at.linear(role, (wide,), wide)
+        wide, hidden = self.width, at.hidden
+        yield at.parameter("time_mixes", "weight", (1,) * len(MIXES), (hidden,))
+        for role in _ROWS:
+            yield from at.linear(role, (wide,), hidden)
         for role, rank in self.pairs.items():
-            yield from at.linear(f"{role}_down", (rank,), wide, use="router")
+            yield from at.linear(f"{role}_down", (rank,), hidden, use="router")
             yield from at.linear(f"{role}_up", (wide,), rank, use="router")
             if role != "gate":
                 yield at.parameter(f"{role}_up", "bias", (wide,))
         yield from (at.vector(role, wide) for role in (*_VECTORS, "time_norm"))
         yield at.parameter("time_norm", "bias", (wide,))
-        yield from at.linear("output", (wide,), wide)
+        yield from at.linear("output", (hidden,), wide)
 
     def build(self, nn: Builder, at: Place) -> _TimeMix:
         return _TimeMix(self, nn, at)
@@ -141,7 +145,7 @@ class TimeMixSpec(Mixer):
 
 
 _VECTORS = ("key_scale", "key_rate", "bonus")
-_WHOLE = ("receptance", "keys", "values", "output")
+_ROWS = ("receptance", "keys", "values")
 # What stands between the two layers of a pair; between the others nothing does.
 _BETWEEN = {"decay": "tanh", "gate": "sigmoid"}
 
@@ -158,8 +162,9 @@ class _TimeMix:
 
         self.nn, self.is_first = nn, not r.values
         mixes = [f"{at.name('time_mixes')}.weight"]
-        self.shift = Shift(nn, at, mixes, r.width, len(MIXES))
-        self.linear = {role: nn.linear(at.name(role), r.width, r.width) for role in _WHOLE}
+        self.shift = Shift(nn, at, mixes, at.hidden, len(MIXES))
+        self.linear = {role: nn.linear(at.name(role), r.width, at.hidden) for role in _ROWS}
+        self.behind = nn.linear(at.name("output"), at.hidden, r.width)
         self.pairs = {role: _Pair(nn, at, role, rank, r.width) for role, rank in r.pairs.items()}
         kinds = (f"{at.name('time_norm')}.{kind}" for kind in ("weight", "bias"))
         self.weights = [*(f"{at.name(role)}.weight" for role in _VECTORS), *kinds]
@@ -174,16 +179,14 @@ class _TimeMix:
 
     def __call__(self, x: Any, batch: Batch, memory: Memory, residual: Any = None) -> Any:
         x = dict(zip(MIXES, self.shift(x, batch, memory), strict=True))
-        rows = [self.linear[role](x[role]) for role in ("receptance", "keys", "values")]
+        rows = [self.linear[role](x[role]) for role in _ROWS]
         rows += [self.pairs[role](x[role]) for role in ("decay", "rate", "gate")]
         if self.is_first:
             memory.first_values = rows[2]
         else:
             rows += [memory.first_values, self.pairs["value"](x["values"])]
         results = partial(self.states.results, batch, memory)
-        return self.linear["output"](
-            self._scanned(list(map(self.nn.plain, rows)), results), residual
-        )
+        return self.behind(self._scanned(list(map(self.nn.plain, rows)), results), residual)
 
     def _scanned(self, rows: list[Any], results: Any) -> Any:
         from mlc_llm.compiler.kernels.cpu.rwkv import time_mix
@@ -198,7 +201,7 @@ class _Pair:
     """Two linear layers with a narrow row between them."""
 
     def __init__(self, nn: Builder, at: Place, role: str, rank: int, width: int) -> None:
-        self.down = nn.linear(at.name(f"{role}_down"), rank, width)
+        self.down = nn.linear(at.name(f"{role}_down"), rank, at.hidden)
         word = _BETWEEN.get(role)
         self.between = nn.activated(rank, word) if word else lambda x: x
         self.up = nn.linear(at.name(f"{role}_up"), width, rank, bias=role != "gate")
@@ -219,6 +222,9 @@ class ChannelMixSpec(FeedForward):
         "up": Tensor("ffn.key", gguf="channel_mix_key"),
         "down": Tensor("ffn.value", gguf="channel_mix_value"),
     }
+
+    def sharded(self, count: int) -> ChannelMixSpec:
+        return replace(self, width=self.share_of(self.width, count, "elements of an MLP"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         yield at.vector("channel_mixes", 1, at.hidden)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,9 @@ class SelectiveSpec(Mixer):
     def pieces(self) -> tuple[int, int, int]:
         """The widths of what `select` computes."""
         return (self.rank, self.state_dim, self.state_dim)
+
+    def sharded(self, count: int) -> SelectiveSpec:
+        return replace(self, width=self.share_of(self.width, count, "channels"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         yield from at.linear("recurrent_in", (self.width, self.width), at.hidden, self.bias)
@@ -125,8 +128,9 @@ class _Selective:
         return self.behind(made, residual)
 
     def _chosen(self, x: Any) -> list[Any]:
-        """What `select` computes, normed: the numbers of the time steps; writer and reader."""
-        nn, r, made = self.nn, self.spec, self.select(x)
+        """What `select` computes, normed: the numbers of the time steps; writer and reader. A shard
+        has some of the channels that it reads."""
+        nn, r, made = self.nn, self.spec, self.nn.shards.sum(self.select(x))
         dtypes = [nn.stored(norm).dtype for norm in self.norms]
         types = nn.typed(x_dtype=made)
         key = (r.pieces, r.norm.eps, *dtypes, *types.items())

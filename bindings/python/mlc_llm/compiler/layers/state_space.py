@@ -41,6 +41,7 @@ class StateSpaceSpec(Mixer):
     groups: int
     taps: int
     norm: NormSpec | None
+    shards: int = 1  # so many share the only group, and each has some of its heads
     bias: bool = False  # whether `in` and `out` have a bias
     conv_bias: bool = False
 
@@ -57,8 +58,11 @@ class StateSpaceSpec(Mixer):
         return self.values + 2 * self.groups * self.state_dim
 
     def sharded(self, count: int) -> StateSpaceSpec:
-        heads = self.share_of(self.heads, count, "heads")
-        return replace(self, heads=heads, groups=self.share_of(self.groups, count, "groups"))
+        """A group that is the only one is on each shard."""
+        own = replace(self, heads=self.share_of(self.heads, count, "heads"))
+        if self.groups == 1:
+            return replace(own, shards=count)
+        return replace(own, groups=self.share_of(self.groups, count, "groups"))
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         pieces, group = (self.convolved, self.values, self.heads), self.groups * self.state_dim
@@ -131,11 +135,15 @@ class _StateSpace:
         self.conv = states.Conv(nn, at, bias=r.conv_bias, is_gated=False, **sizes)
         self.states = states.Recurrence(nn, at, shape)
         wide, gates = r.values // r.groups, (shape.columns, shape.convolved)
-        if r.norm is None:
-            self.norm: Any = states.Gate(nn, kernels.gated_rows, (r.values, *gates))
-        else:
+        if r.norm is not None and r.shards == 1:
             key = (r.groups, wide, r.norm.eps, *gates)
-            self.norm = states.Norm(nn, at, "norm_of_gated", kernels.norm_of_gated, key)
+            self.norm: Any = states.Norm(nn, at, "norm_of_gated", kernels.norm_of_gated, key)
+        else:
+            self.norm = gate = states.Gate(nn, kernels.gated_rows, (r.values, *gates))
+            if r.norm is not None:
+                weight = f"{at.name('recurrent_norm')}.weight"
+                of_all = nn.shards.norm({weight: r.values}, r.norm.eps)
+                self.norm = lambda made, x: of_all(gate(made, x))
         self.before = nn.linear(at.name("recurrent_in"), shape.columns, at.hidden, bias=r.bias)
         self.behind = nn.linear(at.name("recurrent_out"), at.hidden, r.values, bias=r.bias)
 

@@ -41,9 +41,36 @@ class Shards:
 
     def sum(self, x: Any) -> Any:
         """The sum of all shards' x, on each shard."""
+        if self.count == 1:
+            return x
         x = tensors.plain(x)
         width = int(x.ty.shape[1])
         return self._call("sum_of_shards", (width,), sum_of_shards, [x], x.ty)
+
+    def beside(self, x: Any) -> Any:
+        """All shards' x side by side, on each shard."""
+        if self.count == 1:
+            return x
+        x = tensors.plain(x)
+        width = int(x.ty.shape[1])
+        out = self.nn.rows(x, self.count * width)
+        return self.sum(self.own("own_columns", (width, self.count), [x], out))
+
+    def norm(self, weights: Mapping[str, int], eps: float) -> Callable[[Any], Any]:
+        """f(x): the RMS norms of the first columns of rows, piece by piece, of each of which this
+        shard has some columns. `weights`: the weight of each piece, and its size here."""
+        nn, pieces = self.nn, tuple(weights.values())
+        dtypes = tuple(nn.stored(name).dtype for name in weights)
+
+        def norm(x: Any) -> Any:
+            x = tensors.plain(x)
+            columns, params = int(x.ty.shape[1]), map(nn.param, weights)
+            made = self.own("squares", (pieces, columns), [x], nn.rows(x, len(pieces)))
+            args = [x, self.sum(made), *params]
+            key = (pieces, columns, self.count, eps, dtypes)
+            return self.own("norm_of_shards", key, args, nn.rows(x, columns))
+
+        return norm
 
     def _join(self, x: Any) -> Any:
         nn, x = self.nn, tensors.plain(x)
@@ -55,12 +82,12 @@ class Shards:
         made = self._call("join_shards", key, on_gpu.join_shards, [x], [out, *scratch])
         return nn.first_of(made)
 
-    def own(self, name: str, key: tuple[int, ...], given: list[Any], out: Any) -> Any:
-        """Calls a kernel about the tokens of this shard."""
+    def own(self, name: str, key: tuple[Any, ...], given: list[Any], out: Any) -> Any:
+        """Calls a kernel about what this shard has."""
         make = getattr(self.nn.of(on_cpu, on_gpu), name)
         return self._call(name, key, make, given, out)
 
-    def _call(self, name: str, key: tuple[int, ...], make: Any, given: list[Any], out: Any) -> Any:
+    def _call(self, name: str, key: tuple[Any, ...], make: Any, given: list[Any], out: Any) -> Any:
         kernel = self.nn.kernel(name, key, lambda: make(*key))
         return self.nn.call(kernel, given, out)
 

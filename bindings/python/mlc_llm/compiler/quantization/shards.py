@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, Literal
 
 from mlc_llm.compiler.quantization.scheme import Matrix, Scheme
@@ -18,17 +17,25 @@ from mlc_llm.compiler.quantization.stored import Shares, StoredParam, WeightUse
 from mlc_llm.errors import MLCError, UnsupportedError
 
 Shape = tuple[int, ...]
+Run = tuple[int, int, int]  # see `Shares`
 
 
 @dataclass(frozen=True)
 class Split:
     """How `count` shards share a weight: each has an equal part of every piece of the outputs, or
-    of the inputs. "first": the first shard has it, and the others have zeros."""
+    of the inputs, or has the piece whole. "first": the first shard has the weight, and the others
+    have zeros."""
 
     count: int
     axis: Literal["outputs", "inputs", "first"]
-    pieces: tuple[int, ...] = ()  # of the outputs, or inputs, of the whole weight
+    # of the outputs, or inputs: the size of each, and of what a shard has of it
+    pieces: tuple[tuple[int, int], ...] = ()
     behind: int = 0  # the axes behind the divided one, if no scheme quantizes the weight
+
+    @property
+    def own(self) -> int:
+        """The size of what a shard has."""
+        return sum(own for _, own in self.pieces)
 
 
 def matrices_of(
@@ -41,7 +48,7 @@ def matrices_of(
     if split.axis == "outputs" and use != "experts":
         return list(_outputs(name, whole, split))
     axis = 1 if split.axis == "outputs" else len(shape) - 1
-    part = (*shape[:axis], shape[axis] // split.count, *shape[axis + 1 :])
+    part = (*shape[:axis], split.own, *shape[axis + 1 :])
     runs = list(_within(name, split, range(shape[axis])))
     if split.axis == "outputs":
         scheme = scheme.with_rows(name, part[0] * part[1])
@@ -57,7 +64,7 @@ def plain_of(param: StoredParam, split: Split | None) -> StoredParam:
         return replace(param, shares=Shares())
     axis, shape = len(param.shape) - 1 - split.behind, list(param.shape)
     runs = tuple(_within(param.name, split, range(shape[axis])))
-    shape[axis] //= split.count
+    shape[axis] = split.own
     return replace(param, shape=tuple(shape), shares=Shares(axis, runs))
 
 
@@ -69,7 +76,7 @@ def _outputs(name: str, whole: Sequence[Matrix], split: Split) -> Iterator[Matri
         runs = list(_within(name, split, range(first, first + rows)))
         if any(place % matrix.granule for run in runs for place in run):
             raise _cut(name, f"{matrix.granule} outputs together", split.count)
-        own = _without_span(matrix.cut(range(rows // split.count)))
+        own = _without_span(matrix.cut(range(sum(size for _, size, _ in runs))))
         yield _joined(matrix, own, runs, split.count)
         first += rows
 
@@ -83,12 +90,14 @@ def _stacked(scheme: Scheme, name: str, shape: Shape, use: WeightUse) -> Sequenc
         ) from None
 
 
-def _within(name: str, split: Split, rows: range) -> Iterator[tuple[int, int]]:
+def _within(name: str, split: Split, rows: range) -> Iterator[Run]:
     """The first shard's part of each piece that is among those rows, counted from their first."""
-    for end, size in zip(accumulate(split.pieces), split.pieces, strict=True):
-        if end - size >= rows.start and end <= rows.stop:
-            yield end - size - rows.start, size // split.count
-        elif end > rows.start and end - size < rows.stop:
+    end = 0
+    for size, own in split.pieces:
+        first, end = end, end + size
+        if first >= rows.start and end <= rows.stop:
+            yield first - rows.start, own, own if own < size else 0
+        elif end > rows.start and first < rows.stop:
             raise _cut(name, "some of its outputs as another type", split.count)
 
 
@@ -100,9 +109,11 @@ def _without_span(matrix: Matrix) -> Matrix:
     return own
 
 
-def _joined(whole: Matrix, own: Matrix, runs: Sequence[tuple[int, int]], count: int) -> Matrix:
+def _joined(whole: Matrix, own: Matrix, runs: Sequence[Run], count: int) -> Matrix:
     """A shard's matrix, whose tensors say where they are in those of the whole one. `runs`: the
     first shard's places among those that are divided."""
+    if not any(step for _, _, step in runs):
+        return whole
     changed: Any = own
     pairs = enumerate(zip(whole.stored, own.stored, strict=True))
     stored = tuple(_shared(*pair, runs, count, is_first=i == 0) for i, pair in pairs)
@@ -113,7 +124,7 @@ def _joined(whole: Matrix, own: Matrix, runs: Sequence[tuple[int, int]], count: 
 def _shared(
     whole: StoredParam,
     own: StoredParam,
-    runs: Sequence[tuple[int, int]],
+    runs: Sequence[Run],
     count: int,
     *,
     is_first: bool,
@@ -124,12 +135,13 @@ def _shared(
     if not axes and not is_first:
         return own  # one factor for all
     axis = axes[0] if axes else 0
-    each = Fraction(own.shape[axis], sum(size for _, size in runs))
-    scaled = [(first * each, size * each) for first, size in runs]
+    each = Fraction(own.shape[axis], sum(size for _, size, _ in runs))
+    scaled = [[place * each for place in run] for run in runs]
     is_whole = all(place.denominator == 1 for run in scaled for place in run)
-    if len(axes) != 1 or sizes[axis][0] != count * sizes[axis][1] or not is_whole:
+    extent = sum(size * (count if step else 1) for _, size, step in scaled)
+    if len(axes) != 1 or sizes[axis][0] != extent or not is_whole:
         raise _cut(own.name, "groups of weights together", count)
-    return replace(own, shares=Shares(axis, tuple((int(a), int(b)) for a, b in scaled)))
+    return replace(own, shares=Shares(axis, tuple((int(a), int(b), int(c)) for a, b, c in scaled)))
 
 
 def _cut(name: str, what: str, count: int) -> UnsupportedError:

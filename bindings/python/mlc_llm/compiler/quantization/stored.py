@@ -25,15 +25,16 @@ _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
 
 @dataclass(frozen=True)
 class Shares:
-    """How shards share a tensor: of each run [first, count] along `axis`, shard r has the `count`
-    places from `first + r * count` on. Without runs the first shard has the tensor, and the others
-    zeros."""
+    """How shards share a tensor: of each run [first, count, step] along `axis`, shard r has the
+    `count` places from `first + r * step` on. The step is `count`, or 0 if all shards have the same
+    places. Without runs the first shard has the tensor, and the others zeros."""
 
     axis: int = 0
-    runs: tuple[tuple[int, int], ...] = ()
+    runs: tuple[tuple[int, int, int], ...] = ()
 
     def describe(self) -> dict[str, Any]:
-        return {"axis": self.axis, "runs": [list(run) for run in self.runs]}
+        runs = [[first, count, *([] if step else [0])] for first, count, step in self.runs]
+        return {"axis": self.axis, "runs": runs}
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ def _split(whole: Parameter, own: Parameter, count: int) -> Split | None:
     return None
 
 
-def _runs(whole: Shape, own: Shape, count: int) -> Shape:
-    assert whole == tuple(count * size for size in own), (whole, own)
-    return whole
+def _runs(whole: Shape, own: Shape, count: int) -> tuple[tuple[int, int], ...]:
+    """The size of each run, and of what a shard has of it: its part, or all."""
+    pairs = tuple(zip(whole, own, strict=True))
+    assert all(size in (count * part, part) for size, part in pairs), (whole, own)
+    return pairs

@@ -115,8 +115,8 @@ NAMELESS = Tensor("")  # of a role whose names only families have
 @dataclass(frozen=True)
 class Parameter:
     """A tensor of the decoder. `pieces`: the numbers of outputs of the tensors fused in it.
-    `runs`: the parts of its outputs, or else of its last axis, of which each shard has an equal
-    share, if they are not the pieces, or not the whole axis."""
+    `runs`: the parts of its outputs, or else of its last axis, of each of which a shard has an
+    equal share or all, if they are not the pieces, or not the whole axis."""
 
     role: str
     name: str  # our full name

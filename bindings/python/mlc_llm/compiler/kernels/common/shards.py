@@ -29,10 +29,25 @@ def emit_call(function: str, x: Any, made: Any) -> None:
     T.evaluate(T.call_packed(function, x, made))
 
 
-def emit_first_token(entries: int) -> Any:
-    """The first token of this shard's part of the vocabulary, which has `entries`. The host
-    computes it."""
-    return T.Bind(T.call_packed(RANK) * entries)
+def emit_first(size: int) -> Any:
+    """The first place of this shard's part of a vocabulary or of columns; a part has `size`. The
+    host computes it."""
+    return T.Bind(T.call_packed(RANK) * size)
+
+
+def places_of(pieces: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The first column of each piece, and its size."""
+    return [(sum(pieces[:i]), size) for i, size in enumerate(pieces)]
+
+
+def norm_args(pieces: tuple[int, ...], columns: int, dtypes: tuple[str, ...]) -> list[Arg]:
+    """Of `norm_of_shards`."""
+    given = [
+        Arg(f"weight{i}", (size,), dtype)
+        for i, (size, dtype) in enumerate(zip(pieces, dtypes, strict=True))
+    ]
+    x, squares = Arg("x", ("n", columns)), Arg("squares", ("n", len(pieces)))
+    return [x, squares, *given, Arg("y", ("n", columns))]
 
 
 def is_own(token: Any, first: Any, entries: int) -> Any:

@@ -97,10 +97,12 @@ def rms_norm(
 
 def emit_norm_factor(x, row, size: int, eps: float, first=0):
     """1 / rms of `size` elements of a row of x, from `first` on."""
-    return emit_value(T.float32(1) / T.sqrt(_mean_square(x, row, size, first) + T.float32(eps)))
+    mean = emit_squares(x, row, size, first) * T.float32(1.0 / size)
+    return emit_value(T.float32(1) / T.sqrt(mean + T.float32(eps)))
 
 
-def _mean_square(x, row, size: int, first):
+def emit_squares(x, row, size: int, first=0):
+    """The sum of the squares of the same elements."""
     sums = emit_floats(1)
     emit_zero(sums, 1)
     tail = T.sblock_alloc_buffer((1,), "float32")
@@ -112,7 +114,7 @@ def _mean_square(x, row, size: int, first):
         T.buffer_store(buffer, fma(value, value, buffer[at(0, lanes)], lanes), [at(0, lanes)])
 
     emit_over(size, add)
-    return (emit_sum(sums[at(0)]) + tail[0]) * T.float32(1.0 / size)
+    return emit_sum(sums[at(0)]) + tail[0]
 
 
 def gate_and_multiply(size: int, activation: str = "silu", each: int = 1) -> tirx.PrimFunc:

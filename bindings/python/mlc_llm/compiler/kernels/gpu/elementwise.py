@@ -124,6 +124,16 @@ def emit_norm_factor(x, row, first, size: int, eps, item, used=None):
 
 def emit_factor_of(load, size: int, eps, item, used=None):
     """The same for the numbers `load(k)`."""
+    total = emit_squares_of(load, size, item, used)
+    if used is None:
+        mean = total * scalar(1.0 / size)
+    else:
+        mean = total / T.Cast("float32", used)
+    return emit_value(scalar(1.0) / T.sqrt(mean + (scalar(eps) if isinstance(eps, float) else eps)))
+
+
+def emit_squares_of(load, size: int, item, used=None):
+    """The sum of the squares of the numbers `load(k)`, for every work-item of the group."""
     sums, partial = registers(1), shared(ITEMS)
     emit_fill(sums, 1, 0.0)
 
@@ -141,11 +151,7 @@ def emit_factor_of(load, size: int, eps, item, used=None):
     emit_spread(size, ITEMS, item, add)
     T.buffer_store(partial, sums[0], [item])
     emit_group_sums(partial, item, ITEMS, 1)
-    if used is None:
-        mean = partial[0] * scalar(1.0 / size)
-    else:
-        mean = partial[0] / T.Cast("float32", used)
-    return emit_value(scalar(1.0) / T.sqrt(mean + (scalar(eps) if isinstance(eps, float) else eps)))
+    return partial[0]
 
 
 def sigmoid(x):

@@ -8,15 +8,23 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.common.shards import JOIN, emit_call, emit_first_token, is_own
-from mlc_llm.compiler.kernels.gpu.grid import emit_spread, grid, scalar
+from mlc_llm.compiler.kernels.common.shards import (
+    JOIN,
+    emit_call,
+    emit_first,
+    is_own,
+    norm_args,
+    places_of,
+)
+from mlc_llm.compiler.kernels.gpu.elementwise import ITEMS, emit_squares_of
+from mlc_llm.compiler.kernels.gpu.grid import emit_spread, emit_value, grid, scalar, to_float
 
 _ITEMS = 128
 
 
 def known_rows(entries: int) -> tirx.PrimFunc:
     def body(ids: Any, y: Any) -> None:
-        first = emit_first_token(entries)
+        first = emit_first(entries)
         with grid((ids.shape[0],), 1) as ((row,), _):
             own = is_own(ids[row], first, entries)
             T.buffer_store(y, T.Select(own, ids[row] - first, 0), [row])
@@ -26,7 +34,7 @@ def known_rows(entries: int) -> tirx.PrimFunc:
 
 def keep_own(entries: int, size: int) -> tirx.PrimFunc:
     def body(x: Any, ids: Any, y: Any) -> None:
-        first = emit_first_token(entries)
+        first = emit_first(entries)
         with grid((y.shape[0],), _ITEMS) as ((row,), item):
             own = is_own(ids[row], first, entries)
 
@@ -66,3 +74,53 @@ def join_shards(width: int, count: int) -> tirx.PrimFunc:
     return kernel(
         [Arg("x", ("rows", width)), Arg("y", ("rows", count * width)), gathered(width, count)], body
     )
+
+
+def own_columns(width: int, count: int) -> tirx.PrimFunc:
+    def body(x: Any, y: Any) -> None:
+        first = emit_first(width)
+        with grid((y.shape[0],), _ITEMS) as ((row,), item):
+
+            def store(k: Any) -> None:
+                own = is_own(k, first, width)
+                T.buffer_store(y, T.if_then_else(own, x[row, k - first], scalar(0.0)), [row, k])
+
+            emit_spread(count * width, _ITEMS, item, store)
+
+    return kernel([Arg("x", ("n", width)), Arg("y", ("n", count * width))], body)
+
+
+def squares(pieces: tuple[int, ...], columns: int) -> tirx.PrimFunc:
+    def body(x: Any, y: Any) -> None:
+        with grid((y.shape[0],), ITEMS) as ((row,), item):
+            for i, (first, size) in enumerate(places_of(pieces)):
+                squares = emit_squares_of(lambda k, first=first: x[row, first + k], size, item)
+                with T.If(item == 0), T.Then():
+                    T.buffer_store(y, squares, [row, i])
+
+    return kernel([Arg("x", ("n", columns)), Arg("y", ("n", len(pieces)))], body)
+
+
+def norm_of_shards(
+    pieces: tuple[int, ...], columns: int, count: int, eps: float, dtypes: tuple[str, ...]
+) -> tirx.PrimFunc:
+    def body(x: Any, squares: Any, *rest: Any) -> None:
+        *weights, y = rest
+        with grid((y.shape[0],), _ITEMS) as ((row,), item):
+            for i, (first, size) in enumerate(places_of(pieces)):
+                mean = squares[row, i] * scalar(1.0 / (count * size))
+                factor = emit_value(scalar(1.0) / T.sqrt(mean + scalar(eps)))
+
+                def scale(k: Any, i=i, first=first, factor=factor) -> None:
+                    value = x[row, first + k] * factor * to_float(weights[i][k], 1)
+                    T.buffer_store(y, value, [row, first + k])
+
+                emit_spread(size, _ITEMS, item, scale)
+
+            def copy(k: Any) -> None:
+                T.buffer_store(y, x[row, sum(pieces) + k], [row, sum(pieces) + k])
+
+            if columns > sum(pieces):
+                emit_spread(columns - sum(pieces), _ITEMS, item, copy)
+
+    return kernel(norm_args(pieces, columns, dtypes), body)
