@@ -31,7 +31,8 @@ CASES = {**kernel_cases.CASES, **attention_cases.CASES, **patch_cases.CASES}
 ESSENTIAL = {
     "aarch64-dotprod": [
         *("linear_q0bf16", "linear_q4f16_1", "linear_Q5_K", "columns_q3f16_0"),
-        *("integer8_q4f16_1", "integer8_q8f32_1", "strips8_Q4_0", "strips8_Q4_K", "strips8_Q6_K"),
+        *("integer8_q3f16_1", "integer8_q4f16_1", "integer8_q8f32_1"),
+        *("strips8_Q4_0", "strips8_Q4_K", "strips8_Q6_K"),
         *("embedding_q3f16_1", "embedding_Q4_K", "codes8_norm", "codes8_quantize", "rms_norm"),
         *(
             "panels_float16",
@@ -51,7 +52,13 @@ SHARE = 36  # one in so many, of the other sets
 ALSO = {
     # float16 without instructions for it
     "x86-64-v2": ["attend_sinks", "append", "attend_q8", "strips16_Q4_1"],
-    "wasm": ["strips16_Q4_1", "strips8_Q4_0", "integer16_q4f16_1", "codes16_norm"],
+    "wasm": [
+        "strips16_Q4_1",
+        "strips8_Q4_0",
+        "integer16_q4f16_1",
+        "integer16_q3f16_1",
+        "codes16_norm",
+    ],
     # Keys and queries of 8 bits, by the other instructions that multiply bytes.
     **dict.fromkeys(("x86-64-v3", "x86-64-v4-vnni", "aarch64-i8mm"), ["attend_q8"]),
 }
