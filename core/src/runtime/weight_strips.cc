@@ -70,9 +70,8 @@ Status CheckStrips(const Strips& strips, const Shape& shape, DType dtype) {
                                       shape[shape.size() - 2] % Strips::kWordsOfThrees == 0);
   if (has_axis && fits && has_words) return Status();
   return InvalidArgument(
-             "field 'strips' must be [outputs, axis] of a shape [.., strips, .., 16], and a 3 "
-             "behind "
-             "them of words with codes of 3 bits")
+             "field 'strips' must be [outputs, axis] of a shape [.., strips, .., 16]; "
+             "[outputs, axis, 3] needs words of 32 bits, four for each group")
       .WithParam("params");
 }
 

@@ -20,7 +20,7 @@ struct Strips {
   bool threes = false;
 };
 
-// Whether a tensor of that shape has these strips; otherwise what is wrong.
+// Whether a tensor of that shape and type has these strips; otherwise what is wrong.
 Status CheckStrips(const Strips& strips, const Shape& shape, DType dtype);
 
 // The shape of the tensor in the weights, of one whose shape in the library is `shape`.

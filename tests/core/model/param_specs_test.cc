@@ -162,8 +162,9 @@ TEST(ParseLibraryMetadata, AParameterMayBeInStrips) {
         R"("shape": [2, 7, 8], "strips": [16, 0])", R"("shape": [2, 16], "strips": [2, 0])",
         R"("shape": [2, 7, 16], "strips": [20, 2])", R"("shape": [2, 7, 16], "strips": [20])",
         R"("shape": [2, 8, 16], "strips": [20, 0, 4])",
-        R"("shape": [2, 7, 16], "strips": [20, 0, 3])", R"("shape": [2, 7, 16], "strips": 20)",
-        R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
+        R"("shape": [2, 7, 16], "strips": [20, 0, 3])",
+        R"("shape": [2, 8, 16], "dtype": "float16", "strips": [20, 0, 3])",
+        R"("shape": [2, 7, 16], "strips": 20)", R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
     metadata = parse(rest);
     EXPECT_EQ(metadata.status().code(), StatusCode::kCorrupt) << rest;
     EXPECT_EQ(metadata.status().param(), "params") << rest;

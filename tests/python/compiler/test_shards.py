@@ -169,10 +169,18 @@ def test_what_is_not_divided_is_refused_by_name(family, count, what):
     assert found.value.param == "tensor_parallel_shards"
 
 
-def test_a_group_of_weights_is_not_cut():
-    config: Any = models.config_from_hf({**LLAMA_1B, "intermediate_size": 2080})
-    with pytest.raises(UnsupportedError, match="down_proj.q_weight .*groups of weights together"):
-        divided(models.get("llama"), config, quantization.get("q4f16_1"), 2)
+@pytest.mark.parametrize(
+    ("scheme", "sizes", "words"),
+    [
+        ("q4f16_1", {"intermediate_size": 2080}, "down_proj.weight .*stores 32 inputs together"),
+        # Two halves of 26 groups, as the whole has 52, but the second one would begin in a group.
+        ("q3f16_1", {"intermediate_size": 2560}, "o_proj.weight .*stores 40 inputs together"),
+    ],
+)
+def test_a_group_of_weights_is_not_cut(scheme, sizes, words):
+    config: Any = models.config_from_hf({**LLAMA_1B, **sizes})
+    with pytest.raises(UnsupportedError, match=words):
+        divided(models.get("llama"), config, quantization.get(scheme), 2)
 
 
 def test_experts_of_a_type_of_their_own_are_divided():

@@ -1,7 +1,9 @@
 """What this machine's CPU can do at most: bytes read from memory, and products, each in a second.
 
 Products are those of the instructions that the kernels use: bytes (`emit_dots`, with weights of 4
-bits) and float32 (`fma`), out of registers and the first cache.
+bits) and float32 (`fma`), out of registers and the first cache. Where registers do not hold the
+weights (AVX2, AVX-VNNI), byte products are made in the loop of the kernels' own tile, out of the
+first cache and without taking codes apart: then a share says what the rest of a kernel costs.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ DEVIATION = np.float32(0.3)
 
 
 def draw(shapes: Mapping[str, Sequence[int]], seed: int, norm_mean: float) -> dict[str, Array]:
-    """The tensors by name. `norm_mean`: the mean of norms' weights, 1, or 0 if files store w for
-    the weight 1 + w."""
+    """The tensors by name. `norm_mean`: the mean of norms' weights: 1, or 0 if files store w for
+    the weight 1 + w; less than 1 makes layers add less."""
     return {name: _tensor(name, shape, seed, norm_mean) for name, shape in shapes.items()}
 
 

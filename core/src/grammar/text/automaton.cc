@@ -133,12 +133,15 @@ std::vector<State> MergeDead(const Product& all) {
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t state = order[i];
     edges.clear();
-    if (state == dead) AddEdge(0, static_cast<int>(i), &edges);
-    for (size_t x = state == dead ? 0 : all.begins[state];
-         state != dead && x < all.begins[state + 1]; ++x) {
+    if (state == dead) {
+      AddEdge(0, static_cast<int>(i), &edges);
+      states.push_back({false, edges});
+      continue;
+    }
+    for (size_t x = all.begins[state]; x < all.begins[state + 1]; ++x) {
       AddEdge(all.edges[x].first, name_of(static_cast<size_t>(all.edges[x].target)), &edges);
     }
-    states.push_back({state != dead && all.accepts[state], edges});
+    states.push_back({static_cast<bool>(all.accepts[state]), edges});
   }
   return states;
 }

@@ -172,7 +172,10 @@ def float_linear(name: str, make: Callable, dtype: str, rng: Rng, unit: VectorUn
 
 
 def column_linear(name: str, scheme: Any, rng: Rng, unit: VectorUnit) -> Case:
-    shape = (int(rng.integers(16, 70)), 2 * int(rng.integers(65)) + 1)  # no strips
+    outs, ins = int(rng.integers(16, 70)), int(rng.integers(1, 130))
+    while matrix_of(scheme, (outs, ins)).on_cpu().kind != "columns":
+        ins = int(rng.integers(1, 130))
+    shape = (outs, ins)
     rows, (reader, stored, meaning) = draw_rows(rng), _by_scheme(rng, scheme, *shape)
     x = draw_x(rng, rows, shape[1])
     options, extras, added = _extras(rng, rows, shape[0], scheme.model_dtype)

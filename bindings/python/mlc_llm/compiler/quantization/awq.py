@@ -43,6 +43,7 @@ class AWQMatrix:
     shape: tuple[int, int]
     stored: tuple[StoredParam, ...]
     granule: int = PER_WORD
+    inputs_together: int = GROUP
 
     @classmethod
     def of(cls, module: str, shape: tuple[int, int]) -> AWQMatrix:

@@ -59,6 +59,7 @@ class Float8Matrix:
     shape: tuple[int, int]
     stored: tuple[StoredParam, ...]
     granule: int = 1
+    inputs_together: int = 1
 
     @classmethod
     def of(

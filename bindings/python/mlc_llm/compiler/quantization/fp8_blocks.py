@@ -50,6 +50,7 @@ class BlockFloat8Matrix:
     shape: tuple[int, int]
     stored: tuple[StoredParam, ...]
     granule: int = BLOCK
+    inputs_together: int = BLOCK
 
     @classmethod
     def of(cls, module: str, shape: tuple[int, int], *, static: bool) -> BlockFloat8Matrix:

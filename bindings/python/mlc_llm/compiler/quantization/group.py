@@ -86,6 +86,10 @@ class GroupMatrix:
         return cls(groups, shape, stored, layout)
 
     @property
+    def inputs_together(self) -> int:
+        return self.groups.size
+
+    @property
     def by_columns(self) -> bool:
         return self.layout == "KN"
 
@@ -125,7 +129,8 @@ class GroupMatrix:
         )
 
     def on_cpu(self) -> CPUMatrix:
-        """In strips where they help: the words of a group have the order of GGUF's."""
+        """In strips where they help. The words of 4 and 8 bits have the order of GGUF's; the core
+        turns those of 3 bits."""
         from mlc_llm.compiler.kernels.cpu import columns, matrices, strips, threes, weights
 
         if self._fits_strips:

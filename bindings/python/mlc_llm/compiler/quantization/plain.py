@@ -26,6 +26,7 @@ class PlainMatrix:
     shape: tuple[int, int]
     stored: tuple[StoredParam, ...]
     granule: int = 1
+    inputs_together: int = 1
 
     @classmethod
     def of(cls, name: str, shape: tuple[int, int], dtype: str) -> PlainMatrix:

@@ -79,6 +79,10 @@ class Matrix(Protocol):
     def granule(self) -> int:
         """The number of outputs that cannot be divided."""
 
+    @property
+    def inputs_together(self) -> int:
+        """The number of inputs that cannot be divided."""
+
     def cut(self, outputs: range) -> Matrix:
         """The matrix of those outputs. They begin at a multiple of the granule, and end at one or
         at the end."""

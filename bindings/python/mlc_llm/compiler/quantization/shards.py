@@ -50,6 +50,9 @@ def matrices_of(
     axis = 1 if split.axis == "outputs" else len(shape) - 1
     part = (*shape[:axis], split.own, *shape[axis + 1 :])
     runs = list(_within(name, split, range(shape[axis])))
+    each = whole[0].granule if split.axis == "outputs" else whole[0].inputs_together
+    if any(place % each for run in runs for place in run):
+        raise _cut(name, f"{each} {split.axis} together", split.count)
     if split.axis == "outputs":
         scheme = scheme.with_rows(name, part[0] * part[1])
     own = _stacked(scheme, name, part, use)

@@ -48,7 +48,7 @@ class Codes:
     bits: int  # bits of a code: 8 or 16
     weight_bits: int
     zero: int  # the weight code of the value 0; -1 makes offsets plain sums
-    halves: bool = False  # an offset is for 16 codes, not for 32
+    halves: bool = False  # an offset is for 16 codes, not for the group
     scaled: bool = False  # offsets are the bits of floats, multiplied by the group's scale
     wide: bool = False  # codes of 16 bits stay whole: one part for even places, one for odd ones
     group: int = GROUP

@@ -244,7 +244,7 @@ class BlockStrip:
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
-        tile = tile if self.weights.kind.span == GROUP else 1
+        tile = 1 if self.weights.kind.takes_bytes else tile  # several rows are for `emit_many`
         groups = StoredGroups(self.weights, self.buffers, self.index)
         several = partial(self._emit_tiles, groups, first, count, tile, store)
         if (add := self.add) is None:
@@ -272,7 +272,7 @@ class BlockStrip:
         self._emit_tiles(kept, first, count, tile, store)
 
     def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Callable) -> None:
-        sizes = [n for n in (tile, 4, 2, 1) if n <= tile]
+        sizes = list(dict.fromkeys(n for n in (tile, 4, 2, 1) if n <= tile))
 
         def emit(begin, rows, store: Callable) -> None:
             emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))

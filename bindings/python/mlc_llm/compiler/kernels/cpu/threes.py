@@ -1,10 +1,15 @@
 """Reads matrices of schemes of 3 bits: strips of 16 rows, in groups of 40 inputs.
 
-MLC-LLM's words have ten codes, so none but the first begins with a byte. When the core lays out the
-strips it turns the four words of a group, as many bits as before: byte b of word w has, from its
-lowest bit on, the code of input 4 w + b, that of input 4 w + 16 + b, and two bits of the last eight
-inputs: the lower ones of input 4 w + 32 + b in words 0 and 1, the upper one of input 4 w + 24 + b
-in words 2 and 3. So a quad has four neighbouring inputs.
+MLC-LLM's words have ten codes, and only the first of them begins with a byte. The core turns the
+four words of a group when it lays out the strips, into as many bits. These are the inputs whose
+codes byte b of word w has:
+
+    bits          7 6                              5 4 3          2 1 0
+    w = 0, 1      4 w + 32 + b, two lower bits     4 w + 16 + b   4 w + b
+    w = 2, 3      4 w + 24 + b, the upper bit (6)  4 w + 16 + b   4 w + b
+
+So a quad has four neighbouring inputs, and a shift and a mask take it out of a word. One row of x
+is bound by the bandwidth (62 % of it with AVX2).
 """
 
 from __future__ import annotations
@@ -62,6 +67,12 @@ class ThreeStrips(Strips):
 
     def element(self, buffers, row, column):
         raise AssertionError("the inputs are whole vectors")
+
+    def emit_pair(self, buffers, strip, group, turn) -> list[Any]:
+        raise AssertionError("several rows take bytes")
+
+    def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
+        raise AssertionError("several rows take bytes")
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
         words = [emit_value(buffers[0][strip, group * WORDS + i, at(0)]) for i in range(WORDS)]

@@ -31,6 +31,10 @@ class BlockMatrix:
     stored: tuple[StoredParam, ...]
     granule: int = STRIP
 
+    @property
+    def inputs_together(self) -> int:
+        return self.kind.block
+
     def cut(self, outputs: range) -> BlockMatrix:
         strips = range(outputs.start // STRIP, -(-outputs.stop // STRIP))
         stored = tuple(param.part(strips) for param in self.stored)

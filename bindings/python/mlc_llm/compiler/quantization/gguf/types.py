@@ -124,6 +124,11 @@ class BlockType:
         return max(GROUP, self.group)
 
     @property
+    def takes_bytes(self) -> bool:
+        """Whether several rows of activations multiply bytes, and never the words."""
+        return self.span > GROUP
+
+    @property
     def in_files(self) -> str:
         """The type whose blocks it is made of."""
         return self.name.removesuffix(WIDE)
