@@ -40,12 +40,16 @@ def small(seed: int, modules: Any = EVERY, rank: int = RANK) -> TinyAdapter:
 ADAPTERS = {"one": small(1), "two": small(2, ("q_proj", "v_proj", "down_proj"))}
 
 
+MADE: dict[tuple[str, bool], Path] = {}  # libraries: the weights are not in them
+
+
 def model_of(weights: Any, folder: Path, quantization: str = "q0f32", adapters: bool = True):
     source = tiny_models.write_hf_folder(folder / "hf", weights)
     convert_model(open_source(source), folder / "mlc", quantization=quantization)
     config, library = read_chat_config(folder / "mlc"), folder / "cpu.so"
-    compile_model(config, output=library, device="cpu", adapters=adapters)
-    return folder / "mlc", library
+    if (made := MADE.setdefault((quantization, adapters), library)) is library:
+        compile_model(config, output=library, device="cpu", adapters=adapters)
+    return folder / "mlc", made
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +104,10 @@ def test_an_adapter_gives_the_merged_models_answer(use, model, paths, tmp_path):
 
 
 @pytest.mark.parametrize("quantization", ["q0f32", "q4f16_1"])
-def test_company_changes_no_bit(quantization, model, paths, tmp_path):
+def test_company_changes_no_bit(quantization, model, paths, tmp_path, pytestconfig):
     if quantization != "q0f32":
+        if not pytestconfig.getoption("--long"):
+            pytest.skip("test_low_rank.py has such a product; run with --long")
         model = model_of(WEIGHTS, tmp_path, quantization)
     with engine_of(model) as engine:
         plain = ask(engine)

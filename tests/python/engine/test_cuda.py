@@ -31,7 +31,8 @@ pytestmark = pytest.mark.skipif(
     not nvrtc.is_installed(), reason='NVRTC is not installed: pip install "mlc-llm[cuda]"'
 )
 
-# After the devices are listed, TVM's CUDA runtime is loaded.
+# After the devices are listed, TVM's CUDA runtime is loaded. It compiles for a GPU that is there at
+# once, and would take the PTX for C++.
 COMPILING = """
 import sys, tvm_ffi
 from pathlib import Path
@@ -41,21 +42,11 @@ from mlc_llm.compiler.compile import compile_model, read_chat_config
 _core.list_devices()
 print(tvm_ffi.get_global_func("ffi.Module.create.cuda", allow_missing=True) is not None)
 library = Path(sys.argv[2])
-compile_model(read_chat_config(Path(sys.argv[1])), output=library, device="cuda")
+options = {"opt": "O3", "overrides": "prefill_chunk_size=32"}
+compile_model(read_chat_config(Path(sys.argv[1])), output=library, device="cuda", **options)
 print(b".target sm_75" in library.read_bytes())
 print(tvm_ffi.get_global_func("ffi.Module.create.cuda", allow_missing=True) is not None)
 """
-
-
-def compiled(model: ResolvedModel, library_of: LibraryOf, device: str) -> Path:
-    opt = "O3" if device == "cuda" else "activation_bits=32"
-    options = {"opt": opt, "overrides": "prefill_chunk_size=32"}
-    return library_of(model.folder, device=device, **options)
-
-
-@pytest.fixture(scope="module")
-def ptx_library(tiny_model: ResolvedModel, library_of: LibraryOf) -> Path:
-    return compiled(tiny_model, library_of, "cuda")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +54,8 @@ def source_library(tiny_model: ResolvedModel, library_of: LibraryOf) -> Path:
     """With CUDA C++ as TVM writes it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(targets.GPUS, "cuda", replace(targets.GPUS["cuda"], ptx=""))
-        return compiled(tiny_model, library_of, "cuda")
+        options = {"opt": "O3", "overrides": "prefill_chunk_size=32"}
+        return library_of(tiny_model.folder, device="cuda", **options)
 
 
 @pytest.fixture(scope="module")
@@ -194,19 +186,13 @@ def test_answers_about_pictures_are_those_of_the_cpu(
     picture_chats.check(found["answers"], expected)
 
 
-def test_the_driver_gets_ptx(run: Callable[..., Any], ptx_library: Path) -> None:
-    """The emulator runs none, and says how many kernels it has got."""
-    error, message = run(ptx_library)["error"]
-    assert error == "InternalError" and "kernels of PTX" in message
-    assert int(message.split(" kernels of PTX")[0].split()[-1]) > 10
-
-
-def test_a_loaded_runtime_leaves_the_ptx_alone(
-    driver: Path, tiny_model: ResolvedModel, tmp_path: Path
+def test_the_driver_gets_the_ptx_that_is_compiled_beside_a_loaded_runtime(
+    run: Callable[..., Any], driver: Path, tiny_model: ResolvedModel, tmp_path: Path
 ) -> None:
-    """TVM compiles for a GPU that is there at once, and would take the PTX for C++."""
+    """The emulator runs none, and says how many kernels it has got."""
+    library = tmp_path / "cuda.so"
     done = subprocess.run(
-        [sys.executable, "-c", COMPILING, str(tiny_model.folder), str(tmp_path / "cuda.so")],
+        [sys.executable, "-c", COMPILING, str(tiny_model.folder), str(library)],
         env={**os.environ, "LD_LIBRARY_PATH": str(driver)},
         capture_output=True,
         text=True,
@@ -214,6 +200,9 @@ def test_a_loaded_runtime_leaves_the_ptx_alone(
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["True", "True", "True"]
+    error, message = run(library)["error"]
+    assert error == "InternalError" and "kernels of PTX" in message
+    assert int(message.split(" kernels of PTX")[0].split()[-1]) > 10
 
 
 def test_our_plugin_drives_devices_that_tvms_python_knows(driver: Path) -> None:

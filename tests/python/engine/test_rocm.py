@@ -168,6 +168,7 @@ def test_what_the_compiler_refuses_is_an_error_with_its_log(run: Run) -> None:
 @pytest.fixture(scope="module")
 def source(tiny_model: ResolvedModel, library_of: LibraryOf, tmp_path_factory: Any) -> Path:
     """The kernels of a library with 16-bit floats, and of the sampler."""
+    pytest.importorskip("ziglang")
     built = library_of(tiny_model.folder, device="rocm", opt="O3", quantization="q4f16_1")
     data = built.read_bytes()
     begin = data.index(b"typedef _Float16 mlc_half;")
@@ -181,7 +182,6 @@ def source(tiny_model: ResolvedModel, library_of: LibraryOf, tmp_path_factory: A
 def test_llvm_makes_code_for_amds_processors(architecture: str, source: Path) -> None:
     """With waves of 32 and of 64, and nothing in registers goes through memory. Clang is the PyPI
     package ziglang's."""
-    pytest.importorskip("ziglang")
     made = source.with_name(f"{architecture}.s")
     options = ["-x", "hip", "--cuda-device-only", f"--offload-arch={architecture}", "-S"]
     options += ["-nogpulib", "-nogpuinc", "-include", rocm_driver.HIP / "amdgpu.h"]
