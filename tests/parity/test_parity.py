@@ -83,7 +83,11 @@ def slide(folder: Path, window: int, sinks: int) -> Path:
     return sliding
 
 
-def test_a_sliding_window_reads_what_the_reference_reads(prepared, reference, recorded, steps):
+def test_a_sliding_window_reads_what_the_reference_reads(
+    prepared, reference, recorded, steps, pytestconfig
+):
+    if not pytestconfig.getoption("--long"):
+        pytest.skip("compiles the model once more; test_library.py has a tiny one; run with --long")
     import mlc_core_parts
 
     from mlc_llm.compiler.compile import compile_model, read_chat_config

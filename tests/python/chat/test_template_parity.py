@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import itertools
 import json
 import pathlib
 from typing import Any
@@ -61,12 +62,14 @@ def _context(messages: list[dict], tools: Any, prompt: bool, extra: dict) -> dic
 
 @pytest.mark.parametrize("conversation", CONVERSATIONS)
 @pytest.mark.parametrize("template", TEMPLATES)
-def test_template(template: str, conversation: str) -> None:
-    for tools in TOOLS:
-        for prompt in (True, False):
-            for extra in EXTRA_CONTEXTS:
-                context = _context(CONVERSATIONS[conversation], tools, prompt, extra)
-                check(TEMPLATES[template], context)
+def test_template(template: str, conversation: str, pytestconfig: pytest.Config) -> None:
+    """A run takes half of the combinations, in which any two meet; --long all."""
+    step = 1 if pytestconfig.getoption("--long") else 2
+    choices = (range(len(TOOLS)), range(2), range(len(EXTRA_CONTEXTS)))
+    for tools, prompt, extra in itertools.product(*choices):
+        if (tools + prompt + extra) % step == 0:
+            chosen = TOOLS[tools], prompt == 1, EXTRA_CONTEXTS[extra]
+            check(TEMPLATES[template], _context(CONVERSATIONS[conversation], *chosen))
 
 
 def test_there_are_enough_templates_and_each_renders() -> None:

@@ -72,7 +72,7 @@ def test_on_the_cpu(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("backend", gpu_tools.BACKENDS)
+@pytest.mark.parametrize("backend", gpu_tools.EVERY)
 def test_on_gpus(backend: str, name: str) -> None:
     gpu_tools.require(backend)
     matrix, arrays, meaning = stored(name)

@@ -64,7 +64,7 @@ def places(rows: int) -> tuple[Array, Array, Array]:
     return runs, owners.reshape(rows, CHOSEN), owners
 
 
-@pytest.mark.parametrize("backend", gpu_tools.BACKENDS)
+@pytest.mark.parametrize("backend", gpu_tools.EVERY)
 @pytest.mark.parametrize(("name", "outs", "ins"), [(BLOCKS, 256, 160), ("gguf_nvfp4", 48, 128)])
 def test_a_place_is_what_its_expert_makes_of_it(
     backend: str, name: str, outs: int, ins: int

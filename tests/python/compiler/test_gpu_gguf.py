@@ -103,8 +103,10 @@ def test_a_part_is_some_strips(kind: str) -> None:
 
 @pytest.mark.parametrize("device", ["webgpu", "metal", "cuda"])
 def test_libraries_are_generated(
-    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
+    if device != "cuda" and not pytestconfig.getoption("--long"):
+        pytest.skip("compiles a library for each device; run with --long")
     if device == "cuda" and not nvrtc.is_installed():
         pytest.skip("NVRTC is not installed")
     monkeypatch.setattr(gpu_sampling, "build", lambda nn, columns: None)

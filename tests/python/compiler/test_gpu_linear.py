@@ -48,7 +48,7 @@ def test_linear(name: str, compiled: Compiled) -> None:
 
 @pytest.mark.parametrize("name", ["q4f32_1", "q8f32_1"])
 @pytest.mark.parametrize("steps", ["one step", "steps"])
-@pytest.mark.parametrize("where", [name for name in gpu_tools.BACKENDS if name != "webgpu"])
+@pytest.mark.parametrize("where", [name for name in gpu_tools.EVERY if name != "webgpu"])
 def test_linear_reads_weights_in_chunks(name: str, steps: str, where: str) -> None:
     compiled = partial(gpu_tools.compiled, backend=where)
     sizes = LinearSizes(vectors=True, items=32, few_items=32)

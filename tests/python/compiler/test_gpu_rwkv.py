@@ -33,8 +33,6 @@ FLOATS = ("float32",)
 @pytest.fixture(params=gpu_tools.BACKENDS)
 def compiled(request: pytest.FixtureRequest) -> Callable[[Any], Callable[..., None]]:
     gpu_tools.require(request.param)
-    if request.param != "opencl" and not request.config.getoption("--long"):
-        pytest.skip("kernels are compiled for the second device with --long")
     return partial(gpu_tools.compiled, backend=request.param)
 
 

@@ -40,7 +40,9 @@ def with_heads_of(size: int, layers: int) -> Fixture:
     return made
 
 
-@pytest.mark.parametrize(("size", "cache"), [(100, "f32"), (18, "f32"), (120, "q8")])
+@pytest.mark.parametrize(
+    ("size", "cache"), [(100, "f32"), pytest.param(18, "f32", marks=gpu_tools.LONG), (120, "q8")]
+)
 def test_a_model_with_such_heads_gives_the_logits_of_numpy(size, cache):
     made = with_heads_of(size, layers=2)
     chat = {**made.config, "quantization": "q0f32", "prefill_chunk_size": 64}

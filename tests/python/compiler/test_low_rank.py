@@ -78,7 +78,7 @@ def test_units_add_their_products(dtype):
     assert np.array_equal(got[[2, 10]], y[[2, 10]])
 
 
-@pytest.mark.parametrize("backend", gpu_tools.BACKENDS)
+@pytest.mark.parametrize("backend", gpu_tools.EVERY)
 def test_gpus_add_the_same(backend):
     """In floats of 16 bits where the device has them."""
     gpu_tools.require(backend)

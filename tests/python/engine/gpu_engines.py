@@ -30,6 +30,9 @@ DRIVER_VARIABLES = {"opencl": "MLC_OPENCL_LIBRARY", "vulkan": "MLC_WGPU_LIBRARY"
 # What the whole engine is tested on, where there is one; a test of each skips where there is none.
 DEVICES = ["opencl", "vulkan", "cuda", "rocm", "metal"]
 COMMON = DEVICES[:4]  # what the families, too, are tested on
+LONG = pytest.mark.skipif("not config.getoption('--long', default=False)")
+# What the engine does in the same way on each device, and test_gpu_engine.py shows what differs.
+ALIKE = [pytest.param(name, marks=LONG if name == "vulkan" else ()) for name in DEVICES]
 
 LibraryOf = Callable[..., Path]  # the fixture `library_of`
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from gpu_engines import COMMON, LibraryOf, leave_samplers_out, require
+from gpu_engines import ALIKE, LibraryOf, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
 from mlc_llm.prepare.model_source import ResolvedModel
@@ -50,7 +50,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=COMMON)
+@pytest.fixture(scope="module", params=ALIKE[:-1])
 def device(request: pytest.FixtureRequest) -> str:
     require(request.param)
     return request.param

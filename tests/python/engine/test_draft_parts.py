@@ -64,6 +64,9 @@ GEMMA = FixtureModel(
     vocab_size_per_layer_input=len(tiny_models.tokens()),
 )
 ASSISTANTS = {"assistant": ("all tokens", "q0f32"), "assistant, clusters": ("clusters", "q4f32_1")}
+# A part of each kind: first tokens, a table, clusters, states, experts and four bits once.
+USUAL = (FIRST, "glm4_moe", "medusa, some tokens", "eagle 1", "eagle 3, some tokens")
+USUAL += ("assistant, clusters",)
 Drafting = tuple[Model, dict[str, Any]]
 OFF = {"speculative_mode": "disable"}
 TIGHT = {"max_total_seq_length": 224, "max_num_sequence": 3, "prefill_chunk_size": 32}
@@ -80,6 +83,8 @@ ASKED: list[dict[str, Any]] = [
 @pytest.fixture(scope="module", params=[*MODELS, *MEDUSA, *EAGLE, *ASSISTANTS])
 def drafting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Drafting:
     """A model, and the settings with which it drafts."""
+    if request.param not in USUAL and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each part; run with --long")
     folder, draft = tmp_path_factory.mktemp("model"), None
     if request.param in MODELS:
         mode, (made, quantization) = "mtp", MODELS[request.param]

@@ -29,7 +29,7 @@ from mlc_llm.compiler.convert import convert_model, open_source  # noqa: E402
 TEXTS = ["abc de f", "x", "zebra yak " * 3, "the quick brown fox"]
 
 
-LONG = pytest.mark.skipif("not config.getoption('--long', default=False)")
+LONG = gpu_engines.LONG
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from gpu_engines import DRIVER_VARIABLES, require
+from gpu_engines import DRIVER_VARIABLES, LONG, require
 
 from mlc_llm.prepare.model_source import ResolvedModel
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-LONG = "not config.getoption('--long', default=False)"
 Run = Callable[..., None]
 
 # What clCreateBuffer and clEnqueueNDRangeKernel answer; what wgpu reports.
@@ -87,9 +86,9 @@ def run(tiny_on: Callable[[str], ResolvedModel], driver_of: Callable[[str], Path
         ("opencl", "clEnqueueWriteBuffer", [30]),
         ("opencl", "clFinish", [5]),
         ("vulkan", "wgpuQueueSubmit", [1, 2, 30]),  # in the model, in the choice, in turn
-        ("vulkan", "wgpuQueueWriteBuffer", [40]),
+        pytest.param("vulkan", "wgpuQueueWriteBuffer", [40], marks=LONG),
         ("vulkan", "wgpuBufferMapAsync", [2]),
-        ("vulkan", "wgpuBufferGetConstMappedRange", [2]),
+        pytest.param("vulkan", "wgpuBufferGetConstMappedRange", [2], marks=LONG),
     ],
 )
 def test_a_driver_that_is_lost_while_answering(
@@ -98,7 +97,7 @@ def test_a_driver_that_is_lost_while_answering(
     run(device, "lost_while_answering", function, *calls)
 
 
-@pytest.mark.skipif(LONG)
+@LONG
 @pytest.mark.parametrize(
     ("device", "function", "most", "step"),
     [
@@ -131,8 +130,8 @@ def test_a_device_that_does_not_come_back(run: Run, device: str, function: str) 
         ("opencl", "clEnqueueWriteBuffer", 5),
         ("opencl", "clCreateBuffer", 12),
         ("opencl", "clBuildProgram", 1),
-        ("vulkan", "wgpuQueueWriteBuffer", 5),
-        ("vulkan", "wgpuDeviceCreateBuffer", 12),
+        pytest.param("vulkan", "wgpuQueueWriteBuffer", 5, marks=LONG),
+        pytest.param("vulkan", "wgpuDeviceCreateBuffer", 12, marks=LONG),
         ("vulkan", "wgpuDeviceCreateComputePipeline", 9),
     ],
 )
@@ -150,7 +149,7 @@ def test_a_driver_that_is_lost_while_loading(
         ("opencl", "clEnqueueNDRangeKernel", NO_RESOURCES, 1),  # and the device goes on
         ("opencl", "clEnqueueNDRangeKernel", NO_HOST_MEMORY, 40),
         ("vulkan", "wgpuDeviceCreateBuffer", OUT_OF_MEMORY, 1),
-        ("vulkan", "wgpuQueueSubmit", OUT_OF_MEMORY, 2),
+        pytest.param("vulkan", "wgpuQueueSubmit", OUT_OF_MEMORY, 2, marks=LONG),
     ],
 )
 def test_memory_that_runs_out_in_a_step(

@@ -92,6 +92,8 @@ def pair(
 ) -> Iterator[Pair]:
     """q4f16_1, prompts of more than 32 tokens in chunks; all is attended to, or 40 tokens and 4."""
     folder = tmp_path_factory.mktemp("half")
+    if request.param < 0 and not request.config.getoption("--long"):
+        pytest.skip("compiles two more libraries; run with --long")
     window = {"sliding_window": request.param, "attention_sink_size": 4}
     options = window if request.param > 0 else {}
     tiny_models.write_hf_folder(folder / "model", scaled_weights(), **options)

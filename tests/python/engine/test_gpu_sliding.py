@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import tiny_models
-from gpu_engines import DEVICES, LibraryOf, leave_samplers_out, require
+from gpu_engines import ALIKE, LibraryOf, leave_samplers_out, require
 
 from mlc_llm import MLCEngine
 from mlc_llm.prepare.model_source import resolve_folder
@@ -17,7 +17,7 @@ from mlc_llm.prepare.model_source import resolve_folder
 Libraries = dict[str, Path]
 
 
-@pytest.fixture(scope="module", params=DEVICES)
+@pytest.fixture(scope="module", params=ALIKE)
 def device(request: pytest.FixtureRequest) -> str:
     require(request.param)
     return request.param

@@ -53,6 +53,8 @@ EXPANDED = {
     "gemma4": f"<|image>{64 * '*'}<image|>",
     "minicpmv": f"<image_id>#</image_id><image>{6 * '*'}</image>",
 }
+# test_picture_chats.py asks the others.
+USUAL = ("lfm2_vl", "llava", "minicpmv", "pixtral")
 TOP, TOKENS = 5, 16
 
 
@@ -167,6 +169,8 @@ def drawn(seed: int, side: int) -> Array:
 def model(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Model]:
+    if request.param not in USUAL and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each family; run with --long")
     folder = tmp_path_factory.mktemp("pictures") / request.param
     tiny_pictures.write_hf_folder(folder, request.param)
     if request.param not in SIDES:

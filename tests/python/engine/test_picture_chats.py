@@ -35,6 +35,7 @@ ANSWERS = {
 # Chats of Qwen's models have other pictures, and MiniCPM-V has two forms: they have tests of their
 # own.
 CASES = [name for name, chats in ANSWERS.items() if "shapes" in chats[0] and name != "minicpmv"]
+USUAL = ("gemma3", "gemma4", "internvl_chat", "llava_next", "mistral3", "smolvlm")  # each layout
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class Model:
 def model(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Model]:
+    if request.param not in USUAL and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each family; run with --long")
     folder = tmp_path_factory.mktemp("chats") / request.param
     tiny_pictures.write_hf_folder(folder, request.param)
     settings = json.dumps(processed_pictures.processor(request.param))

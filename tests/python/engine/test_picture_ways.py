@@ -29,6 +29,8 @@ CASES = [
     for name in tiny_pictures.tower_cases.CASES
     if name not in tiny_pictures.tower_qwen.CASES and name not in ("idefics3", "internvl")
 ]  # which differ from SmolVLM and InternVL in names alone
+# Rows that see each other, states beside rows, inputs of layers, rows of any number.
+USUAL = ("gemma3", "lfm2_vl", "gemma4", "mistral3")
 SIZES = [(40, 40), (36, 24)]
 TOKENS, TEXT, PAGE = 40, "a sea, a sun", 16
 
@@ -37,6 +39,8 @@ TOKENS, TEXT, PAGE = 40, "a sea, a sun", 16
 def model(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[engine_ways.Model]:
+    if request.param not in USUAL and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each tower; run with --long")
     folder = tmp_path_factory.mktemp("ways") / request.param
     found = resolve_model(
         str(tiny_pictures.write_hf_folder(folder, request.param)), quantization="q0f32"

@@ -32,6 +32,7 @@ ANSWERS = TESTS.parent / "fixtures" / "towers" / "answers"
 SIZES = [[36, 24], [24, 48]]  # 12 pixels a row
 # The states of Qwen 3.5's layers, the vectors behind rows, and plain rows of three positions.
 CASES = ["qwen3_vl", "qwen3_5", "qwen2_5_vl", "qwen2_vl"]
+USUAL = ("qwen3_vl", "qwen3_5")  # plain rows of three positions are between the vectors, too
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Model:
 
 @pytest.fixture(scope="module", params=CASES)
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Model:
+    if request.param not in USUAL and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each family; run with --long")
     folder = tmp_path_factory.mktemp("qwen") / request.param
     tiny_pictures.write_hf_folder(folder, request.param)
     found = resolve_model(str(folder), quantization="q0f32")

@@ -44,6 +44,8 @@ def library(name: str) -> Any:
 
 @pytest.fixture(scope="module", params=TOYS)
 def name(request: pytest.FixtureRequest) -> str:
+    if request.param == "plain" and not request.config.getoption("--long"):
+        pytest.skip("the others have its layers; run with --long")
     return str(request.param)
 
 

@@ -21,7 +21,11 @@ HAS_GPU = {
     "cuda": Path("/proc/driver/nvidia/version").exists() or Path("/dev/nvidiactl").exists(),
     "rocm": Path("/dev/kfd").exists(),
 }
-BACKENDS = ("opencl", "webgpu", *(name for name, there in HAS_GPU.items() if there))
+EVERY = ("opencl", "webgpu", *(name for name, there in HAS_GPU.items() if there))
+# For parameters. Every kernel of a library runs on both, whatever the options
+# (test_library_kernels.py); in other shapes and layouts one code generator will do.
+LONG = pytest.mark.skipif("not config.getoption('--long', default=False)")
+BACKENDS = [pytest.param(name, marks=LONG if name == "webgpu" else ()) for name in EVERY]
 
 
 @cache

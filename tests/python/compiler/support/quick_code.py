@@ -2,7 +2,7 @@
 (`quick_site/quick_compile.py`).
 
 Tests of models take them. The code that users get is tested kernel by kernel in every scheme, and
-as a whole in five of them by `test_library.py`; with --long everywhere.
+as a whole in three of them by `test_library.py`; with --long everywhere.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
         }
     },
 }
-# Whose plain libraries are optimized: floats, and codes of 3, 4 and 8 bits in rows and columns.
-_OPTIMIZED = ("q0f32", "q3f16_0", "q3f16_1", "q4f32_1", "q8f32_1")
+# Whose plain libraries are optimized: floats, and codes in rows and in columns.
+_OPTIMIZED = ("q0f32", "q3f16_0", "q4f32_1")
 
 
 @dataclass(frozen=True)
