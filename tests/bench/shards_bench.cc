@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   constexpr int kRounds = 101, kSums = 200;
   mlc::SetComputeThreads(1);
   mlc::HostCollective group(shards);
-  mlc::Result<std::unique_ptr<mlc::ShardThreads>> threads = mlc::ShardThreads::Make(shards);
+  mlc::Result<std::unique_ptr<mlc::ShardThreads>> threads = mlc::ShardThreads::Make(shards, true);
   if (!threads.ok()) return 1;
   std::vector<std::vector<float>> x(static_cast<size_t>(shards)), sums = x;
   for (auto* all : {&x, &sums}) {

@@ -30,12 +30,12 @@ class ModelRunner {
     Bytes config = Unwrap(source.Open("mlc-chat-config.json"));
     ChatConfig parsed = Unwrap(ParseChatConfig(config.text(), folder));
     Device cpu = Unwrap(ParseDevice("cpu"));
-    std::unique_ptr<DeviceRunner> first =
-        Unwrap(DeviceRunner::Load(source, parsed, library, cpu, nullptr));
+    std::unique_ptr<DeviceRunner> first = Unwrap(DeviceRunner::Open(parsed, library, cpu));
     SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
     if (first->info().num_shards > 1) {
       model_ = Unwrap(ShardedRunner::Make(std::move(first), source, nullptr));
     } else {
+      ThrowIfError(first->LoadWeights(source, nullptr));
       model_ = std::move(first);
     }
     const ModelInfo& info = model_->info();

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 #if defined(__linux__)
-#include <sched.h>
 #include <sys/resource.h>
 #endif
 #if defined(__GLIBC__)
@@ -11,37 +10,16 @@
 
 #include <algorithm>
 #include <fstream>
-#include <set>
 #include <string>
 #include <thread>
 
+#include "platform/cores.h"
+
 namespace mlc {
-namespace {
-
-#if defined(__linux__)
-// A text that is the same for all hardware threads of one core, if the kernel tells it.
-std::string CoreOf(int cpu) {
-  std::string name = std::to_string(cpu);
-  std::ifstream file("/sys/devices/system/cpu/cpu" + name + "/topology/thread_siblings_list");
-  std::string siblings;
-  return std::getline(file, siblings) ? siblings : name;
-}
-#endif
-
-}  // namespace
 
 int NumAvailableCores() {
-#if defined(__linux__)
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-    std::set<std::string> cores;
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-      if (CPU_ISSET(cpu, &set)) cores.insert(CoreOf(cpu));
-    }
-    return std::max(1, static_cast<int>(cores.size()));
-  }
-#endif
-  return std::max(1u, std::thread::hardware_concurrency());
+  int known = static_cast<int>(AllowedCores().size());
+  return known > 0 ? known : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 void LowerThreadPriority([[maybe_unused]] int nice) {

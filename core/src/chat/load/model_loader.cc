@@ -49,14 +49,14 @@ Status LoadCompiled(const ByteSource& source, const ModelFiles& files, const Cha
     return !progress || progress(fraction, what);
   };
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<DeviceRunner> model,
-                       DeviceRunner::Load(source, loaded->bundle.config, files.library,
-                                          files.device, on_weights, files.strips));
+                       DeviceRunner::Open(loaded->bundle.config, files.library, files.device));
   MLC_ASSIGN_OR_RETURN(std::string draft_kind, DraftKindOf(files, model->info(), nullptr));
   if (model->info().num_shards > 1) {
     MLC_ASSIGN_OR_RETURN(loaded->model,
                          ShardedRunner::Make(std::move(model), source, on_weights, files.strips));
     return Status();
   }
+  MLC_RETURN_IF_ERROR(model->LoadWeights(source, on_weights, files.strips));
   if (!draft_kind.empty()) {
     std::string strips = files.strips.empty() ? "" : files.strips + "draft-";
     MLC_ASSIGN_OR_RETURN(loaded->draft, model->LoadDraft(draft_kind, source, on_weights, strips));

@@ -99,32 +99,23 @@ Result<LibraryMetadata> DeviceRunner::Inspect(const ChatConfig& config,
   return std::move(open.metadata);
 }
 
-Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Load(
-    const ByteSource& source, const ChatConfig& config, const std::string& library_path,
-    Device device, const LoadProgress& progress, const std::string& strips_prefix) {
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::Open(const ChatConfig& config,
+                                                         const std::string& library_path,
+                                                         Device device) {
   MLC_ASSIGN_OR_RETURN(OpenLibrary open, OpenFor(config, library_path, device));
-  std::unique_ptr<DeviceRunner> runner(
+  return std::unique_ptr<DeviceRunner>(
       new DeviceRunner(std::move(open.library), std::move(open.metadata), device));
-  MLC_RETURN_IF_ERROR(runner->StartShard(0, source, progress, strips_prefix));
-  return runner;
 }
 
-Result<std::unique_ptr<DeviceRunner>> DeviceRunner::LoadShard(
-    int rank, Device device, const ByteSource& source, const LoadProgress& progress,
-    const std::string& strips_prefix) const {
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::ForShard(Device device) const {
   MLC_ASSIGN_OR_RETURN(std::shared_ptr<ModelLibrary> library, library_->WithOwnMachine(device));
-  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(library), metadata_, device));
-  MLC_RETURN_IF_ERROR(runner->StartShard(rank, source, progress, strips_prefix));
-  return runner;
+  return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(library), metadata_, device));
 }
 
-Status DeviceRunner::StartShard(int rank, const ByteSource& source, const LoadProgress& progress,
-                                const std::string& strips_prefix) {
+Status DeviceRunner::LoadWeights(const ByteSource& source, const LoadProgress& progress,
+                                 const std::string& strips_prefix, int rank) {
   MLC_ASSIGN_OR_RETURN(std::vector<ParamSpec> params, ParamsOfShard(metadata_.params, rank));
-  LoadProgress of_all = [&, count = info().num_shards](double fraction) {
-    return !progress || progress((rank + fraction) / count);
-  };
-  Result<Weights> weights = Weights::Load(source, params, device_, of_all, strips_prefix);
+  Result<Weights> weights = Weights::Load(source, params, device_, progress, strips_prefix);
   if (!weights.ok()) {
     Status error = weights.status();
     return error.param() == "model_lib" ? std::move(error).In(library_->path()) : error;

@@ -21,19 +21,18 @@ namespace mlc {
 
 class DeviceRunner : public Model {
  public:
-  // Loads the library at `library_path` and its weights from `source`. Checks both against
-  // `config`, the folder's mlc-chat-config.json. `strips_prefix`: see Weights::Load. If the library
-  // is the program of one of several shards (sharded_runner.h), it is the first one.
-  static Result<std::unique_ptr<DeviceRunner>> Load(const ByteSource& source,
-                                                    const ChatConfig& config,
-                                                    const std::string& library_path, Device device,
-                                                    const LoadProgress& progress,
-                                                    const std::string& strips_prefix = "");
+  // Opens the library at `library_path`. Checks it against `config`, the folder's
+  // mlc-chat-config.json. If it is the program of one of several shards, see sharded_runner.h.
+  static Result<std::unique_ptr<DeviceRunner>> Open(const ChatConfig& config,
+                                                    const std::string& library_path, Device device);
 
-  // Another shard of the same model, with this one's library, on a device of the same kind.
-  Result<std::unique_ptr<DeviceRunner>> LoadShard(int rank, Device device, const ByteSource& source,
-                                                  const LoadProgress& progress,
-                                                  const std::string& strips_prefix = "") const;
+  // Of another shard, with this one's library, on a device of the same kind.
+  Result<std::unique_ptr<DeviceRunner>> ForShard(Device device) const;
+
+  // Loads the weights, those of shard `rank`. Nothing else may be called before. `strips_prefix`:
+  // see Weights::Load.
+  Status LoadWeights(const ByteSource& source, const LoadProgress& progress,
+                     const std::string& strips_prefix = "", int rank = 0);
 
   // The library's part that drafts as a model of its own, which shares this one's library and
   // weights and loads only the others. Null when the library has none of that kind.
@@ -86,8 +85,6 @@ class DeviceRunner : public Model {
 
  private:
   DeviceRunner(std::shared_ptr<ModelLibrary> library, LibraryMetadata metadata, Device device);
-  Status StartShard(int rank, const ByteSource& source, const LoadProgress& progress,
-                    const std::string& strips_prefix);
   // `shared`: parameters before its own weights.
   Status Start(Weights weights, std::vector<Tensor> shared);
 

@@ -1,6 +1,8 @@
 #include "model/runner/sharded_runner.h"
 
+#include <atomic>
 #include <exception>
+#include <functional>
 #include <utility>
 
 namespace mlc {
@@ -15,15 +17,52 @@ Status ForEach(const Shards& shards, F f) {
   return Status();
 }
 
-// The step of one shard. An exception must not leave its thread.
-Result<Outputs> Step(DeviceRunner* shard, const Batch& batch) {
+// Calls f() of one shard. An exception must not leave its thread.
+template <typename F>
+auto Caught(F f) -> decltype(f()) {
   try {
-    return shard->Forward(batch);
+    return f();
   } catch (const std::bad_alloc&) {
-    return ResourceExhausted("no memory is left for the step");
+    return ResourceExhausted("no memory is left");
   } catch (const std::exception& error) {
     return Internal(error.what());
   }
+}
+
+using LoadOf = std::function<Status(int rank, const LoadProgress& progress)>;
+
+Status LoadInTurn(int count, const LoadOf& load, const LoadProgress& progress) {
+  for (int rank = 0; rank < count; ++rank) {
+    MLC_RETURN_IF_ERROR(load(
+        rank, [&](double fraction) { return !progress || progress((rank + fraction) / count); }));
+  }
+  return Status();
+}
+
+// Each shard on its own threads. `progress` is called on the caller's.
+Status LoadTogether(ShardThreads* threads, int count, const LoadOf& load,
+                    const LoadProgress& progress) {
+  std::vector<std::atomic<double>> loaded(static_cast<size_t>(count));
+  std::vector<Status> found(loaded.size());
+  std::atomic<bool> stops{false}, failed{false};
+  auto act = [&](int rank) {
+    auto index = static_cast<size_t>(rank);
+    auto on_progress = [&](double fraction) {
+      loaded[index] = fraction;
+      return !stops;
+    };
+    Status status = Caught([&] { return load(rank, on_progress); });
+    // the others stop then, which is no error of theirs
+    if (!status.ok() && !failed.exchange(true)) found[index] = std::move(status);
+    if (failed) stops = true;
+  };
+  threads->RunApart(act, [&] {
+    double sum = 0;
+    for (const std::atomic<double>& one : loaded) sum += one;
+    if (progress && !progress(sum / count)) stops = true;
+  });
+  for (Status& status : found) MLC_RETURN_IF_ERROR(std::move(status));
+  return Status();
 }
 
 // The sum of f(shard).
@@ -44,14 +83,19 @@ Result<std::unique_ptr<ShardedRunner>> ShardedRunner::Make(std::unique_ptr<Devic
   int count = first->info().num_shards;
   MLC_ASSIGN_OR_RETURN(made->devices_, DevicesOfShards(first->device(), count));
   MLC_ASSIGN_OR_RETURN(made->group_, MakeShardGroup(made->devices_));
-  MLC_ASSIGN_OR_RETURN(made->threads_, ShardThreads::Make(count));
+  bool on_cpu = first->device().kind() == "cpu";
+  MLC_ASSIGN_OR_RETURN(made->threads_, ShardThreads::Make(count, on_cpu));
   made->shards_.push_back(std::move(first));
   for (int rank = 1; rank < count; ++rank) {
     Device device = made->devices_[static_cast<size_t>(rank)];
-    MLC_ASSIGN_OR_RETURN(
-        made->shards_.emplace_back(),
-        made->shards_.front()->LoadShard(rank, device, source, progress, strips_prefix));
+    MLC_ASSIGN_OR_RETURN(made->shards_.emplace_back(), made->shards_.front()->ForShard(device));
   }
+  LoadOf load = [&](int rank, const LoadProgress& of_shard) {
+    auto index = static_cast<size_t>(rank);
+    return made->shards_[index]->LoadWeights(source, of_shard, strips_prefix, rank);
+  };
+  MLC_RETURN_IF_ERROR(on_cpu ? LoadTogether(made->threads_.get(), count, load, progress)
+                             : LoadInTurn(count, load, progress));
   return made;
 }
 
@@ -142,7 +186,9 @@ int64_t ShardedRunner::DropWeights() {
 }
 
 int64_t ShardedRunner::TouchWeights() {
-  return SumOf(shards_, [](DeviceRunner* shard) { return shard->TouchWeights(); });
+  std::atomic<int64_t> bytes{0};
+  threads_->Run([&](int rank) { bytes += shards_[static_cast<size_t>(rank)]->TouchWeights(); });
+  return bytes;
 }
 
 Result<Outputs> ShardedRunner::Forward(const Batch& batch) {
@@ -155,7 +201,7 @@ Result<Outputs> ShardedRunner::Forward(const Batch& batch) {
   threads_->Run([&](int rank) {
     auto index = static_cast<size_t>(rank);
     WithCollective with(group_->shard(rank));
-    Result<Outputs> made = Step(shards_[index].get(), batch);
+    Result<Outputs> made = Caught([&] { return shards_[index]->Forward(batch); });
     if (!made.ok()) {
       group_->Fail(rank);
       found[index] = made.status();

@@ -1,7 +1,7 @@
 // A compiled model whose layers several shards of this process compute together. Each shard is a
 // DeviceRunner with its part of the weights and of each page, and has a thread with its part of the
-// workers; the kernels between shards meet in a collective. On the CPU nothing binds a shard to
-// cores or to a memory of the machine; otherwise each shard has a device of its own
+// workers; the kernels between shards meet in a collective. On the CPU each shard has cores of its
+// own (shard_cores.h), and loads its weights there; otherwise it has a device of its own
 // (shard_devices.h). A page here is the pages of all shards, one after another.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace mlc {
 
 class ShardedRunner : public Model {
  public:
-  // Loads the other shards (see DeviceRunner::Load); `first` says how many there are.
+  // Loads the weights of all shards (see DeviceRunner::LoadWeights). `first` has none yet, and says
+  // how many shards there are.
   static Result<std::unique_ptr<ShardedRunner>> Make(std::unique_ptr<DeviceRunner> first,
                                                      const ByteSource& source,
                                                      const LoadProgress& progress,

@@ -24,7 +24,7 @@ std::vector<float> Values(uint64_t seed, int size) {
 TEST(HostCollective, EveryShardGetsTheSumInTheOrderOfTheShards) {
   for (int count : {1, 2, 3, 4}) {
     HostCollective group(count);
-    std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(count)).value();
+    std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(count, true)).value();
     for (int size : {1, 15, 64, 2048, 100003}) {
       std::vector<std::vector<float>> given, made(static_cast<size_t>(count));
       std::vector<float> expected(static_cast<size_t>(size));
@@ -48,7 +48,7 @@ TEST(HostCollective, EveryShardGetsTheSumInTheOrderOfTheShards) {
 TEST(HostCollective, TheFirstShardGetsAllRowsSideBySide) {
   constexpr int kShards = 3, kRows = 2, kWidth = 2;
   HostCollective group(kShards);
-  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards)).value();
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards, true)).value();
   std::vector<float> joined(kShards * kRows * kWidth), untouched(joined.size(), 7.0f);
   threads->Run([&](int rank) {
     std::vector<float> own(kRows * kWidth);
@@ -63,7 +63,7 @@ TEST(HostCollective, TheFirstShardGetsAllRowsSideBySide) {
 TEST(HostCollective, AShardThatFailsEndsTheWaitOfTheOthers) {
   constexpr int kShards = 3;
   HostCollective group(kShards);
-  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards)).value();
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards, true)).value();
   for (int round = 0; round < 20; ++round) {
     std::vector<Status> found(kShards);
     float x = 1, sum = 0;

@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <mutex>
 #include <set>
 
+#include "platform/cores.h"
 #include "runtime/parallel.h"
 
 namespace mlc {
 namespace {
 
 std::unique_ptr<ShardThreads> Threads(int count) {
-  return std::move(ShardThreads::Make(count)).value();
+  return std::move(ShardThreads::Make(count, true)).value();
 }
 
 TEST(ShardThreads, EachShardHasItsThreadAndItsPartOfTheCallersWorkers) {
@@ -44,6 +47,79 @@ TEST(ShardThreads, ThreadsThatSleepAreWoken) {
     threads->Run([&](int) { ++calls; });
     EXPECT_EQ(calls, 2);
   }
+}
+
+// The CPUs that each shard's threads report: those of its loops too.
+std::vector<std::set<Cpus>> CpusOfShards(ShardThreads* threads, int count) {
+  std::vector<std::set<Cpus>> found(static_cast<size_t>(count));
+  std::mutex mutex;
+  threads->Run([&](int rank) {
+    ParallelFor(64 * MaxWorkers(), [&](int, int) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));  // so that each has its turn
+      std::lock_guard<std::mutex> lock(mutex);
+      found[static_cast<size_t>(rank)].insert(ThreadCpus());
+    });
+  });
+  return found;
+}
+
+class ShardThreadsOnCores : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (AllowedCores().size() < 2) GTEST_SKIP() << "needs two cores, and a system that binds";
+    SetComputeThreads(static_cast<int>(AllowedCores().size()));
+  }
+  const Cpus before_ = ThreadCpus();
+};
+
+TEST_F(ShardThreadsOnCores, EachShardHasItsOwnAndTheCallersThreadKeepsAll) {
+  std::unique_ptr<ShardThreads> threads = Threads(2);
+  std::vector<std::set<Cpus>> found = CpusOfShards(threads.get(), 2);
+  ASSERT_EQ(found[0].size(), 1u);
+  ASSERT_EQ(found[1].size(), 1u);
+  Cpus all = *found[0].begin();
+  all.insert(all.end(), found[1].begin()->begin(), found[1].begin()->end());
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, before_);  // so none is of both
+  EXPECT_EQ(ThreadCpus(), before_);
+  std::set<Cpus> of_callers_loops;
+  std::mutex mutex;
+  ParallelFor(64, [&](int, int) {
+    std::lock_guard<std::mutex> lock(mutex);
+    of_callers_loops.insert(ThreadCpus());
+  });
+  EXPECT_EQ(of_callers_loops, std::set<Cpus>{before_});
+}
+
+TEST_F(ShardThreadsOnCores, WhatIsLoadedIsLoadedThere) {
+  std::unique_ptr<ShardThreads> threads = Threads(2);
+  std::vector<std::set<Cpus>> loaded(2);
+  int watched = 0;
+  threads->RunApart([&](int rank) { loaded[static_cast<size_t>(rank)] = {ThreadCpus()}; },
+                    [&] { ++watched; });
+  EXPECT_EQ(loaded, CpusOfShards(threads.get(), 2));
+  EXPECT_GE(watched, 1);
+  EXPECT_EQ(ThreadCpus(), before_);
+}
+
+TEST_F(ShardThreadsOnCores, AThreadIsNotBoundWhereItWouldWaitForAnother) {
+  const std::vector<std::set<Cpus>> anywhere(2, {before_});
+  {
+    std::unique_ptr<ShardThreads> first = Threads(2), second = Threads(2);
+    EXPECT_NE(CpusOfShards(first.get(), 2), anywhere);
+    EXPECT_EQ(CpusOfShards(second.get(), 2), anywhere) << "another model has all cores";
+  }
+  EXPECT_NE(CpusOfShards(Threads(2).get(), 2), anywhere) << "that model is gone";
+  SetComputeThreads(static_cast<int>(AllowedCores().size()) + 1);
+  EXPECT_EQ(CpusOfShards(Threads(2).get(), 2), anywhere) << "more threads than cores";
+  OnCpus on({before_.front()});
+  EXPECT_EQ(CpusOfShards(Threads(2).get(), 2), std::vector<std::set<Cpus>>(2, {ThreadCpus()}))
+      << "a container with one core";
+}
+
+TEST(ShardThreads, ShardsOnDevicesAreNotBound) {
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(2, false)).value();
+  EXPECT_EQ(CpusOfShards(threads.get(), 2), std::vector<std::set<Cpus>>(2, {ThreadCpus()}));
 }
 
 }  // namespace

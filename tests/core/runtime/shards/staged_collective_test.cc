@@ -11,7 +11,7 @@ namespace {
 TEST(StagedCollective, TheHostAddsAndJoins) {
   constexpr int kShards = 2, kRows = 2;
   StagedCollective group{std::vector<Device>(kShards)};
-  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards)).value();
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(kShards, false)).value();
   std::vector<std::vector<float>> sums(kShards, std::vector<float>(kRows));
   std::vector<float> joined(kShards * kRows);
   for (float factor : {1.0f, 2.0f}) {  // the second time in the memory of the first one
@@ -30,7 +30,7 @@ TEST(StagedCollective, TheHostAddsAndJoins) {
 
 TEST(StagedCollective, AShardThatFailsEndsTheWaitOfTheOthers) {
   StagedCollective group{std::vector<Device>(2)};
-  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(2)).value();
+  std::unique_ptr<ShardThreads> threads = std::move(ShardThreads::Make(2, false)).value();
   float x = 1, sum = 0;
   threads->Run([&](int rank) {
     if (rank == 1) return group.Fail(rank);

@@ -1,0 +1,32 @@
+// The cores of the machine, and threads that run on some of them. Only Linux tells and does this;
+// on other systems no cores are known, and threads run where they ran before.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace mlc {
+
+using Cpus = std::vector<int>;  // hardware threads, by their numbers
+
+// Those on which the calling thread may run.
+Cpus ThreadCpus();
+
+// The same by core: the hardware threads of each. Cores of one NUMA node (a part of the memory is
+// nearer to them) are neighbours in the list. `system`: where the kernel describes the machine.
+std::vector<Cpus> AllowedCores(const std::string& system = "/sys/devices/system");
+
+// While it lives, the calling thread runs on these CPUs alone; then on those of before. Threads
+// that are started meanwhile stay on them. Nothing changes if the system refuses.
+class OnCpus {
+ public:
+  explicit OnCpus(const Cpus& cpus);
+  ~OnCpus();
+  OnCpus(const OnCpus&) = delete;
+  OnCpus& operator=(const OnCpus&) = delete;
+
+ private:
+  Cpus before_;
+};
+
+}  // namespace mlc
