@@ -30,7 +30,6 @@ LONGER = {
     "dev": 610,
     "tests/apps/android_views/ScreensTest.kt": 600,
     "tests/core/engine/engine_test.cc": 435,
-    "tests/fixtures/cuda-emulator/cuda_emulator.cc": 430,
 }
 
 

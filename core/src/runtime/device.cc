@@ -104,6 +104,8 @@ T Or(Result<T> result, T fallback) {
 
 DeviceProbe ReadProbe(const DeviceKind& kind, size_t index, const Json& json) {
   DeviceProbe probe{std::string(kind.name) + ":" + std::to_string(index), true, ""};
+  probe.reason = Or(GetStringOr(json, "problem", ""), std::string());
+  probe.found = probe.reason.empty();
   auto number = [&json](const char* name) { return Or(GetIntOr(json, name, 0), int64_t{0}); };
   probe.description = Or(GetStringOr(json, "description", ""), std::string());
   probe.memory_bytes = number("memory_bytes");
@@ -231,10 +233,12 @@ Result<ChosenDevice> ChooseDevice(std::string_view text) {
   }
   std::vector<DeviceProbe> probes = Probe(*kind);
   std::string name = kind->name + (":" + std::to_string(*index));
+  std::string reason = probes.front().found ? "" : probes.front().reason;
   for (const DeviceProbe& probe : probes) {
-    if (probe.found && probe.name == name) return ChosenDevice{{kind->type, *index}, {probe}};
+    if (probe.name != name) continue;
+    if (probe.found) return ChosenDevice{{kind->type, *index}, {probe}};
+    reason = probe.reason;
   }
-  std::string reason = probes.front().reason;
   if (reason.empty()) reason = "this machine has " + std::to_string(probes.size()) + " of them";
   return Unavailable("device '" + std::string(text) + "': " + reason).WithParam("device");
 }

@@ -21,7 +21,7 @@ def build(folder: Path) -> None:
         subprocess.run(["g++", *options, headers, *arguments, "-o", folder / name], check=True)
 
     names = f"-Wl,--version-script={EMULATOR / 'cudart.map'},-soname=libcudart.so.13"
-    make("libcudart.so.13", EMULATOR / "cuda_emulator.cc", "-ldl", names)
+    make("libcudart.so.13", *EMULATOR.glob("cuda_*.cc"), "-ldl", names)
     # The driver's functions are in there too.
     make("libcuda.so.1", "-x", "c++", "/dev/null")
     make("libcublas.so.13", EMULATOR / "cublas_emulator.cc")

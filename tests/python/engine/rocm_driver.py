@@ -25,9 +25,8 @@ def build(folder: Path) -> dict[str, str]:
         return folder / name
 
     names = f"-Wl,--version-script={HIP / 'amdhip64.map'}"
-    driver = make(
-        "libamdhip64.so.6", CUDA / "cuda_emulator.cc", HIP / "hip_emulator.cc", "-ldl", names
-    )
+    sources = [*CUDA.glob("cuda_*.cc"), HIP / "hip_emulator.cc"]
+    driver = make("libamdhip64.so.6", *sources, "-ldl", names)
     make("libhiprtc.so.6", HIP / "hiprtc_emulator.cc")
     rccl = make("librccl.so.1", FIXTURES / "nccl-emulator" / "nccl_emulator.cc")
     header = ["-include", CUDA / "cuda_emulator.h", "-Wl,--no-as-needed", driver]

@@ -148,6 +148,47 @@ def test_without_a_device_the_reason_is_the_drivers(run: Run) -> None:
     assert rocm["reason"].endswith("(no ROCm-capable device is detected)")
 
 
+def test_a_device_that_cannot_be_described_hides_no_other(run: Run) -> None:
+    """The others keep their numbers, which are those of HIP and of RCCL."""
+    broken, other = run("-c", LISTED, EMULATED_DEVICES="2", EMULATED_BROKEN_DEVICE="0")
+    assert (broken["name"], broken["found"]) == ("rocm:0", False)
+    assert broken["reason"] == "hipGetDeviceProperties: invalid device ordinal"
+    assert (other["name"], other["found"]) == ("rocm:1", True)
+
+
+def test_the_driver_is_found_in_the_folder_of_rocm(
+    run: Run, driver: dict[str, str], tmp_path: Path
+) -> None:
+    place = tmp_path / "lib" / "libamdhip64.so.7"
+    place.parent.mkdir()
+    place.write_text("no library")
+    there = {"MLC_HIP_LIBRARY": "", "ROCM_PATH": str(tmp_path)}
+    (rocm,) = run("-c", LISTED, **there)
+    assert "no AMD ROCm" in rocm["reason"] and f"{place}: file too short" in rocm["reason"]
+    for name in ("libamdhip64.so.6", "libhiprtc.so.6"):
+        (place.parent / name).symlink_to(Path(driver["MLC_HIP_LIBRARY"]).with_name(name))
+    (rocm,) = run("-c", LISTED, **there)
+    assert rocm["found"], rocm
+
+
+REPLAYED = """
+import ctypes, json, os
+import tvm_ffi
+from mlc_llm import _core
+_core.list_devices()
+driver = ctypes.CDLL(os.environ["MLC_HIP_LIBRARY"])
+replay = tvm_ffi.get_global_func("mlc.rocm.record")(1, tvm_ffi.convert(lambda: None))
+driver.hipSetDevice(0)
+replay()
+print(json.dumps(driver.emulated_replays()))
+"""
+
+
+def test_a_recorded_step_is_replayed_on_its_device(run: Run) -> None:
+    """Though the thread has used another one since."""
+    assert run("-c", REPLAYED, EMULATED_DEVICES="2") == 1
+
+
 def test_compiled_kernels_are_kept(run: Run, emulated: Any) -> None:
     assert emulated["compilations"] == 1
     assert run("-c", LOADED) == ["no error", 0]

@@ -13,6 +13,7 @@ namespace mlc {
 struct DeviceTraits {
   std::string name, driver, description;
   std::string interface;        // "Vulkan": the interface, for a backend with several
+  std::string problem;          // why it cannot be used; the rest is not known then
   bool is_processor = false;    // it is the CPU behind a GPU driver
   bool has_own_memory = false;  // which is not the host's
   bool has_f16 = false;

@@ -63,6 +63,12 @@ Runtime Find(const GraphVendor* vendor) {
   return runtime;
 }
 
+// Makes it the device of the calling thread.
+void Choose(const Runtime& runtime, int device) {
+  DLDevice place{runtime.vendor->type, device};
+  tvm::runtime::DeviceAPI::Get(place)->SetDevice(place);
+}
+
 // A stream that receives this thread's launches while the object lives.
 class RecordingStream {
  public:
@@ -91,8 +97,7 @@ struct Destroy {
 using Owned = std::unique_ptr<void, Destroy>;
 
 Owned RecordGraph(const Runtime& runtime, int device, const ffi::Function& act) {
-  DLDevice place{runtime.vendor->type, device};
-  tvm::runtime::DeviceAPI::Get(place)->SetDevice(place);
+  Choose(runtime, device);
   RecordingStream stream(runtime, device);
   runtime.Check(runtime.begin(stream.get(), kThreadLocal), "StreamBeginCapture");
   void* graph = nullptr;
@@ -114,6 +119,7 @@ ffi::Function Record(const Runtime& runtime, int device, const ffi::Function& ac
   runtime.Check(runtime.instantiate(&made, graph.get(), 0), "GraphInstantiateWithFlags");
   std::shared_ptr<void> executable(made, Destroy{runtime.destroy_executable});
   return ffi::Function::FromTyped([&runtime, device, executable] {
+    Choose(runtime, device);
     void* stream = TVMFFIEnvGetStream(runtime.vendor->type, device);
     runtime.Check(runtime.launch(executable.get(), stream), "GraphLaunch");
   });

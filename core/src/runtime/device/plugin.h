@@ -26,7 +26,8 @@ inline Json Describe(const DeviceTraits& traits) {
       .Set("max_buffer_bytes", number(traits.largest_buffer))
       .Set("local_memory_bytes", number(traits.local_memory))
       .Set("max_group_size", number(traits.group_size))
-      .Set("f16", traits.has_f16);
+      .Set("f16", traits.has_f16)
+      .Set("problem", traits.problem);
   return json;
 }
 
@@ -96,7 +97,8 @@ class PluginApi final : public tvm::runtime::DeviceAPI {
   }
 };
 
-// {"problem": the reason if there are no devices, or "", "devices": [...]}
+// {"problem": the reason if there are no devices, or "", "devices": [...]}. A device that cannot be
+// used has a "problem" too, and the others keep their numbers.
 template <typename Backend>
 tvm::ffi::String DescribeDevices() {
   const auto& list = Backend::Devices();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "platform/shared_library.h"
+#include "runtime/rocm_files.h"
 #include "runtime/tvm_convert.h"
 
 namespace mlc {
@@ -66,19 +67,26 @@ Result<std::unique_ptr<NcclCollective::Library>> NcclCollective::Library::Open(
     const Vendor& vendor) {
   auto refuse = [&](const std::string& reason) {
     return Unavailable(std::string("several shards on ") + vendor.kind + " need " + vendor.name +
-                       ": " + vendor.how + ", or use --tensor-parallel-shards 1 (" +
-                       reason.substr(0, reason.find('\n')) + ")")
+                       ": " + vendor.how + ", or use --tensor-parallel-shards 1 (" + reason + ")")
         .WithParam("tensor_parallel_shards");
   };
   const char* named = std::getenv(vendor.variable);
-  const char* file = named != nullptr && *named != '\0' ? named : vendor.file;
-  void* opened = OpenLibrary(file, LibraryScope::kLocal);  // for as long as the process lives
-  if (opened == nullptr) return refuse(LibraryError());
+  std::vector<std::string> files = {vendor.file};
+  if (named != nullptr && *named != '\0') {
+    files = {named};
+  } else if (std::string(vendor.kind) == "rocm") {
+    files = RocmFiles(vendor.file);
+  }
+  auto [opened, file, problem] = OpenFirst(files);  // for as long as the process lives
+  if (opened == nullptr) {
+    const std::string& name = files.size() == 1 ? files.front() : vendor.file;
+    return refuse(problem.empty() ? name + " was not found" : problem);
+  }
   auto library = std::make_unique<Library>();
   library->name = vendor.name;
   std::string missing;
-  auto find = [&](const char* name, auto* function) {
-    *function = reinterpret_cast<std::decay_t<decltype(*function)>>(FindSymbol(opened, name));
+  auto find = [&, in = opened](const char* name, auto* function) {
+    *function = reinterpret_cast<std::decay_t<decltype(*function)>>(FindSymbol(in, name));
     if (*function == nullptr) missing = name;
   };
   find("ncclCommInitAll", &library->init_all);
@@ -88,7 +96,7 @@ Result<std::unique_ptr<NcclCollective::Library>> NcclCollective::Library::Open(
   find("ncclCommDestroy", &library->destroy);
   find("ncclGetErrorString", &library->error_text);
   find("ncclGetLastError", &library->last_error);
-  if (!missing.empty()) return refuse(std::string(file) + " has no " + missing);
+  if (!missing.empty()) return refuse(file + " has no " + missing);
   return library;
 }
 

@@ -17,12 +17,14 @@ Result<std::vector<Device>> DevicesOfShards(Device first, int count) {
   }
   std::vector<Device> devices(static_cast<size_t>(count), first);
   if (first.kind() == "cpu" || count == 1) return devices;
-  for (int rank = 0; rank < count; ++rank) devices[static_cast<size_t>(rank)].index += rank;
-  Result<Device> last = ParseDevice(devices.back().name());
-  if (!last.ok()) {
+  for (int rank = 0; rank < count; ++rank) {
+    Device& device = devices[static_cast<size_t>(rank)];
+    device.index += rank;
+    Result<Device> found = ParseDevice(device.name());
+    if (found.ok()) continue;
     return Unavailable(std::to_string(count) + " shards need as many devices from " + first.name() +
-                       " on, and there is no " + devices.back().name() + " (" +
-                       last.status().message() + "); use fewer shards (--tensor-parallel-shards)")
+                       " on, and there is no " + device.name() + " (" + found.status().message() +
+                       "); use fewer shards (--tensor-parallel-shards)")
         .WithParam("tensor_parallel_shards");
   }
   if (NcclCollective::IsFor(first)) MLC_RETURN_IF_ERROR(NcclCollective::Check(first));

@@ -4,22 +4,25 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "fixture_paths.h"
 #include "platform/shared_library.h"
+#include "support/temp_folder.h"
 
 namespace mlc {
 namespace {
 
 constexpr int kCuda = 2, kRocm = 10;  // DLPack's device types
 
-class NcclCollectiveTest : public testing::Test {
+class NcclCollectiveTest : public ::testing::Test {
  protected:
   void SetUp() override { setenv("MLC_NCCL_LIBRARY", MLC_NCCL_EMULATOR_LIBRARY, 1); }
   void TearDown() override {
     unsetenv("MLC_NCCL_LIBRARY");
     unsetenv("MLC_RCCL_LIBRARY");
+    unsetenv("ROCM_PATH");
   }
 
   static std::unique_ptr<ShardGroup> Group(int count) {
@@ -137,6 +140,19 @@ TEST_F(NcclCollectiveTest, AnotherLibraryIsRefused) {
   Status status = MakeShardGroup({{kCuda, 0}, {kCuda, 1}}).status();
   EXPECT_EQ(status.code(), StatusCode::kUnavailable);
   EXPECT_NE(status.message().find("has no nccl"), std::string::npos) << status.message();
+}
+
+TEST_F(NcclCollectiveTest, RcclIsFoundInTheFolderOfRocm) {
+  testing::TempFolder folder;
+  std::filesystem::create_directory(folder.Path("lib"));
+  std::string place = folder.Write("lib/librccl.so.1", "no library");
+  unsetenv("MLC_RCCL_LIBRARY");
+  setenv("ROCM_PATH", folder.path().c_str(), 1);
+  std::string problem = NcclCollective::Check({kRocm, 0}).message();
+  EXPECT_NE(problem.find(place + ": file too short"), std::string::npos) << problem;
+  std::filesystem::remove(place);
+  std::filesystem::create_symlink(MLC_NCCL_EMULATOR_LIBRARY, place);
+  EXPECT_TRUE(NcclCollective::Check({kRocm, 0}).ok());
 }
 
 TEST_F(NcclCollectiveTest, RcclIsTheSameUnderItsName) {

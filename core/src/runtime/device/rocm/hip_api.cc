@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "platform/shared_library.h"
+#include "runtime/rocm_files.h"
 
 namespace mlc::rocm {
 namespace {
@@ -23,20 +24,22 @@ void Find(void* library, const char* name, Function* function, std::string* prob
   if (*function == nullptr) *problem = std::string("ROCm 6 or later is needed: no ") + name;
 }
 
-// AMD's packages put them in /opt/rocm; the loader finds those of the system and of AMD's wheels.
 void Open(Api* api) {
   const char* named = std::getenv("MLC_HIP_LIBRARY");
   bool is_named = named != nullptr && *named != '\0';
-  std::vector<std::string> files = {"libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.7",
-                                    "libamdhip64.so.6", "/opt/rocm/lib/libamdhip64.so.6"};
-  if (is_named) files = {named};
-  for (const std::string& file : files) {
-    api->library = OpenLibrary(file.c_str(), LibraryScope::kLocal);
-    api->file = file;
-    if (api->library != nullptr) return;
+  std::vector<std::string> files = {named != nullptr ? named : ""};
+  if (!is_named) {
+    files = RocmFiles("libamdhip64.so.7");
+    for (const std::string& file : RocmFiles("libamdhip64.so.6")) files.push_back(file);
   }
-  api->problem = is_named ? "MLC_HIP_LIBRARY: " + LibraryError()
-                          : "this machine has no AMD ROCm (libamdhip64.so.7 or .6 was not found)";
+  OpenedFile opened = OpenFirst(files);
+  api->library = opened.library;
+  api->file = opened.file;
+  if (api->library != nullptr) return;
+  std::string reason = opened.problem;
+  if (reason.empty()) reason = is_named ? "no such file" : "libamdhip64.so.7 or .6 was not found";
+  api->problem = is_named ? "MLC_HIP_LIBRARY: " + opened.file + ": " + reason
+                          : "this machine has no AMD ROCm that can be opened (" + reason + ")";
 }
 
 Api Load() {

@@ -34,6 +34,17 @@ Limits LimitsOf(int index) {
   return limits;
 }
 
+// Of a GPU that the driver does not describe, the reason: the others keep their numbers.
+Limits LimitsOrProblem(int index) {
+  try {
+    return LimitsOf(index);
+  } catch (const tvm::ffi::Error& error) {
+    Limits unknown;
+    unknown.problem = error.message();
+    return unknown;
+  }
+}
+
 DeviceList FindDevices() {
   KeptSignalHandlers kept;
   DeviceList list;
@@ -48,7 +59,7 @@ DeviceList FindDevices() {
   list.problem = compiler().problem;
   if (!list.problem.empty()) return list;
   for (int index = 0; index < count; ++index) {
-    list.devices.push_back(std::make_unique<HipDevice>(index, LimitsOf(index)));
+    list.devices.push_back(std::make_unique<HipDevice>(index, LimitsOrProblem(index)));
   }
   return list;
 }

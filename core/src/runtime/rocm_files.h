@@ -1,0 +1,45 @@
+// Where AMD's libraries may be: in the folder that ROCM_PATH names, where the system's loader
+// looks (it also finds those of AMD's wheels that are open already), and where AMD's packages put
+// them.
+//
+//   OpenedFile hip = OpenFirst(RocmFiles("libamdhip64.so.7"));
+#pragma once
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "platform/shared_library.h"
+
+namespace mlc {
+
+[[maybe_unused]] static std::vector<std::string> RocmFiles(const std::string& name) {
+  std::vector<std::string> files = {name, "/opt/rocm/lib/" + name};
+  const char* root = std::getenv("ROCM_PATH");
+  if (root != nullptr && *root != '\0') {
+    files.insert(files.begin(), std::string(root) + "/lib/" + name);
+  }
+  return files;
+}
+
+struct OpenedFile {
+  void* library = nullptr;
+  std::string file;
+  std::string problem;  // why one that is there cannot be opened; "": none is there
+};
+
+// Opens the first of the files that can be opened.
+[[maybe_unused]] static OpenedFile OpenFirst(const std::vector<std::string>& files) {
+  OpenedFile opened;
+  for (const std::string& file : files) {
+    opened.library = OpenLibrary(file.c_str(), LibraryScope::kLocal);
+    opened.file = file;
+    if (opened.library != nullptr) return opened;
+    std::string reason = LibraryError();
+    bool is_missing = reason.rfind(file + ": cannot open shared object file: No such file", 0) == 0;
+    if (!is_missing && opened.problem.empty()) opened.problem = reason.substr(0, reason.find('\n'));
+  }
+  return opened;
+}
+
+}  // namespace mlc
