@@ -260,7 +260,10 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   int decode_rows = 0, prefill_rows = 0;
   std::vector<RowStates> states;  // for the drafter
   ptrdiff_t hidden_row = 0, size = info().hidden_size, chosen = size * info().num_chosen_layers;
-  bool of_layers = speculator_->drafter() && speculator_->drafter()->reads_chosen_layers();
+  const Drafter* drafter = speculator_->drafter();
+  bool of_layers = drafter && drafter->reads_chosen_layers();
+  // A drafter reads what the last row reads, which is one token more than the next row.
+  int read_again = drafter && drafter->reads_pages() ? 1 : 0;
   for (const StepItem& item : items) {
     RequestState& request = *item.sequence->request;
     states.push_back(of_layers ? RowStates{outputs.layer_states + chosen * hidden_row, chosen}
@@ -278,7 +281,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     int num_computed = item.sequence->num_computed;
     bool is_read = num_computed == item.sequence->num_prompt_tokens();
     if (request.request.pin_prompt && is_read) cache_.Pin(item.sequence->id, num_computed);
-    cache_.Slide(item.sequence->id, item.sequence->num_computed);
+    cache_.Slide(item.sequence->id, num_computed - read_again);
     bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }

@@ -21,6 +21,7 @@ class AssistantDrafter : public TreeDrafter {
                                                           int vocab_size);
 
   bool reads_states() const override { return true; }
+  bool reads_pages() const override { return true; }
   void TakeStates(const Sequence& sequence, int first, int count, const float* states) override {
     last_.Take(sequence.id, first, count, states, info().hidden_size);
   }

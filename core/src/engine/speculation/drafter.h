@@ -34,7 +34,9 @@ class Drafter {
   virtual void TakeStates(const Sequence&, int first, int count, const float* states) {
     (void)first, (void)count, (void)states;
   }
-  // Called before Draft with the target's cache, for drafters that read the target's pages.
+  // Whether it reads the target's pages, as the last computed row of a sequence does.
+  virtual bool reads_pages() const { return false; }
+  // Called before Draft with the target's cache.
   virtual void SeeCache(const KVCache&) {}
   // Called with each sequence that a step gave tokens.
   virtual void Learn(Sequence*) {}
