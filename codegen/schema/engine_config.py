@@ -42,7 +42,10 @@ class SpeculativeMode(ClosedEnum):
     DISABLE = "disable", "Not at all."
     SMALL_DRAFT = "small_draft", "By a smaller model, the one in `additional_models`."
     PROMPT_LOOKUP = "prompt_lookup", "By what followed the last tokens when they came before."
-    MTP = "mtp", "By the layer for further tokens in the model's own checkpoint."
+    MTP = (
+        "mtp",
+        "By the layer for further tokens in the model's own checkpoint, or by Gemma 4's assistant.",
+    )
     EAGLE = "eagle", "By an EAGLE head on the model's hidden states."
     MEDUSA = "medusa", "By Medusa heads on the model's hidden states."
 
@@ -157,9 +160,11 @@ class EngineConfig(Model):
         "After how many days without use a file is removed. Absent: 30.", "days", ge=1, le=36500
     )
     speculative_mode: SpeculativeMode | None = maybe(
-        "How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, "
-        "by the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep "
-        "most of their memory, and `mode` is not `server`; else `disable`."
+        "How tokens are drafted ahead; the answers are the same with and without. Each mode but "
+        "`disable` also looks up what followed the last tokens earlier, and drafts what is better. "
+        "Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads or Gemma 4's "
+        "assistant, if it has one, texts keep most of their memory, and `mode` is not `server`; "
+        "else `disable`."
     )
     additional_models: list[str] | None = maybe(
         "The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or "
@@ -171,7 +176,8 @@ class EngineConfig(Model):
         "Absent: the one beside the model."
     )
     spec_draft_length: int | None = measure(
-        "How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.",
+        "How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a "
+        "`speculative_mode`, or a part that drafts without one. Absent: 0.",
         "tokens",
     )
     jump_forward: bool | None = maybe(

@@ -188,6 +188,9 @@ class EngineMetrics(Model):
         "How often text that a grammar forces saved a step."
     )
     prediction: KnownTextMetrics | None = maybe("How often a request's `prediction` saved a step.")
+    prompt_lookup: KnownTextMetrics | None = maybe(
+        "How often text that came earlier saved a step. `spec_decode` contains it."
+    )
     drafted_tokens_sum: int | None = measure(
         "The tokens that were guessed ahead, by any kind of draft.", "tokens"
     )

@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 7cd79c9c47677018
+# Schema hash: 5c6e83c1dd599df1
 """The protocol's types: `...Param` is what a caller sends, the others are what the engine answers.
 
 A value that a newer engine adds is kept: an unknown word of an open enum as a `str`, an unknown
@@ -152,7 +152,7 @@ __all__ = [
     "ErrorResponse",
 ]
 
-SCHEMA_HASH = "7cd79c9c47677018"
+SCHEMA_HASH = "5c6e83c1dd599df1"
 
 
 class _Model(BaseModel):
@@ -1413,9 +1413,11 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     speculative_mode: SpeculativeMode | None
-    """How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs,
-    by the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most
-    of their memory, and `mode` is not `server`; else `disable`.
+    """How tokens are drafted ahead; the answers are the same with and without. Each mode but
+    `disable` also looks up what followed the last tokens earlier, and drafts what is better.
+    Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads or Gemma 4's
+    assistant, if it has one, texts keep most of their memory, and `mode` is not `server`;
+    else `disable`.
     """
 
     additional_models: Sequence[str] | None
@@ -1430,8 +1432,9 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     spec_draft_length: int | None
-    """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
-    at least 0. Unit: tokens.
+    """How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a
+    `speculative_mode`, or a part that drafts without one. Absent: 0. Range: at least 0. Unit:
+    tokens.
     """
 
     jump_forward: bool | None
@@ -1594,9 +1597,11 @@ class EngineConfig(_Config):
     """
 
     speculative_mode: SpeculativeMode | None = None
-    """How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs,
-    by the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most
-    of their memory, and `mode` is not `server`; else `disable`.
+    """How tokens are drafted ahead; the answers are the same with and without. Each mode but
+    `disable` also looks up what followed the last tokens earlier, and drafts what is better.
+    Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads or Gemma 4's
+    assistant, if it has one, texts keep most of their memory, and `mode` is not `server`;
+    else `disable`.
     """
 
     additional_models: list[str] | None = None
@@ -1611,8 +1616,9 @@ class EngineConfig(_Config):
     """
 
     spec_draft_length: int | None = None
-    """How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range:
-    at least 0. Unit: tokens.
+    """How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a
+    `speculative_mode`, or a part that drafts without one. Absent: 0. Range: at least 0. Unit:
+    tokens.
     """
 
     jump_forward: bool | None = None
@@ -2592,6 +2598,9 @@ class EngineMetrics(_Model):
 
     prediction: KnownTextMetrics | None = None
     """How often a request's `prediction` saved a step."""
+
+    prompt_lookup: KnownTextMetrics | None = None
+    """How often text that came earlier saved a step. `spec_decode` contains it."""
 
     drafted_tokens_sum: int | None = None
     """The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens."""

@@ -42,7 +42,7 @@ Result<protocol::EngineConfig> WithPartThatFits(const protocol::EngineConfig& co
   if (!model.draft || config.speculative_mode) return config;
   if (model.draft->sliding_window_size > 0) return config;  // ModelDrafter refuses it
   protocol::EngineConfig drafting = WithOwnDraft(config, &*model.draft);
-  ModelInfo both = WithDrafting(drafting, model.info, &*model.draft);
+  ModelInfo both = WithDrafting(drafting, model.info, &*model.draft, Lookup::kOwnText);
   auto with = ResolveEngineOptions(drafting, both, model.available_bytes);
   auto without = ResolveEngineOptions(config, model.info, model.available_bytes);
   bool fits =
@@ -111,6 +111,7 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
   if (spec.files.draft_kind != "") {  // the model's own, or a named one
     MLC_ASSIGN_OR_RETURN(InspectedModel inspected, InspectModelFiles(spec.files));
     MLC_ASSIGN_OR_RETURN(config, WithPartThatFits(config_, inspected));
+    MLC_RETURN_IF_ERROR(CheckDraftShape(config));
     spec.files.draft_kind = DraftKind(config).value_or("");
   }
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
@@ -138,13 +139,15 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   subject.available_bytes = target.available_bytes;
   subject.takes_pictures = target.takes_pictures;
   MLC_ASSIGN_OR_RETURN(protocol::EngineConfig config, WithPartThatFits(config_, target));
+  MLC_RETURN_IF_ERROR(CheckDraftShape(config));
   std::optional<ModelInfo> drafting;
   if (config.speculative_mode) drafting = std::move(target.draft);
   if (spec.draft) {
     MLC_ASSIGN_OR_RETURN(InspectedModel draft, InspectModelFiles(*spec.draft));
     drafting = draft.info;
   }
-  subject.model = WithDrafting(config, target.info, drafting ? &*drafting : nullptr);
+  subject.model = WithDrafting(config, target.info, drafting ? &*drafting : nullptr,
+                               LookupFor(config_, drafting.has_value()));
   MLC_ASSIGN_OR_RETURN(protocol::Plan plan, PlanMemory(config, subject));
   return plan.ToJson().Dump();
 }
@@ -162,13 +165,15 @@ Status ChatEngine::LoadModel(std::unique_ptr<Model> model, ModelBundle bundle, s
 Result<std::unique_ptr<ChatEngine::Loaded>> ChatEngine::MakeLoaded(
     const protocol::EngineConfig& config, std::unique_ptr<Model> model, ModelBundle bundle,
     std::string name, std::unique_ptr<Model> draft) {
-  ModelInfo planned = WithDrafting(config, model->info(), draft ? &draft->info() : nullptr);
+  Lookup lookup = LookupFor(config_, draft != nullptr);
+  ModelInfo planned = WithDrafting(config, model->info(), draft ? &draft->info() : nullptr, lookup);
   // The weights are in memory already, so they are added to what is available.
   int64_t available = model->AvailableBytes() + planned.weight_bytes;
   MLC_ASSIGN_OR_RETURN(EngineOptions options, ResolveEngineOptions(config, planned, available));
   int threads =
       std::max(NumComputeThreads(), model->info().takes_cores ? model->info().num_shards : 1);
   options.has_idle_core = threads < NumAvailableCores();
+  options.lookup = lookup;
   MLC_ASSIGN_OR_RETURN(
       std::unique_ptr<Drafter> drafter,
       MakeDrafter(config, model->info(), *bundle.tokenizer, options, std::move(draft)));

@@ -99,7 +99,7 @@ Result<std::unique_ptr<Engine>> Engine::Create(std::unique_ptr<Model> model,
       new Engine(std::move(model), std::move(tokenizer), options, max_length));
   const Tokenizer* jumps = options.jump_forward ? engine->tokenizer_.get() : nullptr;
   engine->speculator_ =
-      std::make_unique<Speculator>(std::move(drafter), options.draft_shape, jumps);
+      std::make_unique<Speculator>(std::move(drafter), options.draft_shape, options.lookup, jumps);
   return engine;
 }
 
@@ -152,7 +152,7 @@ void Engine::ClearPrefixCache() {
   cache_.ClearPrefixes();
   row_cache_->Clear();
   if (on_clear_) on_clear_();
-  if (Drafter* drafter = speculator_->drafter()) drafter->Clear();
+  speculator_->Clear();
 }
 
 void Engine::Retire(const Sequence& sequence, bool ends) {

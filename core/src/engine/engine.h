@@ -41,8 +41,9 @@ struct EngineOptions {
   int context_window_size = 0;
   std::string longer_by;  // what would allow longer sequences (LengthLimit)
   int max_queued_requests = 1024;
-  DraftShape draft_shape;    // limits for the drafts of one sequence in one step
-  bool jump_forward = true;  // compute text ahead when the grammar forces it
+  DraftShape draft_shape;         // limits for the drafts of one sequence in one step
+  Lookup lookup = Lookup::kNone;  // drafts from earlier text, beside a drafter
+  bool jump_forward = true;       // compute text ahead when the grammar forces it
   PrefillMode prefill_mode = PrefillMode::kHybrid;
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // kept in the prefix cache after use; -1: as many as fit

@@ -45,9 +45,11 @@ struct RequestState {
 enum class DraftSource {
   kForced,      // the text that a grammar forces
   kPrediction,  // the request's prediction
+  kLongRun,     // what followed earlier behind the same last tokens: at least kLongRun of them,
+  kShortRun,    // or fewer
   kDrafter,
 };
-constexpr size_t kNumDraftSources = 3;
+constexpr size_t kNumDraftSources = 5;
 
 constexpr size_t kDraftPlaces = 4;
 // How many recent drafts of one source were accepted, by their place behind the last known token;
@@ -82,7 +84,7 @@ class Sequence {
   int turn_begin = 0;                             // number of tokens at the beginning of its turn
   int num_computed = 0;  // number of tokens whose keys and values are in the cache
   std::array<DraftRecord, kNumDraftSources> draft_records;
-  int num_learned = 0;  // how many of the tokens the drafter has learned from
+  int num_learned = 0;  // how many of the tokens PromptLookup has learned from
 
   // Whether the request wants a vector. Then nothing is generated.
   bool is_pooled() const { return pooler_.has_value(); }

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // What the core hands to the kernels that sample on a GPU: records of 32-bit words, a float as its
 // bits. The kernels have the same in compiler/kernels/gpu/sampler_words_gen.py.

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // Reads the protocol's types by the names of their members: for the conformance vectors.
 #pragma once
@@ -720,6 +720,7 @@ void VisitMembers(const EngineMetrics& object, Visit&& visit) {
   visit("last_finished_request", object.last_finished_request);
   visit("jump_forward", object.jump_forward);
   visit("prediction", object.prediction);
+  visit("prompt_lookup", object.prompt_lookup);
   visit("drafted_tokens_sum", object.drafted_tokens_sum);
   visit("accepted_draft_tokens_sum", object.accepted_draft_tokens_sum);
   visit("draft_gain", object.draft_gain);

@@ -53,7 +53,6 @@ Prompt ReadPrompt(const Json& json) {
 class HalfRight : public Drafter {
  public:
   explicit HalfRight(const Case& one) : ids_(one.ids) {}
-  bool is_free() const override { return true; }
   double seconds_per_draft(int) const override { return 0; }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
     std::vector<Drafts> drafts(tasks.size());

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "engine/engine_driver.h"
-#include "engine/speculation/prompt_lookup.h"
 #include "model/fake_model.h"
 #include "support/request_state.h"
 
@@ -141,12 +140,12 @@ std::vector<Request> Requests() {
 }
 
 // Runs them to the end, together.
-void Answer(const std::vector<Request>& requests, std::unique_ptr<Model> model,
-            std::unique_ptr<Drafter> drafter, std::vector<Outcome>* outcomes) {
+void Answer(const std::vector<Request>& requests, std::unique_ptr<Model> model, bool drafts,
+            std::vector<Outcome>* outcomes) {
   EngineOptions options = Driver::Options();
   options.draft_shape.length = 3;
-  auto engine =
-      Engine::Create(std::move(model), testing::ByteTokenizer(), options, std::move(drafter));
+  if (drafts) options.lookup = Lookup::kAllTexts;
+  auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
   ASSERT_TRUE(engine.ok());
   Driver driver(*std::move(engine));
   for (const Request& request : requests) ASSERT_TRUE(driver.Add(request).ok());
@@ -155,11 +154,10 @@ void Answer(const std::vector<Request>& requests, std::unique_ptr<Model> model,
 }
 
 void ExpectTheHostsAnswers(const std::vector<Request>& requests, bool drafts) {
-  auto drafter = [&] { return drafts ? std::make_unique<PromptLookup>() : nullptr; };
   std::vector<Outcome> ours, theirs;
-  Answer(requests, std::make_unique<KeepingModel>(Various), drafter(), &ours);
+  Answer(requests, std::make_unique<KeepingModel>(Various), drafts, &ours);
   auto host = std::make_unique<FakeModel>(testing::TestInfo(), Various);
-  Answer(requests, std::move(host), drafter(), &theirs);
+  Answer(requests, std::move(host), drafts, &theirs);
   ASSERT_EQ(ours.size(), theirs.size());
   for (size_t i = 0; i < ours.size(); ++i) {
     EXPECT_TRUE(ours[i].status.ok()) << ours[i].status.message();
@@ -200,8 +198,8 @@ TEST(DeviceChoice, PromptsThatAreScoredAreReadWhole) {
   requests[2].max_tokens = 0;
   ExpectTheHostsAnswers(requests, /*drafts=*/true);
   std::vector<Outcome> outcomes, hosts;
-  Answer(requests, std::make_unique<KeepingModel>(Various), nullptr, &outcomes);
-  Answer(requests, std::make_unique<FakeModel>(testing::TestInfo(), Various), nullptr, &hosts);
+  Answer(requests, std::make_unique<KeepingModel>(Various), false, &outcomes);
+  Answer(requests, std::make_unique<FakeModel>(testing::TestInfo(), Various), false, &hosts);
   for (size_t i : {0, 2}) {
     ASSERT_EQ(outcomes[i].prompt.size(), 4u);
     for (size_t token = 1; token < 4; ++token) {
@@ -236,7 +234,7 @@ TEST(DeviceChoice, ARowWithoutATokenEndsItsRequestAlone) {
     if (is_first && history.size() > 6) logits[5] = std::nanf("");
   };
   std::vector<Outcome> outcomes;
-  Answer(Requests(), std::make_unique<KeepingModel>(broken), nullptr, &outcomes);
+  Answer(Requests(), std::make_unique<KeepingModel>(broken), false, &outcomes);
   EXPECT_EQ(outcomes[0].status.code(), StatusCode::kInternal);
   for (size_t i = 1; i < outcomes.size(); ++i) EXPECT_TRUE(outcomes[i].status.ok());
 }

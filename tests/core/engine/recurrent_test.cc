@@ -5,7 +5,6 @@
 #include <random>
 
 #include "engine/engine_driver.h"
-#include "engine/speculation/prompt_lookup.h"
 #include "support/embedding_rows.h"
 
 namespace mlc {
@@ -26,11 +25,9 @@ ModelInfo RecurrentInfo() {
 
 std::unique_ptr<Engine> MakeRecurrent(
     const EngineOptions& options = Driver::Options(),
-    FakeModel::Script script = FakeModel::HashOfHistory(kByteVocab),
-    std::unique_ptr<Drafter> drafter = nullptr) {
+    FakeModel::Script script = FakeModel::HashOfHistory(kByteVocab)) {
   auto model = std::make_unique<FakeModel>(RecurrentInfo(), std::move(script));
-  auto engine =
-      Engine::Create(std::move(model), testing::ByteTokenizer(), options, std::move(drafter));
+  auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
   MLC_ICHECK(engine.ok());
   return std::move(engine).value();
 }
@@ -145,7 +142,8 @@ TEST(Recurrent, RefusedDraftsAreTakenBack) {
     options.num_states = num_states;
     for (int width : {1, 3}) {  // states do not branch: a chain of drafts is left
       options.draft_shape = {4, width};
-      Driver driver(MakeRecurrent(options, Stutter(), std::make_unique<PromptLookup>()));
+      options.lookup = Lookup::kAllTexts;
+      Driver driver(MakeRecurrent(options, Stutter()));
       Driver plain(MakeEngine(Stutter()));
       for (Driver* each : {&driver, &plain}) {
         for (RequestId id : {1, 2, 3}) {
@@ -171,8 +169,8 @@ TEST(Recurrent, ManyRequestsOfManyKinds) {
   options.max_total_tokens = 160;
   options.max_sequences = 4;
   options.prefill_chunk_size = 9;
-  Driver driver(MakeRecurrent(options, FakeModel::HashOfHistory(kByteVocab),
-                              std::make_unique<PromptLookup>()));
+  options.lookup = Lookup::kAllTexts;
+  Driver driver(MakeRecurrent(options, FakeModel::HashOfHistory(kByteVocab)));
   std::vector<Request> requests;
   for (RequestId id = 1; id <= 60; ++id) {
     Prompt prompt(Bytes(std::string("a common beginning").substr(0, 1 + below(18))));

@@ -69,6 +69,7 @@ USUAL = (FIRST, "glm4_moe", "medusa, some tokens", "eagle 1", "eagle 3, some tok
 USUAL += ("assistant, clusters",)
 Drafting = tuple[Model, dict[str, Any]]
 OFF = {"speculative_mode": "disable"}
+TABLE = 16 << 20  # what a named mode looks up in
 TIGHT = {"max_total_seq_length": 224, "max_num_sequence": 3, "prefill_chunk_size": 32}
 LETTERS: Any = {tiny_models.tokens().index(letter): 60 for letter in "ab"}
 SCHEMA = '{"type": "array", "items": {"enum": ["ab", "ba"]}, "minItems": 2, "maxItems": 4}'
@@ -157,6 +158,10 @@ def accepted(engine: MLCEngine) -> int:
     return sum(engine.metrics()["spec_decode"]["accept_count"][1:])
 
 
+def looked_up(engine: MLCEngine) -> int:
+    return engine.metrics().get("prompt_lookup", {}).get("accept_count", 0)
+
+
 def test_answers_are_those_without_drafts(drafting: Drafting) -> None:
     model, drafts = drafting
     with engine_of(model, **OFF) as engine:
@@ -166,6 +171,7 @@ def test_answers_are_those_without_drafts(drafting: Drafting) -> None:
             for _ in range(2):  # again from the prefixes that are kept
                 assert [answer(engine, fields) for fields in ASKED] == expected
             assert accepted(engine) > 20
+            assert accepted(engine) > looked_up(engine) > 0  # the part's drafts, and found ones
 
 
 def test_trees_give_the_same_where_states_branch(drafting: Drafting) -> None:
@@ -220,10 +226,13 @@ def test_the_part_drafts_where_no_mode_is_named(drafting: Drafting) -> None:
         return plan(str(model[0]), engine_config=config, **options)
 
     drafts, without = planned(**{**settings, "spec_draft_length": 0}), planned(**OFF)
-    assert planned().total_bytes == drafts.total_bytes > without.total_bytes
+    assert planned().total_bytes + TABLE == drafts.total_bytes > without.total_bytes + TABLE
     with engine_of(model) as engine:
         answer(engine, ASKED[0])
         assert "spec_decode" in engine.metrics()
+    with engine_of(model, spec_draft_length=2) as engine:  # the part's
+        answer(engine, ASKED[0])
+        assert len(engine.metrics()["spec_decode"]["draft_count"]) == 3
     assert planned(mode="server").parameter_bytes == without.parameter_bytes
     tight = {"memory_limit_bytes": without.total_bytes}  # texts would lose their pages
     assert planned(**tight).total_bytes == without.total_bytes

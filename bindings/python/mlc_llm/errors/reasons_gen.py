@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 7cd79c9c47677018
+# Schema hash: 5c6e83c1dd599df1
 """The reasons of errors: the words of an error's `code`."""
 
 from __future__ import annotations

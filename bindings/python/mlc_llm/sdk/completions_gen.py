@@ -1,5 +1,5 @@
 # Generated from codegen/schema by `python -m codegen`. Do not edit.
-# Schema hash: 7cd79c9c47677018
+# Schema hash: 5c6e83c1dd599df1
 """The typed `create` of each route; an engine supplies the sender and the streams.
 
 A parameter that is not given is not sent, and one given as None is sent as null, which the engine

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // How each type is read from JSON; `wire.ts` says what the words mean.
 
@@ -928,6 +928,7 @@ export const EngineMetrics: Codec<types.EngineMetrics> = struct([
   optional("last_finished_request", RequestMetrics),
   optional("jump_forward", KnownTextMetrics),
   optional("prediction", KnownTextMetrics),
+  optional("prompt_lookup", KnownTextMetrics),
   optional("drafted_tokens_sum", whole),
   optional("accepted_draft_tokens_sum", whole),
   optional("draft_gain", float),

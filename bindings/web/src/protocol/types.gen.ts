@@ -1,11 +1,11 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as it is, and a member is left out.
 
 /** Of all that crosses the wire; the core must have the same. */
-export const SCHEMA_HASH = "7cd79c9c47677018";
+export const SCHEMA_HASH = "5c6e83c1dd599df1";
 
 /** A JSON object that is passed on unread. */
 export type JSONObject = Record<string, unknown>;
@@ -1029,7 +1029,7 @@ export type PrefixCacheMode =
  * "disable": Not at all.
  * "small_draft": By a smaller model, the one in `additional_models`.
  * "prompt_lookup": By what followed the last tokens when they came before.
- * "mtp": By the layer for further tokens in the model's own checkpoint.
+ * "mtp": By the layer for further tokens in the model's own checkpoint, or by Gemma 4's assistant.
  * "eagle": By an EAGLE head on the model's hidden states.
  * "medusa": By Medusa heads on the model's hidden states.
  */
@@ -1149,9 +1149,11 @@ export interface EngineConfig {
    */
   prefix_cache_dir_days?: number | null;
   /**
-   * How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, by
-   * the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most of
-   * their memory, and `mode` is not `server`; else `disable`.
+   * How tokens are drafted ahead; the answers are the same with and without. Each mode but
+   * `disable` also looks up what followed the last tokens earlier, and drafts what is better.
+   * Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads or Gemma 4's
+   * assistant, if it has one, texts keep most of their memory, and `mode` is not `server`; else
+   * `disable`.
    */
   speculative_mode?: SpeculativeMode | null;
   /**
@@ -1166,8 +1168,9 @@ export interface EngineConfig {
    */
   mmproj?: string | null;
   /**
-   * How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
-   * least 0. Unit: tokens.
+   * How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a
+   * `speculative_mode`, or a part that drafts without one. Absent: 0. Range: at least 0. Unit:
+   * tokens.
    */
   spec_draft_length?: number | null;
   /**
@@ -1958,6 +1961,8 @@ export interface EngineMetrics {
   jump_forward?: KnownTextMetrics;
   /** How often a request's `prediction` saved a step. */
   prediction?: KnownTextMetrics;
+  /** How often text that came earlier saved a step. `spec_decode` contains it. */
+  prompt_lookup?: KnownTextMetrics;
   /** The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens. */
   drafted_tokens_sum?: number;
   /** Of them those that are in the answers. Range: at least 0. Unit: tokens. */

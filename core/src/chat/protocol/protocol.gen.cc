@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 #include "chat/protocol/protocol.gen.h"
 
 #include <iterator>
@@ -2320,6 +2320,7 @@ Result<EngineMetrics> EngineMetrics::Parse(const Json& json, const wire::Path& p
   reader.Optional("last_finished_request", &out.last_finished_request);
   reader.Optional("jump_forward", &out.jump_forward);
   reader.Optional("prediction", &out.prediction);
+  reader.Optional("prompt_lookup", &out.prompt_lookup);
   reader.Optional("drafted_tokens_sum", &out.drafted_tokens_sum, wire::Limits().AtLeast(0));
   reader.Optional("accepted_draft_tokens_sum", &out.accepted_draft_tokens_sum,
                   wire::Limits().AtLeast(0));
@@ -2364,6 +2365,7 @@ Json EngineMetrics::ToJson() const {
       .Optional("last_finished_request", last_finished_request)
       .Optional("jump_forward", jump_forward)
       .Optional("prediction", prediction)
+      .Optional("prompt_lookup", prompt_lookup)
       .Optional("drafted_tokens_sum", drafted_tokens_sum)
       .Optional("accepted_draft_tokens_sum", accepted_draft_tokens_sum)
       .Optional("draft_gain", draft_gain)

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // The protocol's requests, responses and configuration. Each type reads itself from JSON by Parse,
 // which checks everything the schema says and reports the first fault with the path to it, and
@@ -20,7 +20,7 @@
 namespace mlc::protocol {
 
 // Of all that crosses the wire; the core and a binding must have the same.
-inline constexpr char kSchemaHash[] = "7cd79c9c47677018";
+inline constexpr char kSchemaHash[] = "5c6e83c1dd599df1";
 
 // What requests are submitted to.
 inline constexpr const char* kRoutes[] = {
@@ -1040,7 +1040,7 @@ enum class SpeculativeMode {
   kSmallDraft,
   // By what followed the last tokens when they came before.
   kPromptLookup,
-  // By the layer for further tokens in the model's own checkpoint.
+  // By the layer for further tokens in the model's own checkpoint, or by Gemma 4's assistant.
   kMtp,
   // By an EAGLE head on the model's hidden states.
   kEagle,
@@ -1120,9 +1120,11 @@ struct EngineConfig {
   // After how many days without use a file is removed. Absent: 30. Range: at least 1 and at most
   // 36500. Unit: days.
   std::optional<int64_t> prefix_cache_dir_days;
-  // How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, by
-  // the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most of
-  // their memory, and `mode` is not `server`; else `disable`.
+  // How tokens are drafted ahead; the answers are the same with and without. Each mode but
+  // `disable` also looks up what followed the last tokens earlier, and drafts what is better.
+  // Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads or Gemma 4's
+  // assistant, if it has one, texts keep most of their memory, and `mode` is not `server`; else
+  // `disable`.
   std::optional<SpeculativeMode> speculative_mode;
   // The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
   // `MODEL,LIBRARY`.
@@ -1131,8 +1133,9 @@ struct EngineConfig {
   // alone. For the Python package, which converts such models; refused elsewhere. Absent: the one
   // beside the model.
   std::optional<std::string> mmproj;
-  // How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
-  // least 0. Unit: tokens.
+  // How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a
+  // `speculative_mode`, or a part that drafts without one. Absent: 0. Range: at least 0. Unit:
+  // tokens.
   std::optional<int64_t> spec_draft_length;
   // Whether text that a grammar forces is computed ahead. The answers are the same with and
   // without. Absent: true.
@@ -2009,6 +2012,8 @@ struct EngineMetrics {
   std::optional<KnownTextMetrics> jump_forward;
   // How often a request's `prediction` saved a step.
   std::optional<KnownTextMetrics> prediction;
+  // How often text that came earlier saved a step. `spec_decode` contains it.
+  std::optional<KnownTextMetrics> prompt_lookup;
   // The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens.
   std::optional<int64_t> drafted_tokens_sum;
   // Of them those that are in the answers. Range: at least 0. Unit: tokens.

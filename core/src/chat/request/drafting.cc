@@ -6,7 +6,6 @@
 #include "engine/speculation/draft_model.h"
 #include "engine/speculation/layer_drafter.h"
 #include "engine/speculation/medusa.h"
-#include "engine/speculation/prompt_lookup.h"
 
 namespace mlc {
 namespace {
@@ -39,12 +38,6 @@ Status CheckMode(const protocol::EngineConfig& config, bool has_draft) {
                    "and no other; Medusa's heads and Eagle's layers are converted with their model "
                    "(mlc_llm convert_weight --draft)");
   }
-  if (config.spec_draft_length && mode == SpeculativeMode::kDisable) {
-    return Invalid("spec_draft_length", "spec_draft_length needs a speculative_mode");
-  }
-  if (config.spec_tree_width.value_or(1) > 1 && mode == SpeculativeMode::kDisable) {
-    return Invalid("spec_tree_width", "spec_tree_width over 1 needs a speculative_mode");
-  }
   return Status();
 }
 
@@ -69,6 +62,7 @@ Result<std::optional<ModelFiles>> DraftFiles(const protocol::EngineConfig& confi
   const auto& models = config.additional_models;
   bool is_in_config = draft == nullptr && models && !models->empty();
   MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr || is_in_config));
+  if (DraftKind(config)) MLC_RETURN_IF_ERROR(CheckDraftShape(config));
   if (is_in_config && models->size() > 1) {
     return Invalid("additional_models", "additional_models: one draft model can be used, not " +
                                             std::to_string(models->size()));
@@ -98,6 +92,18 @@ protocol::EngineConfig WithOwnDraft(protocol::EngineConfig config, const ModelIn
     if (part->draft_kind == kind) config.speculative_mode = mode;
   }
   return config;
+}
+
+Status CheckDraftShape(const protocol::EngineConfig& config) {
+  if (ModeOf(config) != SpeculativeMode::kDisable) return Status();
+  const char* what = " needs a speculative_mode, such as prompt_lookup: nothing drafts by itself";
+  if (config.spec_draft_length) {
+    return Invalid("spec_draft_length", std::string("spec_draft_length") + what);
+  }
+  if (config.spec_tree_width.value_or(1) > 1) {
+    return Invalid("spec_tree_width", std::string("spec_tree_width over 1") + what);
+  }
+  return Status();
 }
 
 Status NoDraftPart(const std::string& kind) {
@@ -130,9 +136,15 @@ Status CheckSameVocabulary(const Tokenizer& target, const Tokenizer& draft) {
   return Status();
 }
 
+Lookup LookupFor(const protocol::EngineConfig& config, bool has_drafter) {
+  if (!config.speculative_mode) return has_drafter ? Lookup::kOwnText : Lookup::kNone;
+  return ModeOf(config) == SpeculativeMode::kDisable ? Lookup::kNone : Lookup::kAllTexts;
+}
+
 ModelInfo WithDrafting(const protocol::EngineConfig& config, ModelInfo model,
-                       const ModelInfo* draft) {
+                       const ModelInfo* draft, Lookup lookup) {
   if (ModeOf(config) == SpeculativeMode::kDisable) return model;
+  if (lookup == Lookup::kAllTexts) model.step_bytes += NgramTable::kBytes;
   int64_t length = config.spec_draft_length.value_or(0), width = config.spec_tree_width.value_or(1);
   if (length == 0) length = kMaxDrafts;
   int64_t drafts = std::max(length, std::min<int64_t>(length * width, kMaxTreeDrafts));
@@ -166,6 +178,7 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
   std::string kind = DraftKind(config).value_or("");
   std::string there = draft != nullptr ? draft->info().draft_kind : "";
   MLC_RETURN_IF_ERROR(CheckMode(config, draft != nullptr && there.empty()));
+  MLC_RETURN_IF_ERROR(CheckDraftShape(config));
   if (options.draft_shape.width > 1 && target.state_bytes > 0) {
     return Unsupported(
                "engine setting 'spec_tree_width' is over 1, and the model has recurrent layers, "
@@ -199,8 +212,6 @@ Result<std::unique_ptr<Drafter>> MakeDrafter(const protocol::EngineConfig& confi
   } else if (draft != nullptr) {
     MLC_ASSIGN_OR_RETURN(drafter,
                          DraftModel::Create(std::move(draft), own, options.max_total_tokens));
-  } else if (ModeOf(config) == SpeculativeMode::kPromptLookup) {
-    drafter = std::make_unique<PromptLookup>();
   }
   return drafter;
 }

@@ -126,25 +126,25 @@ double StepTimes::Estimate(int size, int base, double base_seconds) const {
 
 double DraftPolicy::MayLose() const { return kMayLoseSteps + kMayLoseShare * total_; }
 
-std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
-                                     const std::vector<DraftCandidate>& candidates,
-                                     double draft_seconds, bool at_once) const {
-  std::vector<int> chosen(candidates.size(), 0);
+DraftChoice DraftPolicy::Choose(const DecodeRows& step,
+                                const std::vector<DraftCandidate>& candidates, double draft_seconds,
+                                bool at_once) const {
+  DraftChoice best{std::vector<int>(candidates.size(), 0)};
   std::optional<double> plain = plain_.Hopeful(step.sequences);
-  if (candidates.empty() || !plain_.Sure(step.sequences)) return chosen;
+  if (!plain_.Sure(step.sequences)) return best;
   std::priority_queue<Extra> extras;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (!candidates[i].gains.empty()) extras.push({candidates[i].gains[0], i, 1});
   }
-  // The drafts that the step has already were chosen, so they are counted as good ones.
   int rows = step.sequences + step.drafts, deepest = 0;
   auto seconds = [&] {
     if (rows == step.sequences) return *plain;
     return drafted_.Estimate(RowClass(rows), step.sequences, *plain);
   };
-  double tokens = rows, best_rate = tokens / seconds(), may_lose = MayLose() - lost_;
-  if (may_lose < 0) return chosen;
-  std::vector<int> tried = chosen;
+  double tokens = step.sequences + step.gain, may_lose = MayLose() - lost_;
+  best.rate = tokens / seconds();
+  if (may_lose < 0) return best;
+  std::vector<int> tried = best.counts;
   while (!extras.empty()) {
     Extra extra = extras.top();
     extras.pop();
@@ -158,15 +158,12 @@ std::vector<int> DraftPolicy::Choose(const DecodeRows& step,
     // What a size that was not measured loses if each of its rows costs as much as a plain one.
     double most_lost = (rows - tokens) / step.sequences + drafting / *plain;
     bool may_try = most_lost <= may_lose || drafted_.Measured(RowClass(rows));
-    if (rate > best_rate && may_try) {
-      best_rate = rate;
-      chosen = tried;
-    }
+    if (rate > best.rate && may_try) best = {tried, rate};
     const std::vector<double>& gains = candidates[extra.candidate].gains;
     auto next = static_cast<size_t>(extra.depth);
     if (next < gains.size()) extras.push({gains[next], extra.candidate, extra.depth + 1});
   }
-  return chosen;
+  return best;
 }
 
 DraftChances DraftPolicy::Chances(DraftSource source, const DraftRecord& record) const {

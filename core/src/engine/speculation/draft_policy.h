@@ -61,6 +61,12 @@ struct DraftCandidate {
 // A step that decodes: a row for each sequence, and a row for each draft that it has already.
 struct DecodeRows {
   int sequences, drafts = 0;
+  double gain = 0;  // how many tokens these drafts probably yield
+};
+
+struct DraftChoice {
+  std::vector<int> counts;  // of each candidate's drafts
+  double rate = 0;          // tokens a second that the step promises; 0: not known
 };
 
 class DraftPolicy {
@@ -68,8 +74,8 @@ class DraftPolicy {
   // For each candidate, how many of its drafts its sequence should have. `draft_seconds`: the time
   // to draft one more token for all of them; 0 when they are drafted already. `at_once`: the time
   // to draft any number.
-  std::vector<int> Choose(const DecodeRows& rows, const std::vector<DraftCandidate>& candidates,
-                          double draft_seconds, bool at_once = false) const;
+  DraftChoice Choose(const DecodeRows& rows, const std::vector<DraftCandidate>& candidates,
+                     double draft_seconds, bool at_once = false) const;
 
   // `record`: of drafts of that source in one sequence.
   DraftChances Chances(DraftSource source, const DraftRecord& record) const;

@@ -1,5 +1,5 @@
-// The interface of everything that guesses the next tokens of sequences. A guess can never make the
-// text wrong, because the target model verifies it (engine/commit).
+// The interface of what computes guesses of the next tokens of sequences, which takes time. A guess
+// can never make the text wrong, because the target model verifies it (engine/commit).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,6 @@ struct DraftTask {
 class Drafter {
  public:
   virtual ~Drafter() = default;
-  // Whether drafting takes no time compared with a step of the target.
-  virtual bool is_free() const = 0;
   // The drafts of each task, 0 to max_drafts deep, in depth-first order. It leaves the sequences
   // unchanged. After an error this drafter is not used again.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
@@ -38,8 +36,6 @@ class Drafter {
   virtual bool reads_pages() const { return false; }
   // Called before Draft with the target's cache.
   virtual void SeeCache(const KVCache&) {}
-  // Called with each sequence that a step gave tokens.
-  virtual void Learn(Sequence*) {}
   // Frees the memory that it keeps for sequences.
   virtual void Clear() {}
   // As those of its model (Model), if it has one.

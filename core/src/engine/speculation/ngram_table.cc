@@ -7,7 +7,6 @@
 namespace mlc {
 namespace {
 
-constexpr int kIndexBits = 22;  // 16 MiB of entries
 constexpr int kTokenBits = 20;  // the largest vocabularies have less than 2^19 tokens
 constexpr uint32_t kTokenMask = (1u << kTokenBits) - 1;
 
@@ -26,13 +25,14 @@ std::optional<Place> PlaceOf(const int32_t* tokens, int length) {
     hash ^= hash >> 29;
   }
   uint32_t check = static_cast<uint32_t>(hash) << kTokenBits;
-  return Place{static_cast<size_t>(hash >> (64 - kIndexBits)), check | 1u << kTokenBits};
+  return Place{static_cast<size_t>(hash >> (64 - NgramTable::kIndexBits)),
+               check | 1u << kTokenBits};
 }
 
 }  // namespace
 
 void NgramTable::Learn(const std::vector<int32_t>& tokens, int begin) {
-  if (entries_.empty()) entries_.resize(size_t{1} << kIndexBits);
+  if (entries_.empty()) entries_.resize(kBytes / sizeof(uint32_t));
   for (int at = begin; at < static_cast<int>(tokens.size()); ++at) {
     int32_t token = tokens[static_cast<size_t>(at)];
     if (token < 0 || static_cast<uint32_t>(token) > kTokenMask) continue;

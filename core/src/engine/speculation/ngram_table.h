@@ -15,6 +15,8 @@ class NgramTable {
  public:
   // The lengths of the n-grams, the longest first.
   static constexpr int kLengths[] = {8, 4};
+  static constexpr int kIndexBits = 22;
+  static constexpr int64_t kBytes = int64_t{sizeof(uint32_t)} << kIndexBits;
 
   // Learns which token follows the n-gram before it, for the tokens from `begin` on. An id below
   // zero is not a token.

@@ -72,18 +72,17 @@ FoundDrafts LookUpDrafts(const std::vector<int32_t>& tokens, int max_drafts, int
   return width > 1 ? LookUpTree(tokens, max_drafts, width) : LookUpChain(tokens, max_drafts);
 }
 
-Result<std::vector<Drafts>> PromptLookup::Draft(const std::vector<DraftTask>& tasks) {
-  std::vector<Drafts> drafts;
-  for (const DraftTask& task : tasks) {
-    const std::vector<int32_t>& tokens = task.sequence->tokens();
-    FoundDrafts own = LookUpDrafts(tokens, task.max_drafts, task.width);
-    Drafts others = ngrams_.LookUp(tokens, task.max_drafts, own.run);
-    drafts.push_back(others.empty() ? std::move(own.drafts) : std::move(others));
-  }
-  return drafts;
+FoundDrafts PromptLookup::Find(const std::vector<int32_t>& tokens, int max_drafts,
+                               int width) const {
+  if (where_ == Lookup::kNone) return FoundDrafts();
+  FoundDrafts own = LookUpDrafts(tokens, max_drafts, width);
+  Drafts others = ngrams_.LookUp(tokens, max_drafts, own.run);
+  if (others.empty()) return own;
+  return {std::move(others), std::max(own.run + 1, kLongRun)};
 }
 
 void PromptLookup::Learn(Sequence* sequence) {
+  if (where_ != Lookup::kAllTexts) return;
   ngrams_.Learn(sequence->tokens(), sequence->num_learned);
   sequence->num_learned = sequence->num_tokens();
 }

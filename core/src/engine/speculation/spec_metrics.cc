@@ -36,6 +36,7 @@ void SpecMetrics::AddTo(Json* metrics) const {
   };
   set("jump_forward", jump_forward);
   set("prediction", prediction);
+  set("prompt_lookup", prompt_lookup);
   if (all.drafted > 0) {
     metrics->Set("drafted_tokens_sum", all.drafted).Set("accepted_draft_tokens_sum", all.accepted);
     if (auto times = all.times()) metrics->Set("draft_gain", *times);

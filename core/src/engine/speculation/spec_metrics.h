@@ -24,20 +24,21 @@ struct SpecMetrics {
   std::string failure;                // why drafting has ended; empty if it has not
   struct Total {
     int64_t drafts = 0, accepted = 0;
-    void Add(int num_drafts, int num_accepted) {
+    void Add(int64_t num_drafts, int64_t num_accepted) {
       drafts += num_drafts;
       accepted += num_accepted;
     }
   };
-  Total jump_forward, prediction;  // forced drafts, and drafts from predictions
-  DraftGain all;                   // of drafts of all kinds
+  // Forced drafts, drafts from predictions, and those of all others that were looked up.
+  Total jump_forward, prediction, prompt_lookup;
+  DraftGain all;  // of drafts of all kinds
 
-  // Of a drafter's drafts.
+  // Of drafts that were looked up or are a drafter's.
   void AddDrafts(int num_drafts, int num_accepted);
-  // Sets "jump_forward" if a token was forced, "prediction" if one was drafted from one, and
-  // "drafted_tokens_sum", "accepted_draft_tokens_sum" and "draft_gain" if there was any draft. Sets
-  // "spec_decode", "draft_time_by_batch_size" and "verify_time_by_batch_size" if a drafter made
-  // one.
+  // Sets "jump_forward" if a token was forced, "prediction" if one was drafted from one,
+  // "prompt_lookup" if one was looked up, and "drafted_tokens_sum", "accepted_draft_tokens_sum" and
+  // "draft_gain" if there was any draft. Sets "spec_decode", "draft_time_by_batch_size" and
+  // "verify_time_by_batch_size" if one was looked up or a drafter's.
   void AddTo(Json* metrics) const;
   // {"mean{batch_size=4}": seconds, "count{batch_size=4}": 17, ...}
   static Json TimesJson(const std::map<int, Times>& times);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "engine/branches.h"
 #include "engine/speculation/prediction.h"
@@ -54,9 +55,14 @@ Drafts FittingDrafts(Drafts drafts, Sequence* sequence) {
 
 }  // namespace
 
-Speculator::Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
+Speculator::Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape, Lookup lookup,
                        const Tokenizer* tokenizer)
-    : drafter_(std::move(drafter)), shape_(shape), tokenizer_(tokenizer) {}
+    : drafter_(std::move(drafter)), shape_(shape), tokenizer_(tokenizer), lookup_(lookup) {}
+
+void Speculator::Clear() {
+  if (drafter_ != nullptr) drafter_->Clear();
+  lookup_.Clear();
+}
 
 std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
                                                           const KVCache& cache,
@@ -81,32 +87,81 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     if (drafts <= 0) continue;
     pages -= extra_pages();
     rows -= drafts;
-    requests.push_back({&item, drafts, shape_.width});
+    requests.push_back({&item, drafts, drafts, shape_.width});
   }
   return requests;
 }
 
-void Speculator::ChooseLengths(const DecodeRows& rows, double draft_seconds,
-                               std::vector<Request>* requests) const {
+DraftChances Speculator::Chances(const Request& request) const {
+  return policy_.Chances(request.source, RecordOf(request.source, *request.item->sequence));
+}
+
+double Speculator::ChooseLengths(const std::vector<Request*>& requests, double draft_seconds,
+                                 DecodeRows* rows) const {
   std::vector<DraftCandidate> candidates;
-  for (const Request& request : *requests) {
-    const DraftRecord& record = RecordOf(request.source, *request.item->sequence);
-    DraftChances chances = policy_.Chances(request.source, record);
+  for (const Request* request : requests) {
     // Of a tree that is not drafted yet it is not known how many drafts will be checked: at least
     // one at each depth.
-    int width = draft_seconds > 0 ? 1 : request.width;
-    candidates.push_back({DraftPolicy::ChainGains(chances, request.max_drafts), width});
+    int width = request->source == DraftSource::kDrafter ? 1 : request->width;
+    candidates.push_back({DraftPolicy::ChainGains(Chances(*request), request->max_drafts), width});
   }
   bool at_once = draft_seconds > 0 && drafter_->drafts_at_once();
-  std::vector<int> lengths = policy_.Choose(rows, candidates, draft_seconds, at_once);
-  for (size_t i = 0; i < lengths.size(); ++i) (*requests)[i].max_drafts = lengths[i];
+  DraftChoice choice = policy_.Choose(*rows, candidates, draft_seconds, at_once);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i]->max_drafts = choice.counts[i];
+    rows->drafts += choice.counts[i] * candidates[i].rows_per_draft;
+    auto begin = candidates[i].gains.begin();
+    rows->gain += std::accumulate(begin, begin + choice.counts[i], 0.0);
+  }
+  return choice.rate;
+}
+
+Speculator::Plan Speculator::MakePlan(int num_sequences, std::vector<Request> requests) const {
+  Plan plan{std::move(requests), {num_sequences}};
+  std::vector<Request*> found, others;
+  for (Request& request : plan.requests) {
+    (request.source == DraftSource::kDrafter ? others : found).push_back(&request);
+  }
+  plan.rate = ChooseLengths(found, 0, &plan.rows);
+  if (drafter_ == nullptr) return plan;
+  for (Request* request : found) {
+    if (request->max_drafts > 0) continue;
+    *request = ByDrafter(*request);
+    others.push_back(request);
+  }
+  double seconds = drafter_->seconds_per_draft(static_cast<int>(others.size()));
+  // until the cost of a draft is known, one is enough to measure it
+  for (Request* request : others) {
+    if (seconds == 0) request->max_drafts = std::min(request->max_drafts, 1);
+  }
+  DecodeRows rows = plan.rows;
+  plan.rate = ChooseLengths(others, seconds, &rows);
+  return plan;
+}
+
+Speculator::Plan Speculator::ChoosePlan(int num_sequences, std::vector<Request> requests) const {
+  Plan plan = MakePlan(num_sequences, requests);
+  if (drafter_ == nullptr || found_.empty()) return plan;
+  for (Request& request : requests) request = ByDrafter(request);
+  Plan other = MakePlan(num_sequences, std::move(requests));
+  return other.rate > plan.rate ? other : plan;
+}
+
+void Speculator::ChooseSources(std::vector<Request>* requests) const {
+  auto promise = [this](const Request& request) {
+    std::vector<double> gains = DraftPolicy::ChainGains(Chances(request), request.max_drafts);
+    return std::accumulate(gains.begin(), gains.end(), 0.0);
+  };
+  for (Request& request : *requests) {
+    if (promise(ByDrafter(request)) > promise(request)) request = ByDrafter(request);
+  }
 }
 
 void Speculator::Draft(const std::vector<Request>& requests) {
   std::vector<DraftTask> tasks;
   std::vector<StepItem*> items;
   for (const Request& request : requests) {
-    if (request.max_drafts <= 0) continue;
+    if (request.source != DraftSource::kDrafter || request.max_drafts <= 0) continue;
     tasks.push_back({request.item->sequence.get(), request.max_drafts, request.width});
     items.push_back(request.item);
   }
@@ -128,11 +183,14 @@ void Speculator::Draft(const std::vector<Request>& requests) {
 
 void Speculator::ChooseDrafts(const DecodeRows& rows, const std::vector<Request>& requests) const {
   std::vector<DraftCandidate> candidates;
+  std::vector<Drafts*> trees;
   for (const Request& request : requests) {
-    candidates.push_back({policy_.TreeGains(request.item->drafts)});
+    if (request.source != DraftSource::kDrafter) continue;
+    trees.push_back(&request.item->drafts);
+    candidates.push_back({policy_.TreeGains(*trees.back())});
   }
-  std::vector<int> counts = policy_.Choose(rows, candidates, 0);
-  for (size_t i = 0; i < counts.size(); ++i) requests[i].item->drafts.KeepLikeliest(counts[i]);
+  std::vector<int> counts = policy_.Choose(rows, candidates, 0).counts;
+  for (size_t i = 0; i < trees.size(); ++i) trees[i]->KeepLikeliest(counts[i]);
 }
 
 void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
@@ -163,39 +221,46 @@ void Speculator::LimitBranches(const DraftLimits& limits, const KVCache& cache,
   }
 }
 
-std::vector<Speculator::Request> Speculator::DraftKnown(bool uses_predictions,
-                                                        std::vector<Request>* requests) {
+void Speculator::FindDrafts(bool may_guess, const DraftLimits& limits, const KVCache& cache,
+                            std::vector<StepItem>* items, std::vector<Request>* requests) {
   int rows = kMaxKnownDrafts;
-  std::vector<Request> known, others;
   for (Request& request : *requests) {
     Sequence& sequence = *request.item->sequence;
+    Drafts& drafts = request.item->drafts;
     int most = std::min(request.max_drafts, rows);
     if (most > 0 && tokenizer_ != nullptr && sequence.request->request.jump_forward) {
       request.source = DraftSource::kForced;
-      request.item->drafts = sequence.ForcedDrafts(*tokenizer_, most);
+      drafts = sequence.ForcedDrafts(*tokenizer_, most);
     }
-    if (most > 0 && uses_predictions && request.item->drafts.empty()) {
+    if (most > 0 && may_guess && drafts.empty()) {
       request.source = DraftSource::kPrediction;
-      request.item->drafts = FittingDrafts(LookUpPrediction(sequence, most), &sequence);
+      drafts = FittingDrafts(LookUpPrediction(sequence, most), &sequence);
     }
-    if (request.item->drafts.empty()) {
+    rows -= drafts.size();
+    if (may_guess && drafts.empty()) {
+      FoundDrafts found = lookup_.Find(sequence.tokens(), request.max_drafts, request.width);
+      request.source = found.run < kLongRun ? DraftSource::kShortRun : DraftSource::kLongRun;
+      drafts = FittingDrafts(std::move(found.drafts), &sequence);
+    }
+  }
+  LimitBranches(limits, cache, items);
+  for (Request& request : *requests) {
+    const Drafts& drafts = request.item->drafts;
+    if (drafts.empty()) {
       request.source = DraftSource::kDrafter;
-      others.push_back(request);
       continue;
     }
-    request.max_drafts = request.item->drafts.size();
-    rows -= request.max_drafts;
-    known_[sequence.id] = request.source;
-    known.push_back(request);
+    request.max_drafts = drafts.length();
+    request.width = (drafts.size() + drafts.length() - 1) / drafts.length();
+    const Sequence& sequence = *request.item->sequence;
+    found_[sequence.id] = {request.source, drafts, sequence.num_tokens()};
   }
-  *requests = std::move(others);
-  return known;
 }
 
 void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
-  known_.clear();
+  found_.clear();
   if (drafter_ != nullptr) drafter_->SeeCache(cache);
   if (drafter_ != nullptr && drafter_->reads_states()) {
     for (StepItem& item : *items) item.wants_states = !item.sequence->is_pooled();
@@ -203,37 +268,23 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   bool is_adaptive = shape_.is_adaptive(), is_decode = IsDecode(*items);
   // Beside chunks of prompts, the cost of a row is not known.
   bool may_guess = !is_adaptive || is_decode;
-  DecodeRows rows{static_cast<int>(items->size())};
-  std::vector<Request> requests = FindRequests(limits, cache, items);
-  std::vector<Request> drafted = DraftKnown(may_guess, &requests);
-  bool may_draft = drafter_ != nullptr && may_guess;
-  bool is_free = may_draft && drafter_->is_free();
-  if (is_free) {
-    Draft(requests);
-    LimitBranches(limits, cache, items);
-    for (Request& request : requests) {
-      const Drafts& drafts = request.item->drafts;
-      request.max_drafts = drafts.length();
-      request.width = (drafts.size() + drafts.length() - 1) / std::max(1, drafts.length());
-    }
-    drafted.insert(drafted.end(), requests.begin(), requests.end());
-  }
-  if (is_adaptive && is_decode) {
-    ChooseLengths(rows, 0, &drafted);
-    for (Request& request : drafted) request.item->drafts.Prune(request.max_drafts);
-  }
-  if (!may_draft || is_free) return;
+  Plan plan{FindRequests(limits, cache, items), {}};
+  FindDrafts(may_guess, limits, cache, items, &plan.requests);
+  if (!may_guess) return;
   if (is_adaptive) {
-    for (const Request& request : drafted) rows.drafts += request.item->drafts.size();
-    double seconds = drafter_->seconds_per_draft(static_cast<int>(requests.size()));
-    // until the cost of a draft is known, one is enough to measure it
-    for (Request& request : requests) {
-      if (seconds == 0) request.max_drafts = std::min(request.max_drafts, 1);
-    }
-    ChooseLengths(rows, seconds, &requests);
+    plan = ChoosePlan(static_cast<int>(items->size()), std::move(plan.requests));
+  } else if (drafter_ != nullptr) {
+    ChooseSources(&plan.requests);
   }
-  Draft(requests);
-  if (is_adaptive && shape_.width > 1) ChooseDrafts(rows, requests);
+  for (const Request& request : plan.requests) {
+    Drafts& drafts = request.item->drafts;
+    drafts.Prune(request.source == DraftSource::kDrafter ? 0 : request.max_drafts);
+    auto found = found_.find(request.item->sequence->id);
+    if (found != found_.end()) found->second.is_used = !drafts.empty();
+  }
+  if (drafter_ == nullptr) return;
+  Draft(plan.requests);
+  if (is_adaptive && shape_.width > 1) ChooseDrafts(plan.rows, plan.requests);
   LimitBranches(limits, cache, items);
 }
 
@@ -259,6 +310,41 @@ void Speculator::TakeStates(const std::vector<StepItem>& items,
   }
 }
 
+DraftSource Speculator::LearnFound(Sequence* sequence) {
+  auto entry = found_.find(sequence->id);
+  if (entry == found_.end()) return DraftSource::kDrafter;
+  const Found& found = entry->second;
+  // Also drafts that were not checked are compared, so no trial is needed to learn of them.
+  int count = std::min(found.drafts.length(), sequence->num_tokens() - found.begin);
+  int agreeing = 0, last = Drafts::kKnown;
+  while (agreeing < count) {
+    last =
+        found.drafts.Child(last, sequence->tokens()[static_cast<size_t>(found.begin + agreeing)]);
+    if (last == Drafts::kNone) break;
+    ++agreeing;
+  }
+  policy_.Record(found.source, count, agreeing, &RecordOf(found.source, *sequence));
+  return found.is_used ? found.source : DraftSource::kDrafter;
+}
+
+void Speculator::Count(DraftSource source, const SequenceCommit& commit) {
+  int drafts = commit.drafts.length(), accepted = commit.num_accepted;
+  DraftGain counts{commit.drafts.size(), accepted};
+  commit.sequence->request->drafts.Add(counts);
+  metrics_.all.Add(counts);
+  if (drafts == 0) return;
+  if (source == DraftSource::kForced) {
+    metrics_.jump_forward.Add(drafts, accepted);
+  } else if (source == DraftSource::kPrediction) {
+    metrics_.prediction.Add(drafts, accepted);
+    commit.sequence->request->accepted_prediction_tokens += accepted;
+    commit.sequence->request->rejected_prediction_tokens += drafts - accepted;
+  } else {
+    metrics_.AddDrafts(drafts, accepted);
+    if (source != DraftSource::kDrafter) metrics_.prompt_lookup.Add(drafts, accepted);
+  }
+}
+
 void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                          const std::vector<SequenceCommit>& commits, double seconds) {
   if (drafter_ != nullptr) TakeStates(items, states, commits);
@@ -266,26 +352,16 @@ void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<R
   for (const StepItem& item : items) num_rows += item.num_rows;
   bool is_decode = IsDecode(items);
   for (const SequenceCommit& commit : commits) {
-    if (drafter_ != nullptr) drafter_->Learn(commit.sequence.get());
-    int drafts = commit.drafts.length(), accepted = commit.num_accepted;
+    lookup_.Learn(commit.sequence.get());
     num_drafts += commit.drafts.size();
-    num_tokens += 1 + accepted;
-    DraftGain counts{commit.drafts.size(), accepted};
-    commit.sequence->request->drafts.Add(counts);
-    metrics_.all.Add(counts);
-    auto known = known_.find(commit.sequence->id);
-    DraftSource source = known == known_.end() ? DraftSource::kDrafter : known->second;
-    if (source == DraftSource::kForced) metrics_.jump_forward.Add(drafts, accepted);
-    if (source == DraftSource::kPrediction) {
-      metrics_.prediction.Add(drafts, accepted);
-      commit.sequence->request->accepted_prediction_tokens += accepted;
-      commit.sequence->request->rejected_prediction_tokens += drafts - accepted;
-    }
-    bool is_by_drafter = source == DraftSource::kDrafter;
-    if (is_by_drafter && drafts > 0) metrics_.AddDrafts(drafts, accepted);
-    if (is_by_drafter && shape_.width > 1) policy_.RecordTree(commit.drafts, accepted);
-    if (is_decode || drafts > 0) {
-      policy_.Record(source, drafts, accepted, &RecordOf(source, *commit.sequence));
+    num_tokens += 1 + commit.num_accepted;
+    DraftSource source = LearnFound(commit.sequence.get());
+    Count(source, commit);
+    if (source != DraftSource::kDrafter) continue;
+    if (shape_.width > 1) policy_.RecordTree(commit.drafts, commit.num_accepted);
+    if (is_decode || !commit.drafts.empty()) {
+      policy_.Record(source, commit.drafts.length(), commit.num_accepted,
+                     &RecordOf(source, *commit.sequence));
     }
   }
   num_rows += num_drafts;

@@ -13,6 +13,7 @@
 #include "engine/commit.h"
 #include "engine/speculation/draft_policy.h"
 #include "engine/speculation/drafter.h"
+#include "engine/speculation/prompt_lookup.h"
 #include "engine/speculation/spec_metrics.h"
 #include "engine/step.h"
 
@@ -41,11 +42,13 @@ struct RowStates {
 
 class Speculator {
  public:
-  // `drafter` may be null. What is known of an answer is drafted first: the text that a grammar
-  // forces, if there is a `tokenizer` (the model chooses these tokens too, if it divides the text
-  // as the tokenizer does); then the request's prediction.
-  Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape,
-             const Tokenizer* tokenizer = nullptr);
+  // `drafter` may be null. Drafts that take no time are found first, in this order: the text that a
+  // grammar forces, if there is a `tokenizer` (the model chooses these tokens too, if it divides
+  // the text as the tokenizer does); the request's prediction; what `lookup` finds. Where both
+  // these and the drafter's are possible, the better ones are checked, by what was accepted of each
+  // kind.
+  Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape, Lookup lookup,
+             const Tokenizer* tokenizer);
 
   // Adds drafts to the items that want logits, as far as rows and pages allow. After an error the
   // drafter is not used again.
@@ -57,6 +60,8 @@ class Speculator {
 
   // The drafter's; null after it has failed, or when there is none.
   Drafter* drafter() { return drafter_.get(); }
+  // Frees the memory that drafts keep for sequences.
+  void Clear();
   const SpecMetrics& metrics() const { return metrics_; }
   // Why drafting has ended stays known.
   void ResetMetrics() {
@@ -68,14 +73,43 @@ class Speculator {
  private:
   struct Request {
     StepItem* item;
+    int most;        // the depth for which there is room
     int max_drafts;  // depth
     int width = 1;
     DraftSource source = DraftSource::kDrafter;
   };
+  // What the sequences get in a step that decodes.
+  struct Plan {
+    std::vector<Request> requests;
+    DecodeRows rows;  // with the found drafts
+    double rate = 0;  // tokens a second that it promises
+  };
+  // What was found for a sequence, whether it was checked or not.
+  struct Found {
+    DraftSource source;
+    Drafts drafts;
+    int begin;  // the position of the first draft
+    bool is_used = true;
+  };
   std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
                                     std::vector<StepItem>* items) const;
-  void ChooseLengths(const DecodeRows& rows, double draft_seconds,
-                     std::vector<Request>* requests) const;
+  // The request for the drafter's drafts instead of what was found.
+  Request ByDrafter(const Request& request) const {
+    return {request.item, request.most, request.most, shape_.width};
+  }
+  // Drafts what takes no time. It sets the source, the length and the width of these requests.
+  void FindDrafts(bool may_guess, const DraftLimits& limits, const KVCache& cache,
+                  std::vector<StepItem>* items, std::vector<Request>* requests);
+  DraftChances Chances(const Request& request) const;
+  // Adds what is chosen to `rows`. Returns the rate.
+  double ChooseLengths(const std::vector<Request*>& requests, double draft_seconds,
+                       DecodeRows* rows) const;
+  // Chooses the lengths of found drafts, then those of the drafter's for the other requests.
+  Plan MakePlan(int num_sequences, std::vector<Request> requests) const;
+  // The better of two plans: found drafts where there are some, or the drafter's everywhere.
+  Plan ChoosePlan(int num_sequences, std::vector<Request> requests) const;
+  // The same for fixed lengths, request by request, by the tokens that the drafts promise.
+  void ChooseSources(std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
   // Of drafted trees keeps the likeliest drafts, as many as pay (Eagle-2, arXiv 2406.16858).
   void ChooseDrafts(const DecodeRows& rows, const std::vector<Request>& requests) const;
@@ -84,13 +118,15 @@ class Speculator {
                             std::vector<StepItem>* items);
   void TakeStates(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                   const std::vector<SequenceCommit>& commits);
-  // Drafts what is known of the answers. Moves the requests that got drafts out of `requests`.
-  std::vector<Request> DraftKnown(bool uses_predictions, std::vector<Request>* requests);
+  // Compares what was found with the tokens that came. Returns the source of the sequence's drafts.
+  DraftSource LearnFound(Sequence* sequence);
+  void Count(DraftSource source, const SequenceCommit& commit);
 
   std::unique_ptr<Drafter> drafter_;  // null after it has failed
   DraftShape shape_;
   const Tokenizer* tokenizer_;
-  std::unordered_map<SequenceId, DraftSource> known_;  // what DraftKnown drafted in this step
+  PromptLookup lookup_;
+  std::unordered_map<SequenceId, Found> found_;  // in the current step
   DraftPolicy policy_;
   double draft_seconds_ = 0;  // of the current step
   SpecMetrics metrics_;

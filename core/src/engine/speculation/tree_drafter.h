@@ -19,7 +19,6 @@ namespace mlc {
 
 class TreeDrafter : public Drafter {
  public:
-  bool is_free() const override { return false; }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) final;
   int64_t DropWeights() final { return model_->DropWeights(); }
   int64_t TouchWeights() final { return model_->TouchWeights(); }

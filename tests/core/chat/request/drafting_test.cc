@@ -66,8 +66,9 @@ TEST(DraftFiles, WhatCannotBeIsRefused) {
       {none, draft, "additional_models", invalid},
       {R"({"additional_models": ["m,l"]})", none, "additional_models", invalid},
       {R"({"speculative_mode": "prompt_lookup"})", draft, "additional_models", invalid},
-      {R"({"spec_draft_length": 4})", none, "spec_draft_length", invalid},
-      {R"({"spec_tree_width": 2})", none, "spec_tree_width", invalid},
+      {R"({"spec_draft_length": 4, "mode": "server"})", none, "spec_draft_length", invalid},
+      {R"({"spec_tree_width": 2, "speculative_mode": "disable"})", none, "spec_tree_width",
+       invalid},
       {R"({"speculative_mode": "small_draft"})", R"({"draft": 3})", "draft", invalid},
       {R"({"speculative_mode": "small_draft"})", R"({"draft": {"model": "m"}})", "draft.model_lib",
        StatusCode::kNotFound},
@@ -126,16 +127,19 @@ TEST(WithDrafting, CountsTheDraftModelAndItsRows) {
   draft.page_bytes = 80;
   draft.weight_bytes = 7;
   draft.logit_row_bytes = 3;
-  EXPECT_EQ(WithDrafting(Config("{}"), model, nullptr).logit_row_bytes, 10);
+  EXPECT_EQ(WithDrafting(Config("{}"), model, nullptr, Lookup::kOwnText).logit_row_bytes, 10);
   std::string lookup = R"({"speculative_mode": "prompt_lookup", "spec_draft_length": 4})";
-  EXPECT_EQ(WithDrafting(Config(lookup), model, nullptr).logit_row_bytes, 50);
-  ModelInfo both = WithDrafting(Config(R"({"speculative_mode": "small_draft"})"), model, &draft);
+  EXPECT_EQ(WithDrafting(Config(lookup), model, nullptr, Lookup::kOwnText).logit_row_bytes, 50);
+  ModelInfo both = WithDrafting(Config(R"({"speculative_mode": "small_draft"})"), model, &draft,
+                                Lookup::kAllTexts);
+  EXPECT_EQ(both.step_bytes, NgramTable::kBytes);
   EXPECT_EQ(both.page_bytes, 1760);
   EXPECT_EQ(both.weight_bytes, 107);
   EXPECT_EQ(both.logit_row_bytes, 10 * (1 + kMaxDrafts) + 3);
   auto tree = Config(R"({"speculative_mode": "small_draft", "spec_draft_length": 4,
                          "spec_tree_width": 3})");
-  EXPECT_EQ(WithDrafting(tree, model, &draft).logit_row_bytes, 10 * (1 + 12) + 3 * 3);
+  EXPECT_EQ(WithDrafting(tree, model, &draft, Lookup::kOwnText).logit_row_bytes,
+            10 * (1 + 12) + 3 * 3);
 }
 
 TEST(WithDrafting, CountsTheStatesOfAllRowsThatADraftReads) {
@@ -144,12 +148,13 @@ TEST(WithDrafting, CountsTheStatesOfAllRowsThatADraftReads) {
   draft.hidden_size = 8;
   draft.draft_kind = kMedusa;
   auto medusa = Config(R"({"speculative_mode": "medusa"})");
-  EXPECT_EQ(WithDrafting(medusa, model, &draft).row_bytes, 5 + 2 * 4 * 8);
+  EXPECT_EQ(WithDrafting(medusa, model, &draft, Lookup::kOwnText).row_bytes, 5 + 2 * 4 * 8);
   draft.draft_kind = kEagle;
   draft.num_chosen_layers = 3;
   auto eagle = Config(R"({"speculative_mode": "eagle"})");
-  EXPECT_EQ(WithDrafting(eagle, model, &draft).row_bytes, 5 + 2 * 4 * (8 + 3 * 8));
-  EXPECT_EQ(WithDrafting(Config("{}"), model, &draft).row_bytes, 5);
+  EXPECT_EQ(WithDrafting(eagle, model, &draft, Lookup::kOwnText).row_bytes,
+            5 + 2 * 4 * (8 + 3 * 8));
+  EXPECT_EQ(WithDrafting(Config("{}"), model, &draft, Lookup::kOwnText).row_bytes, 5);
 }
 
 TEST(MakeDrafter, FollowsTheMode) {
@@ -161,7 +166,7 @@ TEST(MakeDrafter, FollowsTheMode) {
   };
   EXPECT_EQ(*make(Config("{}"), nullptr), nullptr);
   auto lookup = Config(R"({"speculative_mode": "prompt_lookup"})");
-  EXPECT_NE(*make(lookup, nullptr), nullptr);
+  EXPECT_EQ(*make(lookup, nullptr), nullptr) << "it needs none";
   auto draft = Config(R"({"speculative_mode": "small_draft"})");
   EXPECT_NE(*make(draft, SmallModel()), nullptr);
   EXPECT_FALSE(make(draft, nullptr).ok());
@@ -170,7 +175,27 @@ TEST(MakeDrafter, FollowsTheMode) {
   EXPECT_EQ(status.code(), StatusCode::kUnsupported) << "a library of before";
   EXPECT_EQ(status.param(), "spec_tree_width");
   target.token_trees = true;
-  EXPECT_NE(*make(lookup, nullptr), nullptr);
+  EXPECT_TRUE(make(lookup, nullptr).ok());
+}
+
+TEST(CheckDraftShape, AShapeNeedsAModeOrAPartThatDraftsByItself) {
+  auto shaped = Config(R"({"spec_draft_length": 4, "spec_tree_width": 2})");
+  EXPECT_TRUE(DraftFiles(shaped, *Json::Parse("{}"), "cpu").ok()) << "the model may have a part";
+  EXPECT_EQ(CheckDraftShape(shaped).param(), "spec_draft_length");
+  EXPECT_EQ(CheckDraftShape(Config(R"({"spec_tree_width": 2})")).param(), "spec_tree_width");
+  ModelInfo part;
+  part.draft_kind = kMtp;
+  EXPECT_TRUE(CheckDraftShape(WithOwnDraft(shaped, &part)).ok());
+  EXPECT_TRUE(CheckDraftShape(Config("{}")).ok());
+}
+
+TEST(LookupFor, ATableIsForThoseWhoNameAMode) {
+  EXPECT_EQ(LookupFor(Config("{}"), false), Lookup::kNone);
+  EXPECT_EQ(LookupFor(Config("{}"), true), Lookup::kOwnText);
+  EXPECT_EQ(LookupFor(Config(R"({"speculative_mode": "disable"})"), false), Lookup::kNone);
+  EXPECT_EQ(LookupFor(Config(R"({"speculative_mode": "prompt_lookup"})"), false),
+            Lookup::kAllTexts);
+  EXPECT_EQ(LookupFor(Config(R"({"speculative_mode": "mtp"})"), true), Lookup::kAllTexts);
 }
 
 TEST(MakeDrafter, AnEagleLayerReadsOnlyLayersThatTheModelGives) {

@@ -93,7 +93,7 @@ struct Simulation {
       for (const DraftRecord& r : records) {
         candidates.push_back({DraftPolicy::ChainGains(policy.Chances(kSource, r), 15)});
       }
-      std::vector<int> lengths = policy.Choose({num_sequences}, candidates, draft_seconds);
+      std::vector<int> lengths = policy.Choose({num_sequences}, candidates, draft_seconds).counts;
       int rows = num_sequences, step_tokens = 0, deepest = 0;
       for (size_t i = 0; i < lengths.size(); ++i) {
         int accepted = 0;
@@ -192,9 +192,9 @@ TEST(DraftPolicy, TheBetterSequenceGetsTheDrafts) {
   auto chain = [](double chance, int most) {
     return DraftCandidate{DraftPolicy::ChainGains({chance, chance, chance, chance}, most)};
   };
-  std::vector<int> lengths = policy.Choose({2}, {chain(0.2, 8), chain(0.95, 8)}, 0);
+  std::vector<int> lengths = policy.Choose({2}, {chain(0.2, 8), chain(0.95, 8)}, 0).counts;
   EXPECT_GT(lengths[1], lengths[0]);
-  lengths = policy.Choose({2}, {chain(0.95, 0), chain(0.95, 2)}, 0);
+  lengths = policy.Choose({2}, {chain(0.95, 0), chain(0.95, 2)}, 0).counts;
   EXPECT_EQ(lengths, (std::vector<int>{0, 2}));
 }
 
@@ -202,19 +202,22 @@ const DraftCandidate kSure{std::vector<double>(8, 1.0)};
 
 TEST(DraftPolicy, APlainStepIsMeasuredFirst) {
   DraftPolicy policy;
-  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{0}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}));
   policy.RecordStep(1, 1, 1, 0.01, 0.01);
-  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{0})) << "it may have been slow";
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}))
+      << "it may have been slow";
   policy.RecordStep(1, 1, 1, 0.01, 0.01);
-  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{3})) << "more rows step by step";
-  EXPECT_EQ(policy.Choose({2}, {kSure, kSure}, 0), (std::vector<int>{0, 0}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{3}))
+      << "more rows step by step";
+  EXPECT_EQ(policy.Choose({2}, {kSure, kSure}, 0).counts, (std::vector<int>{0, 0}));
 }
 
 TEST(DraftPolicy, OneOfManySequencesMayDraft) {
   DraftPolicy policy;
   for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, 0.01, 0.01);
-  EXPECT_EQ(policy.Choose({4}, {kSure}, 0), (std::vector<int>{8}));
-  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{0})) << "one row was not measured";
+  EXPECT_EQ(policy.Choose({4}, {kSure}, 0).counts, (std::vector<int>{8}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}))
+      << "one row was not measured";
 }
 
 TEST(DraftPolicy, RowsThatAreDraftedAlreadyCount) {
@@ -223,8 +226,8 @@ TEST(DraftPolicy, RowsThatAreDraftedAlreadyCount) {
     int rows = 1 + i / 2;
     policy.RecordStep(1, rows, rows, rows <= 8 ? 0.01 : 0.01 * rows, 0);
   }
-  EXPECT_EQ(policy.Choose({1}, {kSure}, 0), (std::vector<int>{7}));
-  EXPECT_EQ(policy.Choose({1, 5}, {kSure}, 0), (std::vector<int>{2}));
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{7}));
+  EXPECT_EQ(policy.Choose({1, 5, 5}, {kSure}, 0).counts, (std::vector<int>{2}));
 }
 
 TEST(DraftPolicy, ATreesChancesAreTrustedAsFarAsTheyWereRight) {
@@ -285,14 +288,14 @@ TEST(DraftPolicy, ADearTrialIsNotMade) {
   DraftPolicy policy;
   for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, 0.01, 0.01);
   DraftCandidate hopeful{std::vector<double>(15, 0.9)};
-  std::vector<int> lengths = policy.Choose({4}, std::vector<DraftCandidate>(4, hopeful), 0);
+  std::vector<int> lengths = policy.Choose({4}, std::vector<DraftCandidate>(4, hopeful), 0).counts;
   int drafts = 0;
   for (int length : lengths) drafts += length;
   EXPECT_GT(drafts, 0);
   // 0.1 tokens of each row are lost if a row costs as much as without drafts
   EXPECT_LE(0.1 * drafts / 4, 2.6);
   DraftCandidate poor{std::vector<double>(15, 0.55)};
-  EXPECT_EQ(policy.Choose({1, 20}, {poor}, 0), (std::vector<int>{0})) << "not measured";
+  EXPECT_EQ(policy.Choose({1, 20, 20}, {poor}, 0).counts, (std::vector<int>{0})) << "not measured";
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace mlc::testing {
 
 class RandomDrafter : public Drafter {
  public:
-  bool is_free() const override { return true; }
   double seconds_per_draft(int) const override { return 0; }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
     std::vector<Drafts> drafts(tasks.size());

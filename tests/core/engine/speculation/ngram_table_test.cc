@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine_driver.h"
-#include "engine/speculation/prompt_lookup.h"
 #include "support/byte_tokenizer.h"
 
 namespace mlc {
@@ -67,7 +66,8 @@ TEST(NgramTable, LookupDraftsFromTheAnswersOfOtherRequests) {
   };
   EngineOptions options = Driver::Options();
   options.draft_shape = {4};
-  Driver driver(MakeEngine(count, options, nullptr, std::make_unique<PromptLookup>()));
+  options.lookup = Lookup::kAllTexts;
+  Driver driver(MakeEngine(count, options));
   auto steps_for = [&](RequestId id) {
     Request request;
     request.id = id;

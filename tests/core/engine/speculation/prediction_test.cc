@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine_driver.h"
-#include "engine/speculation/prompt_lookup.h"
 #include "support/byte_tokenizer.h"
 #include "support/request_state.h"
 
@@ -77,8 +76,8 @@ TEST(Prediction, SavesSteps) {
     EngineOptions options = Driver::Options();
     options.jump_forward = false;
     options.draft_shape.length = 4;
-    Driver driver(MakeEngine(Alphabet, options, nullptr,
-                             looks_up ? std::make_unique<PromptLookup>() : nullptr));
+    options.lookup = looks_up ? Lookup::kAllTexts : Lookup::kNone;
+    Driver driver(MakeEngine(Alphabet, options));
     Request request = AskAlphabet();
     request.prediction = Bytes(prediction);
     ASSERT_TRUE(driver.Add(request).ok());

@@ -12,7 +12,6 @@
 #include "engine/speculation/guessing_drafters.h"
 #include "engine/speculation/layer_drafter.h"
 #include "engine/speculation/medusa.h"
-#include "engine/speculation/prompt_lookup.h"
 
 namespace mlc {
 namespace {
@@ -75,13 +74,21 @@ std::unique_ptr<Drafter> MakeDrafter(const std::string& kind) {
   if (kind == "mtp") return MakeDraftModel(Circle(kPeriod), 512, true);
   if (kind == "mtp, tiny pool") return MakeDraftModel(Circle(kPeriod), 48, true);
   if (kind == "medusa") return MakeMedusa();
-  if (kind == "lookup") return std::make_unique<PromptLookup>();
   if (kind == "random") return std::make_unique<RandomDrafter>();
   if (kind == "failing") return std::make_unique<FailingDrafter>();
   if (kind == "same model") return MakeDraftModel(Circle(kPeriod));
   if (kind == "tiny pool") return MakeDraftModel(Circle(kPeriod), 48);
   if (kind == "other model") return MakeDraftModel(AlmostCircle(kPeriod));
   return nullptr;
+}
+
+// `kind`: of the drafter, with "and lookup" behind it, or "lookup" alone.
+Driver MakeDriver(const std::string& kind, DraftShape shape,
+                  EngineOptions options = Driver::Options(), FakeModel** model = nullptr) {
+  options.draft_shape = shape;
+  if (kind.find("lookup") != std::string::npos) options.lookup = Lookup::kAllTexts;
+  auto drafter = MakeDrafter(kind.substr(0, kind.find(" and lookup")));
+  return Driver(MakeEngine(Circle(kPeriod), options, model, std::move(drafter)));
 }
 
 // Requests of every kind: sampled and greedy, penalties, bias, logprobs, grammar, stops, choices.
@@ -118,9 +125,8 @@ std::vector<Request> Requests(bool predicts) {
 
 // Without a drafter's name the requests have no predictions either.
 std::map<RequestId, Outcome> Answers(const std::string& drafter, DraftShape shape,
-                                     EngineOptions options, Metrics* metrics = nullptr) {
-  options.draft_shape = shape;
-  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
+                                     const EngineOptions& options, Metrics* metrics = nullptr) {
+  Driver driver = MakeDriver(drafter, shape, options);
   for (const Request& request : Requests(!drafter.empty())) EXPECT_TRUE(driver.Add(request).ok());
   driver.Run();
   EXPECT_TRUE(driver.AllPagesFree());
@@ -158,7 +164,11 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
       Metrics metrics;
       ExpectSame(Answers(GetParam(), shape, options, &metrics), expected);
       bool has_drafts = metrics.speculation.draft_count.empty() == (GetParam() == "none"s);
-      EXPECT_TRUE(shape.length == 0 || (has_drafts && metrics.speculation.prediction.drafts > 0));
+      // A drafter that is nearly always right leaves nothing to predictions.
+      const SpecMetrics& made = metrics.speculation;
+      bool is_right =
+          made.draft_count.size() > 1 && 10 * made.accept_count[1] > 7 * made.draft_count[1];
+      EXPECT_TRUE(shape.length == 0 || is_right || (has_drafts && made.prediction.drafts > 0));
       ASSERT_FALSE(HasFailure()) << GetParam() << ", " << shape.length << " drafts, " << shape.width
                                  << " wide";
     }
@@ -168,7 +178,8 @@ TEST_P(SpeculatorAnswers, AreTheSameAsWithout) {
 INSTANTIATE_TEST_SUITE_P(Drafters, SpeculatorAnswers,
                          ::testing::Values("none", "lookup", "random", "failing", "same model",
                                            "tiny pool", "other model", "mtp", "mtp, tiny pool",
-                                           "medusa"));
+                                           "medusa", "mtp and lookup", "medusa and lookup",
+                                           "other model and lookup", "failing and lookup"));
 
 Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
   Request request;
@@ -181,9 +192,7 @@ Request Ask(RequestId id, const std::string& prompt, int max_tokens) {
 }
 
 int StepsFor(const std::string& drafter, DraftShape shape, double temperature) {
-  EngineOptions options = Driver::Options();
-  options.draft_shape = shape;
-  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter(drafter)));
+  Driver driver = MakeDriver(drafter, shape);
   Request request = Ask(1, "abcde", 50);
   request.sampling.temperature = temperature;
   EXPECT_TRUE(driver.Add(request).ok());
@@ -198,6 +207,7 @@ TEST(Speculator, GoodDraftsSaveSteps) {
   EXPECT_LE(StepsFor("same model", {4}, 1.5), 11) << "both sample with the same numbers";
   EXPECT_LE(StepsFor("mtp", {4}, 1.5), 11);
   EXPECT_LE(StepsFor("other model", {4}, 0), 26);
+  EXPECT_LE(StepsFor("random and lookup", {4}, 0), 16) << "the better guess is checked";
 }
 
 // Its likeliest token is wrong every third time, its second one then right.
@@ -237,9 +247,7 @@ TEST(Speculator, ATreeSavesStepsWhereASecondGuessIsRight) {
 }
 
 TEST(Speculator, RefusedBranchesAreFoundByNobody) {
-  EngineOptions options = Driver::Options();
-  options.draft_shape = {4, 3};
-  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("random")));
+  Driver driver = MakeDriver("random", {4, 3});
   Request first = Ask(1, "abcdeabcdeabcde", 30);
   ASSERT_TRUE(driver.Add(first).ok());
   driver.Run();
@@ -261,9 +269,7 @@ TEST(Speculator, RefusedBranchesAreFoundByNobody) {
 TEST(Speculator, CancelledAndFailedStepsLeaveNoBranches) {
   for (int fail_at = 0; fail_at < 6; ++fail_at) {
     FakeModel* model;
-    EngineOptions options = Driver::Options();
-    options.draft_shape = {4, 3};
-    Driver driver(MakeEngine(Circle(kPeriod), options, &model, MakeDrafter("random")));
+    Driver driver = MakeDriver("random", {4, 3}, Driver::Options(), &model);
     ASSERT_TRUE(driver.Add(Ask(1, "abcde", 50)).ok());
     ASSERT_TRUE(driver.Add(Ask(2, "bcdea", 50)).ok());
     for (int step = 0; step < fail_at; ++step) driver.Step();
@@ -277,9 +283,7 @@ TEST(Speculator, CancelledAndFailedStepsLeaveNoBranches) {
 }
 
 TEST(Speculator, BranchesYieldToEmbeddings) {
-  EngineOptions options = Driver::Options();
-  options.draft_shape = {4, 3};
-  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("random")));
+  Driver driver = MakeDriver("random", {4, 3});
   ASSERT_TRUE(driver.Add(Ask(1, "abcde", 40)).ok());
   for (RequestId id = 2; id < 12; ++id) {
     driver.Step();
@@ -295,9 +299,7 @@ TEST(Speculator, BranchesYieldToEmbeddings) {
 }
 
 TEST(Speculator, AFailedDrafterDraftsNoMoreAndFailsNobody) {
-  EngineOptions options = Driver::Options();
-  options.draft_shape.length = 4;
-  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("failing")));
+  Driver driver = MakeDriver("failing", {4});
   ASSERT_TRUE(driver.Add(Ask(1, "abcde", 50)).ok());
   driver.Run();
   EXPECT_EQ(driver.Take(1).choices[0].tokens.size(), 50u);
@@ -327,9 +329,7 @@ TEST(Speculator, TheDrafterForgetsWithThePrefixCache) {
 }
 
 TEST(Speculator, MetricsCountDraftsAndTokens) {
-  EngineOptions options = Driver::Options();
-  options.draft_shape.length = 4;
-  Driver driver(MakeEngine(Circle(kPeriod), options, nullptr, MakeDrafter("same model")));
+  Driver driver = MakeDriver("same model", {4});
   ASSERT_TRUE(driver.Add(Ask(1, "abcde", 51)).ok());
   driver.Run();
   Metrics metrics = driver.engine().metrics();
@@ -345,7 +345,7 @@ TEST(Speculator, MetricsCountDraftsAndTokens) {
 }
 
 TEST(Speculator, TellsWhatDraftsGained) {
-  Driver driver(MakeEngine(Circle(kPeriod), Driver::Options(), nullptr, MakeDrafter("same model")));
+  Driver driver = MakeDriver("same model", {});
   ASSERT_TRUE(driver.Add(Ask(1, "abcde", 200)).ok());
   driver.Run();
   Metrics metrics = driver.engine().metrics();

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // Compatibility names: MLC-LLM's for types that have OpenAI's names here, or this engine's own.
 

@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 //
 // The protocol's types. What a newer engine adds is never an error: a word or a tagged object that
 // this version does not know is kept as `unknown`, and a member is ignored.
@@ -7,7 +7,7 @@
 import Foundation
 
 /// Of all that crosses the wire; the core's library must have the same.
-let schemaHash = "7cd79c9c47677018"
+let schemaHash = "5c6e83c1dd599df1"
 
 /// Who speaks.
 public enum ChatCompletionRole: WireEnum {
@@ -2815,7 +2815,7 @@ public enum SpeculativeMode: WireEnum {
     case smallDraft
     /// By what followed the last tokens when they came before.
     case promptLookup
-    /// By the layer for further tokens in the model's own checkpoint.
+    /// By the layer for further tokens in the model's own checkpoint, or by Gemma 4's assistant.
     case mtp
     /// By an EAGLE head on the model's hidden states.
     case eagle
@@ -2930,9 +2930,11 @@ public struct EngineConfig: WireObject {
     /// After how many days without use a file is removed. Absent: 30. Range: at least 1 and at most
     /// 36500. Unit: days.
     public var prefix_cache_dir_days: Int?
-    /// How tokens are drafted ahead; the answers are the same with and without. Absent: on CPUs, by
-    /// the model's own MTP layer, Eagle layer or Medusa heads, if it has them, texts keep most of
-    /// their memory, and `mode` is not `server`; else `disable`.
+    /// How tokens are drafted ahead; the answers are the same with and without. Each mode but
+    /// `disable` also looks up what followed the last tokens earlier, and drafts what is better.
+    /// Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads or Gemma 4's
+    /// assistant, if it has one, texts keep most of their memory, and `mode` is not `server`; else
+    /// `disable`.
     public var speculative_mode: SpeculativeMode?
     /// The draft model of `small_draft`, which must have the same vocabulary: `MODEL` or
     /// `MODEL,LIBRARY`.
@@ -2941,8 +2943,9 @@ public struct EngineConfig: WireObject {
     /// alone. For the Python package, which converts such models; refused elsewhere. Absent: the
     /// one beside the model.
     public var mmproj: String?
-    /// How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0. Range: at
-    /// least 0. Unit: tokens.
+    /// How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a
+    /// `speculative_mode`, or a part that drafts without one. Absent: 0. Range: at least 0. Unit:
+    /// tokens.
     public var spec_draft_length: Int?
     /// Whether text that a grammar forces is computed ahead. The answers are the same with and
     /// without. Absent: true.
@@ -5365,6 +5368,8 @@ public struct EngineMetrics: WireObject {
     public var jump_forward: KnownTextMetrics?
     /// How often a request's `prediction` saved a step.
     public var prediction: KnownTextMetrics?
+    /// How often text that came earlier saved a step. `spec_decode` contains it.
+    public var prompt_lookup: KnownTextMetrics?
     /// The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit: tokens.
     public var drafted_tokens_sum: Int?
     /// Of them those that are in the answers. Range: at least 0. Unit: tokens.
@@ -5413,6 +5418,7 @@ public struct EngineMetrics: WireObject {
         last_finished_request: RequestMetrics? = nil,
         jump_forward: KnownTextMetrics? = nil,
         prediction: KnownTextMetrics? = nil,
+        prompt_lookup: KnownTextMetrics? = nil,
         drafted_tokens_sum: Int? = nil,
         accepted_draft_tokens_sum: Int? = nil,
         draft_gain: Double? = nil,
@@ -5451,6 +5457,7 @@ public struct EngineMetrics: WireObject {
         self.last_finished_request = last_finished_request
         self.jump_forward = jump_forward
         self.prediction = prediction
+        self.prompt_lookup = prompt_lookup
         self.drafted_tokens_sum = drafted_tokens_sum
         self.accepted_draft_tokens_sum = accepted_draft_tokens_sum
         self.draft_gain = draft_gain
@@ -5492,6 +5499,7 @@ public struct EngineMetrics: WireObject {
         self.last_finished_request = try reader.optional("last_finished_request")
         self.jump_forward = try reader.optional("jump_forward")
         self.prediction = try reader.optional("prediction")
+        self.prompt_lookup = try reader.optional("prompt_lookup")
         self.drafted_tokens_sum = try reader.optional("drafted_tokens_sum")
         self.accepted_draft_tokens_sum = try reader.optional("accepted_draft_tokens_sum")
         self.draft_gain = try reader.optional("draft_gain")
@@ -5533,6 +5541,7 @@ public struct EngineMetrics: WireObject {
         writer.optional("last_finished_request", self.last_finished_request)
         writer.optional("jump_forward", self.jump_forward)
         writer.optional("prediction", self.prediction)
+        writer.optional("prompt_lookup", self.prompt_lookup)
         writer.optional("drafted_tokens_sum", self.drafted_tokens_sum)
         writer.optional("accepted_draft_tokens_sum", self.accepted_draft_tokens_sum)
         writer.optional("draft_gain", self.draft_gain)

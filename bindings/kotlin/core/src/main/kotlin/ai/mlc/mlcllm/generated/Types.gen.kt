@@ -1,5 +1,5 @@
 // Generated from codegen/schema by `python -m codegen`. Do not edit.
-// Schema hash: 7cd79c9c47677018
+// Schema hash: 5c6e83c1dd599df1
 @file:OptIn(ExperimentalSerializationApi::class)
 
 package ai.mlc.mlcllm
@@ -21,7 +21,7 @@ import kotlinx.serialization.json.decodeFromJsonElement
 import kotlinx.serialization.json.encodeToJsonElement
 
 /** The hash of the schema of all that crosses the wire; the core must have the same. */
-internal const val SCHEMA_HASH = "7cd79c9c47677018"
+internal const val SCHEMA_HASH = "5c6e83c1dd599df1"
 
 /** Who speaks. */
 @Serializable(with = ChatCompletionRoleSerializer::class)
@@ -2749,7 +2749,10 @@ class SpeculativeMode private constructor(word: String, isKnown: Boolean) :
         @JvmField
         val prompt_lookup: SpeculativeMode = SpeculativeMode("prompt_lookup", true)
 
-        /** By the layer for further tokens in the model's own checkpoint. */
+        /**
+         * By the layer for further tokens in the model's own checkpoint, or by Gemma 4's
+         * assistant.
+         */
         @JvmField
         val mtp: SpeculativeMode = SpeculativeMode("mtp", true)
 
@@ -2894,9 +2897,11 @@ data class EngineConfig(
      */
     val prefix_cache_dir_days: Long? = null,
     /**
-     * How tokens are drafted ahead; the answers are the same with and without. Absent: on
-     * CPUs, by the model's own MTP layer, Eagle layer or Medusa heads, if it has them,
-     * texts keep most of their memory, and `mode` is not `server`; else `disable`.
+     * How tokens are drafted ahead; the answers are the same with and without. Each mode
+     * but `disable` also looks up what followed the last tokens earlier, and drafts what
+     * is better. Absent: on CPUs, by the model's own MTP layer, Eagle layer, Medusa heads
+     * or Gemma 4's assistant, if it has one, texts keep most of their memory, and `mode`
+     * is not `server`; else `disable`.
      */
     val speculative_mode: SpeculativeMode? = null,
     /**
@@ -2911,8 +2916,9 @@ data class EngineConfig(
      */
     val mmproj: String? = null,
     /**
-     * How many tokens are drafted a step; 0 adapts to how many are accepted. Absent: 0.
-     * Range: at least 0. Unit: tokens.
+     * How many tokens are drafted a step; 0 adapts to how many are accepted. It needs a
+     * `speculative_mode`, or a part that drafts without one. Absent: 0. Range: at least 0.
+     * Unit: tokens.
      */
     val spec_draft_length: Long? = null,
     /**
@@ -3973,6 +3979,8 @@ data class EngineMetrics(
     val jump_forward: KnownTextMetrics? = null,
     /** How often a request's `prediction` saved a step. */
     val prediction: KnownTextMetrics? = null,
+    /** How often text that came earlier saved a step. `spec_decode` contains it. */
+    val prompt_lookup: KnownTextMetrics? = null,
     /**
      * The tokens that were guessed ahead, by any kind of draft. Range: at least 0. Unit:
      * tokens.
