@@ -2,222 +2,37 @@
 // drafts as always, then its tokens are replaced by the ones that the model says next, or by wrong
 // ones. So random weights show the speed that real ones would have at that share.
 //
+// With --texts it takes real prompts instead, a JSON list of texts, and answers them with the
+// part's drafts, with lookup in all texts, and with both.
+//
 //   mlc_drafts_bench --model=FOLDER --lib=LIBRARY [--draft=mtp|eagle|medusa]
 //   [--rates=0.75,0.6,0.45,0] [--batch=1,4,16]
-//                    [--tokens=96] [--runs=5] [--length=0] [--threads=2]
+//                    [--tokens=96] [--runs=5] [--length=0] [--threads=2] [--texts=FILE]
 //
 // For each batch it measures first what a step with each number of drafts costs, and a draft. That
 // gives the most that drafts can gain at a share: with the best fixed length, known before. Then an
 // engine without drafts and one with them answer the same requests, step by step in turn. One line
 // of JSON for the costs and for each case on stdout; tests/bench/speculation.py reads them.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
-#include "base/rng.h"
-#include "chat/load/model_loader.h"
-#include "engine/engine.h"
-#include "engine/speculation/layer_drafter.h"
-#include "engine/speculation/medusa.h"
+#include "platform/file.h"
 #include "runtime/parallel.h"
+#include "synthetic_drafts.h"
 
-namespace mlc {
+namespace mlc::bench {
 namespace {
 
-constexpr int kPromptTokens = 32, kContext = 1024;
 constexpr int kCostSteps = 8;  // of each length
 constexpr int kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15};
 constexpr int kCostRows = 48;  // of the largest step whose cost is measured
-
-using Texts = std::map<RequestId, std::vector<int32_t>>;  // prompts with their answers
-
-// Forwards all to the part, and replaces its tokens.
-class Synthetic : public Drafter {
- public:
-  explicit Synthetic(std::unique_ptr<Drafter> part) : part_(std::move(part)) {}
-
-  bool is_free() const override { return false; }
-  bool reads_states() const override { return true; }
-  bool reads_chosen_layers() const override { return part_->reads_chosen_layers(); }
-  bool drafts_at_once() const override { return part_->drafts_at_once(); }
-  void TakeStates(const Sequence& sequence, int first, int count, const float* states) override {
-    part_->TakeStates(sequence, first, count, states);
-  }
-  double seconds_per_draft(int num_tasks) const override {
-    return part_->seconds_per_draft(num_tasks);
-  }
-  void Clear() override { part_->Clear(); }
-  Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
-    std::vector<DraftTask> shorter = tasks;
-    for (DraftTask& task : shorter) task.max_drafts = std::min(task.max_drafts, most);
-    MLC_ASSIGN_OR_RETURN(std::vector<Drafts> drafts, part_->Draft(shorter));
-    for (size_t i = 0; i < tasks.size(); ++i) drafts[i] = Replaced(*tasks[i].sequence, drafts[i]);
-    return drafts;
-  }
-
-  // The answers that will come, and in which share of their places drafts are right: exactly in
-  // that share of each answer, at places that depend on `seed`.
-  void Expect(const Texts* texts, double rate, int seed) {
-    texts_ = texts;
-    right_.clear();
-    for (const auto& [id, text] : *texts) {
-      std::vector<std::pair<double, size_t>> places;
-      for (size_t at = kPromptTokens; at < text.size(); ++at) {
-        places.emplace_back(UniformAt(static_cast<uint64_t>(id * 1000 + seed), at), at);
-      }
-      std::sort(places.begin(), places.end());
-      std::vector<bool>& right = right_[id];
-      right.resize(text.size());
-      auto count = static_cast<size_t>(std::lround(rate * static_cast<double>(places.size())));
-      for (size_t i = 0; i < count; ++i) right[places[i].second] = true;
-    }
-  }
-  int most = kMaxDrafts;
-
- private:
-  Drafts Replaced(const Sequence& sequence, const Drafts& drafts) const {
-    RequestId id = sequence.request->request.id;
-    const std::vector<int32_t>& text = texts_->at(id);
-    const std::vector<bool>& right = right_.at(id);
-    std::vector<int32_t> chain;
-    for (size_t at = sequence.tokens().size(); static_cast<int>(chain.size()) < drafts.size();
-         ++at) {
-      bool is_right = at < text.size() && right[at];
-      chain.push_back(is_right ? text[at] : (at < text.size() ? text[at] : 0) + 1);
-    }
-    return chain;
-  }
-  std::unique_ptr<Drafter> part_;
-  const Texts* texts_ = nullptr;
-  std::map<RequestId, std::vector<bool>> right_;
-};
-
-struct World {
-  std::unique_ptr<Engine> engine;
-  Synthetic* drafter = nullptr;
-};
-
-World MakeWorld(const ModelFiles& files, int batch, int length) {
-  Result<ModelAndBundle> loaded = LoadModelFiles(files, {}, "");
-  if (!loaded.ok()) std::fprintf(stderr, "%s\n", loaded.status().message().c_str()), std::exit(1);
-  EngineOptions options;
-  options.max_sequences = batch;
-  options.max_total_tokens = batch * kContext;
-  options.prefix_cache = false;
-  options.draft_shape.length = length;
-  World world;
-  std::unique_ptr<Drafter> drafter;
-  MLC_ICHECK(loaded->draft != nullptr || files.draft_kind == "");
-  if (loaded->draft != nullptr) {
-    int vocabulary = loaded->bundle.tokenizer->vocab_size();
-    std::unique_ptr<Drafter> part;
-    if (files.draft_kind == kMedusa) {
-      part = MedusaDrafter::Create(std::move(loaded->draft), vocabulary).value();
-    } else {
-      part = LayerDrafter::Create(std::move(loaded->draft), vocabulary, options.max_total_tokens)
-                 .value();
-    }
-    auto synthetic = std::make_unique<Synthetic>(std::move(part));
-    world.drafter = synthetic.get();
-    drafter = std::move(synthetic);
-  }
-  auto engine = Engine::Create(std::move(loaded->model), loaded->bundle.tokenizer, options,
-                               std::move(drafter));
-  MLC_ICHECK(engine.ok());
-  world.engine = std::move(engine).value();
-  return world;
-}
-
-// A batch of requests that an engine answers, step by step.
-class Answers {
- public:
-  Answers(Engine* engine, int batch, int tokens) : engine_(engine) {
-    for (int id = 1; id <= batch; ++id) {
-      Request request;
-      request.id = id;
-      std::vector<int32_t> prompt;
-      for (int i = 0; i < kPromptTokens; ++i) prompt.push_back(3 + (id * 31 + i * 7) % 250);
-      texts_[id] = prompt;
-      request.prompt = std::move(prompt);
-      request.max_tokens = tokens;
-      request.ignore_eos = true;
-      request.sampling.temperature = 0;
-      MLC_ICHECK(engine->Add(std::move(request)).ok());
-    }
-  }
-
-  bool done() const { return !engine_->has_work(); }
-  int made() const { return made_; }
-  const Texts& texts() const { return texts_; }
-  // Tokens a second of decoding: of all requests, from the step in which the last of them began to
-  // the one in which the first of them ended. Only the time of this engine's steps counts.
-  double rate() const { return counted_ / seconds_; }
-
-  void Step() {
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point begin = Clock::now();
-    engine_->Step();
-    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    int fresh = 0;
-    bool counts = all_began_ && !has_ended_;
-    for (const RequestEvent& event : engine_->TakeEvents()) {
-      MLC_ICHECK(event.status.ok());
-      has_ended_ = has_ended_ || event.finished;
-      for (const Delta& delta : event.deltas) {
-        std::vector<int32_t>& text = texts_[event.id];
-        for (const GeneratedToken& token : delta.tokens) text.push_back(token.id), ++fresh;
-      }
-    }
-    made_ += fresh;
-    if (counts) counted_ += fresh, seconds_ += seconds;
-    all_began_ = std::all_of(texts_.begin(), texts_.end(),
-                             [](const auto& one) { return one.second.size() > kPromptTokens; });
-  }
-
- private:
-  Engine* engine_;
-  Texts texts_;
-  int made_ = 0, counted_ = 0;
-  double seconds_ = 0;
-  bool all_began_ = false, has_ended_ = false;
-};
-
-Answers Answer(Engine* engine, int batch, int tokens) {
-  Answers answers(engine, batch, tokens);
-  while (!answers.done()) answers.Step();
-  return answers;
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-std::string Option(int argc, char** argv, const char* name, const char* fallback) {
-  std::string begin = std::string(name) + "=";
-  for (int i = 1; i < argc; ++i) {
-    if (std::strncmp(argv[i], begin.c_str(), begin.size()) == 0) return argv[i] + begin.size();
-  }
-  return fallback;
-}
-
-std::vector<double> Numbers(const std::string& text) {
-  std::vector<double> found;
-  for (size_t at = 0; at < text.size(); at = text.find(',', at) + 1) {
-    found.push_back(std::atof(text.c_str() + at));
-    if (text.find(',', at) == std::string::npos) break;
-  }
-  return found;
-}
 
 // What drafts of a part cost: milliseconds of a step without drafts, of a step with some for each
 // sequence, by their number, and of one more draft for each (of the call, if it makes all).
@@ -284,6 +99,12 @@ Json ToJson(const Costs& costs, int batch) {
       .Set("steps", steps);
 }
 
+bool SameTexts(const Texts& a, const Texts& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.second.tokens == y.second.tokens;
+  });
+}
+
 // Both engines answer at once, and the one that has made fewer tokens makes the next step. So a
 // machine that is slow for a while slows both. The gain of all answers contains what the first
 // trials lose; that of the median run does not.
@@ -304,7 +125,7 @@ Json Compare(World* plain, World* drafts, int batch, double rate, int tokens, in
     gains.push_back(with.back() / without.back());
     plain_seconds += 1 / without.back();
     seconds += 1 / with.back();
-    bool is_same = second.texts() == expected.texts();
+    bool is_same = SameTexts(second.texts(), expected.texts());
     if (!is_same) std::fprintf(stderr, "the drafts changed an answer\n"), std::exit(1);
   }
   const SpecMetrics counts = drafts->engine->metrics().speculation;
@@ -330,6 +151,57 @@ Json Compare(World* plain, World* drafts, int batch, double rate, int tokens, in
       .Set("rows", rows);
 }
 
+// Tokens a second of engines that draft in different ways, which answer each prompt at once, step
+// by step as above. Engines of a run know the prompts before, and nothing of other runs.
+Json CompareWays(const ModelFiles& plain, const ModelFiles& with_part,
+                 const std::vector<std::string>& prompts, double rate, int tokens, int runs) {
+  constexpr size_t kWays = 4;
+  const char* const names[kWays] = {"off", "lookup", "part", "both"};
+  double made[kWays] = {}, seconds[kWays] = {};
+  SpecMetrics::Total found, all;
+  for (int run = 0; run < runs; ++run) {
+    World worlds[kWays] = {MakeWorld(plain, 1, 0), MakeWorld(plain, 1, 0, Lookup::kAllTexts),
+                           MakeWorld(with_part, 1, 0),
+                           MakeWorld(with_part, 1, 0, Lookup::kAllTexts)};
+    RequestId id = 0;
+    for (const std::string& text : prompts) {
+      std::vector<int32_t> prompt = worlds[0].tokenizer->Encode(text).value();
+      ++id;
+      auto begin = [&](const World& world) {
+        return Answers(world.engine.get(), id, prompt, tokens, world.stop_token_ids);
+      };
+      Answers expected = begin(worlds[0]);
+      while (!expected.done()) expected.Step();
+      std::vector<Answers> answers;
+      for (World& world : worlds) {
+        if (world.drafter != nullptr) world.drafter->Expect(&expected.texts(), rate, run);
+        answers.push_back(begin(world));
+      }
+      auto less = [](const Answers& a, const Answers& b) {
+        return std::make_pair(a.done(), a.made()) < std::make_pair(b.done(), b.made());
+      };
+      while (true) {
+        auto next = std::min_element(answers.begin(), answers.end(), less);
+        if (next->done()) break;
+        next->Step();
+      }
+      for (size_t i = 0; i < answers.size(); ++i) {
+        made[i] += answers[i].counted(), seconds[i] += answers[i].seconds();
+        bool is_same = SameTexts(answers[i].texts(), expected.texts());
+        if (!is_same) std::fprintf(stderr, "the drafts changed an answer\n"), std::exit(1);
+      }
+    }
+    const SpecMetrics counts = worlds[kWays - 1].engine->metrics().speculation;
+    found.Add(counts.prompt_lookup.drafts, counts.prompt_lookup.accepted);
+    all.Add(counts.all.drafted, counts.all.accepted);
+  }
+  Json line;
+  line.Set("rate", rate);
+  for (size_t i = 0; i < kWays; ++i) line.Set(names[i], made[i] / seconds[i]);
+  line.Set("looked_up", found.drafts).Set("found", found.accepted);
+  return line.Set("drafted", all.drafts).Set("accepted", all.accepted);
+}
+
 void Print(const Json& line) {
   std::printf("%s\n", line.Dump().c_str());
   std::fflush(stdout);
@@ -346,12 +218,20 @@ int Main(int argc, char** argv) {
   int length = std::atoi(Option(argc, argv, "--length", "0").c_str());
   ModelFiles with_part = files;
   with_part.draft_kind = Option(argc, argv, "--draft", kMtp);
+  std::vector<double> rates = Numbers(Option(argc, argv, "--rates", "0.75,0.6,0.45,0"));
+  if (std::string file = Option(argc, argv, "--texts", ""); !file.empty()) {
+    Json texts = Json::Parse(ReadFile(file).value()).value();
+    std::vector<std::string> prompts;
+    for (const Json& text : texts.as_array()) prompts.push_back(text.as_string());
+    for (double rate : rates) Print(CompareWays(files, with_part, prompts, rate, tokens, runs));
+    return 0;
+  }
   for (double size : Numbers(Option(argc, argv, "--batch", "1,4,16"))) {
     int batch = static_cast<int>(size);
     World plain = MakeWorld(files, batch, 0);
     Costs costs = Measure(with_part, batch, plain.engine.get());
     Print(ToJson(costs, batch));
-    for (double rate : Numbers(Option(argc, argv, "--rates", "0.75,0.6,0.45,0"))) {
+    for (double rate : rates) {
       World drafts = MakeWorld(with_part, batch, length);  // its policy knows nothing yet
       auto [best, best_length] = Best(costs, rate);
       Print(Compare(&plain, &drafts, batch, rate, tokens, runs)
@@ -363,6 +243,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace mlc
+}  // namespace mlc::bench
 
-int main(int argc, char** argv) { return mlc::Main(argc, argv); }
+int main(int argc, char** argv) { return mlc::bench::Main(argc, argv); }

@@ -1,7 +1,7 @@
 """Speculative decoding on the default model: acceptance and speed beside decoding without.
 
 usage: ./dev bench speculation [--draft QUANTIZATION | --medusa MODEL] [--tokens 96] [--runs 3]
-                              [--predictions] [--forms]
+                              [--predictions] [--forms] [--both]
                               [--synthetic [SHAPE] [--part mtp|eagle|medusa] [--first N]
                                [--options batch=1 threads=1]]
 
@@ -17,6 +17,10 @@ the exact answer, with one where two names of the program are others, with a tex
 `--forms` asks for the same JSON about different people, one after another: a new engine without
 drafts beside one with prompt lookup, which drafts from the answers before.
 
+`--both` answers with drafts of a part, with prompt lookup, and with both, in turn: an edit, the
+same JSON about different people, and prose, by the default model with a random Eagle layer, whose
+tokens are replaced so that a known share is accepted.
+
 `--synthetic` measures drafts by a part of a random model of a real shape (`1B`, as `./dev bench
 shapes`): its MTP layer, Eagle 3's, or Medusa's heads, with tokens of which a known share is
 accepted at each place (drafts_bench.cc). `--first`: the MTP layer guesses only so many first tokens
@@ -29,13 +33,14 @@ import argparse
 import json
 import statistics
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from cpu_parts import draft_shapes, shapes
 
 from mlc_llm import MLCEngine
-from mlc_llm.prepare.model_source import resolve_model
+from mlc_llm.prepare.model_source import resolve_model, resolve_source
 
 TEXT = (
     "The quick brown fox jumps over the lazy dog near the river bank while the sun sets behind the "
@@ -166,6 +171,35 @@ def compare_forms(tokens: int, runs: int) -> None:
         print(f"{name:8}{first:20.1f}{others:20.1f}")
 
 
+def compare_both(args: argparse.Namespace) -> None:
+    shapes_folder = Path(__file__).resolve().parents[2] / "build/shapes"
+    folder, library = draft_shapes.model_with(
+        "eagle", draft_shapes.DEFAULT, shapes_folder / "default.gguf", resolve_source(None)
+    )
+    edits = (("price", "amount"), ("customer", "client"), ("items", "goods"))
+    change = "Write this program again, with the name {} in place of {}:\n\n"
+    tasks = {
+        "edit": [change.format(new, old) + PROGRAM for old, new in edits],
+        "forms": [FORM.format(person) for person in PEOPLE],
+        "prose": [f"Write two sentences about {what}." for what in ("the sea", "bread", "snow")],
+    }
+    print(f"times the tokens a second without drafts, {args.runs} answers to each question")
+    print(
+        f"{'':6} {'accepted':>8} {'off':>7} {'lookup':>7} {'part':>7} {'both':>7}  drafts of both"
+    )
+    for task, questions in tasks.items():
+        file = shapes_folder / f"texts-{task}.json"
+        begin, middle = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
+        file.write_text(json.dumps([f"{begin}{text}{middle}" for text in questions]))
+        for case in run_bench(folder, library, "eagle", args, f"--texts={file}"):
+            gains = " ".join(
+                f"{case[way] / case['off']:7.2f}" for way in ("lookup", "part", "both")
+            )
+            print(f"{task:6} {case['rate']:8.0%} {case['off']:7.1f} {gains}  looked up"
+                  f" {case['found']} of {case['looked_up']}, all {case['accepted']} of"
+                  f" {case['drafted']}", flush=True)  # fmt: skip
+
+
 def model_of(shape: str, part: str, first: int) -> tuple[Path | str, Path | str]:
     """The folder and the library of a shape's model with that part."""
     name = f"{shape}-MTP" if part == "mtp" else shape
@@ -179,16 +213,23 @@ def model_of(shape: str, part: str, first: int) -> tuple[Path | str, Path | str]
 
 def synthetic(args: argparse.Namespace) -> None:
     folder, library = model_of(args.synthetic, args.part, args.first)
-    program = Path(__file__).resolve().parents[2] / "build/dev/core/mlc_drafts_bench"
-    command = [program, f"--model={folder}", f"--lib={library}", f"--draft={args.part}",
-               f"--tokens={args.tokens}", f"--runs={args.runs}",
-               *(f"--{option}" for option in args.options)]  # fmt: skip
     print(f"decode tok/s of {args.synthetic} with {args.part}, {args.tokens} tokens, medians of"
           f" {args.runs}", flush=True)  # fmt: skip
+    for case in run_bench(folder, library, args.part, args):
+        print(*(costs_of(case) if "steps" in case else [case_of(case)]), sep="\n", flush=True)
+
+
+def run_bench(
+    folder: Path | str, library: Path | str, part: str, args: argparse.Namespace, *more: str
+) -> Iterator[dict[str, Any]]:
+    """The lines of drafts_bench.cc."""
+    program = Path(__file__).resolve().parents[2] / "build/dev/core/mlc_drafts_bench"
+    command = [program, f"--model={folder}", f"--lib={library}", f"--draft={part}",
+               f"--tokens={args.tokens}", f"--runs={args.runs}",
+               *(f"--{option}" for option in args.options), *more]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        for case in map(json.loads, process.stdout):
-            print(*(costs_of(case) if "steps" in case else [case_of(case)]), sep="\n", flush=True)
+        yield from map(json.loads, process.stdout)
     if process.returncode != 0:
         raise SystemExit(f"{program.name} ended with {process.returncode}")
 
@@ -220,6 +261,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--predictions", action="store_true")
     parser.add_argument("--forms", action="store_true")
+    parser.add_argument("--both", action="store_true")
     parser.add_argument("--synthetic", nargs="?", const="1B", choices=("1B", "tiny"))
     parser.add_argument("--part", default="mtp", choices=("mtp", *draft_shapes.KINDS))
     parser.add_argument("--first", type=int, default=0)
@@ -227,6 +269,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.synthetic:
         return synthetic(args)
+    if args.both:
+        return compare_both(args)
     if args.predictions:
         return compare_predictions(args.tokens, args.runs)
     if args.forms:

@@ -18,15 +18,21 @@ _TOKENS, _HEADS = 32000, 4  # of Eagle 3's published heads; of Medusa
 _SCHEME = "q4f32_1"
 
 
-def model_with(kind: str, shape: Shape, file: Path) -> tuple[Path, Path]:
+# The model that is downloaded where none is named.
+DEFAULT = Shape(hidden=576, wide=1536, layers=30, heads=9, kv_heads=3, dim=64, vocabulary=49152)
+
+
+def model_with(
+    kind: str, shape: Shape, file: Path, source: Path | None = None
+) -> tuple[Path, Path]:
     """The folder and the library of a shape's model with Eagle 3's layer or Medusa's heads. It
-    stays if it is there. `file`: of the shape."""
+    stays if it is there. `file`: of the shape; `source`: of a model of that shape."""
     folder = file.with_name(f"{file.stem}-{kind}")
     library = folder / "model.so"
     if not (folder / "mlc-chat-config.json").is_file():
         draft = _draft(kind, shape, file.with_name(f"{file.stem}-{kind}-draft"))
-        source = open_source(write(file, shape))
-        convert_model(source, folder, quantization=_SCHEME, draft=draft)
+        opened = open_source(source or write(file, shape))
+        convert_model(opened, folder, quantization=_SCHEME, draft=draft)
     compile_model(read_chat_config(folder), output=library, device="cpu")
     return folder, library
 
