@@ -33,7 +33,7 @@ _Begin = Callable[[], Awaitable[AsyncIterator[bytes] | Response]]
 _QUICK_LOAD = 0.5  # seconds; streams that wait longer for their model begin with its progress
 _PROGRESS = 1.0  # seconds between two reports of it
 # Clients that end lines as `str.splitlines` does, as httpx's `iter_lines`, end them at these too.
-_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+_LINE_ENDS = {end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
 
 
 def cached_tokens(usage: Mapping[str, Any]) -> int:
@@ -43,7 +43,9 @@ def cached_tokens(usage: Mapping[str, Any]) -> int:
 
 def one_line(text: str) -> bytes:
     """JSON, written as a line of a stream."""
-    return text.translate(_LINE_ENDS).encode("utf-8", "replace")
+    for end, escaped in _LINE_ENDS.items():  # several times as fast as `translate`
+        text = text.replace(end, escaped)
+    return text.encode("utf-8", "replace")
 
 
 class AnswerFormat:
