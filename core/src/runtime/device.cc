@@ -233,7 +233,8 @@ Result<ChosenDevice> ChooseDevice(std::string_view text) {
   }
   std::vector<DeviceProbe> probes = Probe(*kind);
   std::string name = kind->name + (":" + std::to_string(*index));
-  std::string reason = probes.front().found ? "" : probes.front().reason;
+  bool is_none = probes.size() == 1 && !probes.front().found;
+  std::string reason = is_none ? probes.front().reason : "";
   for (const DeviceProbe& probe : probes) {
     if (probe.name != name) continue;
     if (probe.found) return ChosenDevice{{kind->type, *index}, {probe}};

@@ -2,7 +2,7 @@
 // looks (it also finds those of AMD's wheels that are open already), and where AMD's packages put
 // them.
 //
-//   OpenedFile hip = OpenFirst(RocmFiles("libamdhip64.so.7"));
+//   OpenedFile hip = OpenFirst(RocmFiles({"libamdhip64.so.7", "libamdhip64.so.6"}));
 #pragma once
 
 #include <cstdlib>
@@ -13,11 +13,16 @@
 
 namespace mlc {
 
-[[maybe_unused]] static std::vector<std::string> RocmFiles(const std::string& name) {
-  std::vector<std::string> files = {name, "/opt/rocm/lib/" + name};
+// `names`: of one library, the best version first. A place is asked for all of them before the
+// next.
+[[maybe_unused]] static std::vector<std::string> RocmFiles(const std::vector<std::string>& names) {
+  std::vector<std::string> places = {"", "/opt/rocm/lib/"}, files;
   const char* root = std::getenv("ROCM_PATH");
   if (root != nullptr && *root != '\0') {
-    files.insert(files.begin(), std::string(root) + "/lib/" + name);
+    places.insert(places.begin(), std::string(root) + "/lib/");
+  }
+  for (const std::string& place : places) {
+    for (const std::string& name : names) files.push_back(place + name);
   }
   return files;
 }

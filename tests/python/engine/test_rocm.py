@@ -162,9 +162,9 @@ def test_the_driver_is_found_in_the_folder_of_rocm(
     place = tmp_path / "lib" / "libamdhip64.so.7"
     place.parent.mkdir()
     place.write_text("no library")
+    (rocm,) = run("-c", LISTED, MLC_HIP_LIBRARY=str(place))
+    assert rocm["reason"] == f"MLC_HIP_LIBRARY: {place}: file too short"
     there = {"MLC_HIP_LIBRARY": "", "ROCM_PATH": str(tmp_path)}
-    (rocm,) = run("-c", LISTED, **there)
-    assert "no AMD ROCm" in rocm["reason"] and f"{place}: file too short" in rocm["reason"]
     for name in ("libamdhip64.so.6", "libhiprtc.so.6"):
         (place.parent / name).symlink_to(Path(driver["MLC_HIP_LIBRARY"]).with_name(name))
     (rocm,) = run("-c", LISTED, **there)

@@ -75,7 +75,7 @@ Result<std::unique_ptr<NcclCollective::Library>> NcclCollective::Library::Open(
   if (named != nullptr && *named != '\0') {
     files = {named};
   } else if (std::string(vendor.kind) == "rocm") {
-    files = RocmFiles(vendor.file);
+    files = RocmFiles({vendor.file});
   }
   auto [opened, file, problem] = OpenFirst(files);  // for as long as the process lives
   if (opened == nullptr) {

@@ -146,12 +146,13 @@ TEST_F(NcclCollectiveTest, RcclIsFoundInTheFolderOfRocm) {
   testing::TempFolder folder;
   std::filesystem::create_directory(folder.Path("lib"));
   std::string place = folder.Write("lib/librccl.so.1", "no library");
-  unsetenv("MLC_RCCL_LIBRARY");
-  setenv("ROCM_PATH", folder.path().c_str(), 1);
+  setenv("MLC_RCCL_LIBRARY", place.c_str(), 1);
   std::string problem = NcclCollective::Check({kRocm, 0}).message();
   EXPECT_NE(problem.find(place + ": file too short"), std::string::npos) << problem;
   std::filesystem::remove(place);
   std::filesystem::create_symlink(MLC_NCCL_EMULATOR_LIBRARY, place);
+  unsetenv("MLC_RCCL_LIBRARY");
+  setenv("ROCM_PATH", folder.path().c_str(), 1);
   EXPECT_TRUE(NcclCollective::Check({kRocm, 0}).ok());
 }
 

@@ -28,17 +28,16 @@ void Open(Api* api) {
   const char* named = std::getenv("MLC_HIP_LIBRARY");
   bool is_named = named != nullptr && *named != '\0';
   std::vector<std::string> files = {named != nullptr ? named : ""};
-  if (!is_named) {
-    files = RocmFiles("libamdhip64.so.7");
-    for (const std::string& file : RocmFiles("libamdhip64.so.6")) files.push_back(file);
-  }
+  if (!is_named) files = RocmFiles({"libamdhip64.so.7", "libamdhip64.so.6"});
   OpenedFile opened = OpenFirst(files);
   api->library = opened.library;
   api->file = opened.file;
   if (api->library != nullptr) return;
   std::string reason = opened.problem;
-  if (reason.empty()) reason = is_named ? "no such file" : "libamdhip64.so.7 or .6 was not found";
-  api->problem = is_named ? "MLC_HIP_LIBRARY: " + opened.file + ": " + reason
+  if (reason.empty()) {
+    reason = is_named ? opened.file + ": no such file" : "libamdhip64.so.7 or .6 was not found";
+  }
+  api->problem = is_named ? "MLC_HIP_LIBRARY: " + reason
                           : "this machine has no AMD ROCm that can be opened (" + reason + ")";
 }
 
