@@ -35,7 +35,8 @@ ANSWERS = {
 # Chats of Qwen's models have other pictures, and MiniCPM-V has two forms: they have tests of their
 # own.
 CASES = [name for name, chats in ANSWERS.items() if "shapes" in chats[0] and name != "minicpmv"]
-USUAL = ("gemma3", "gemma4", "internvl_chat", "llava_next", "mistral3", "smolvlm")  # each layout
+# Each layout; test_picture_answers.py has cropped pictures.
+USUAL = ("gemma3", "gemma4", "internvl_chat", "llava_next", "mistral3", "phi3_v", "smolvlm")
 
 
 @dataclass(frozen=True)
