@@ -63,7 +63,7 @@ Cpus ThreadCpus() {
   return cpus;
 }
 
-std::vector<Cpus> AllowedCores(const std::string& system) {
+std::vector<Cores> AllowedNodes(const std::string& system) {
   std::map<std::string, Cpus> cores;  // by a text that is the same for all threads of a core
   for (int cpu : ThreadCpus()) {
     std::string name = std::to_string(cpu);
@@ -71,16 +71,22 @@ std::vector<Cpus> AllowedCores(const std::string& system) {
     cores[own.empty() ? name : own].push_back(cpu);
   }
   std::map<int, int> nodes = NodesOfCpus(system);
-  std::map<std::pair<int, int>, Cpus> sorted;
-  for (auto& [name, cpus] : cores) sorted[{nodes[cpus[0]], cpus[0]}] = std::move(cpus);
-  std::vector<Cpus> found;
-  for (auto& [place, cpus] : sorted) found.push_back(std::move(cpus));
+  std::map<int, std::map<int, Cpus>> sorted;  // by node and first CPU
+  for (auto& [name, cpus] : cores) sorted[nodes[cpus[0]]][cpus[0]] = std::move(cpus);
+  std::vector<Cores> found;
+  for (auto& [node, own] : sorted) {
+    Cores& of_node = found.emplace_back();
+    for (auto& [first, cpus] : own) of_node.push_back(std::move(cpus));
+  }
   return found;
 }
 
 OnCpus::OnCpus(const Cpus& cpus) {
-  Cpus before = ThreadCpus();
-  if (!before.empty() && Bind(cpus)) before_ = std::move(before);
+  Cpus before = ThreadCpus(), own;
+  for (int cpu : before) {
+    if (std::find(cpus.begin(), cpus.end(), cpu) != cpus.end()) own.push_back(cpu);
+  }
+  if (!own.empty() && Bind(own)) before_ = std::move(before);
 }
 
 OnCpus::~OnCpus() {
@@ -88,9 +94,17 @@ OnCpus::~OnCpus() {
 }
 #else
 Cpus ThreadCpus() { return {}; }
-std::vector<Cpus> AllowedCores(const std::string&) { return {}; }
+std::vector<Cores> AllowedNodes(const std::string&) { return {}; }
 OnCpus::OnCpus(const Cpus&) {}
 OnCpus::~OnCpus() = default;
 #endif
+
+Cores AllowedCores(const std::string& system) {
+  Cores cores;
+  for (const Cores& node : AllowedNodes(system)) {
+    cores.insert(cores.end(), node.begin(), node.end());
+  }
+  return cores;
+}
 
 }  // namespace mlc

@@ -12,12 +12,20 @@ using Cpus = std::vector<int>;  // hardware threads, by their numbers
 // Those on which the calling thread may run.
 Cpus ThreadCpus();
 
-// The same by core: the hardware threads of each. Cores of one NUMA node (a part of the memory is
-// nearer to them) are neighbours in the list. `system`: where the kernel describes the machine.
-std::vector<Cpus> AllowedCores(const std::string& system = "/sys/devices/system");
+// The same by core: the hardware threads of each.
+using Cores = std::vector<Cpus>;
 
-// While it lives, the calling thread runs on these CPUs alone; then on those of before. Threads
-// that are started meanwhile stay on them. Nothing changes if the system refuses.
+inline constexpr const char* kDescribedMachine = "/sys/devices/system";  // by the kernel
+
+// By NUMA node: a part of the memory is nearer to its cores.
+std::vector<Cores> AllowedNodes(const std::string& system = kDescribedMachine);
+
+// The cores of all nodes, one node after another.
+Cores AllowedCores(const std::string& system = kDescribedMachine);
+
+// While it lives, the calling thread runs on those of these CPUs that it may use; then on those of
+// before. Threads that are started meanwhile stay on them. Nothing changes if it may use none, or
+// if the system refuses.
 class OnCpus {
  public:
   explicit OnCpus(const Cpus& cpus);

@@ -12,7 +12,7 @@
 namespace mlc {
 namespace {
 
-Cpus Flat(const std::vector<Cpus>& cores) {
+Cpus Flat(const Cores& cores) {
   Cpus all;
   for (const Cpus& core : cores) all.insert(all.end(), core.begin(), core.end());
   return all;
@@ -36,7 +36,15 @@ TEST(Cores, AThreadIsBoundWhileTheObjectLivesAndNoOther) {
   EXPECT_EQ(ThreadCpus(), before);
 }
 
-TEST(Cores, WhatTheSystemRefusesChangesNothing) {
+TEST(Cores, AThreadGetsNoCpuThatItMayNotUse) {
+  Cpus before = ThreadCpus();
+  if (before.size() < 2) GTEST_SKIP() << "needs two CPUs, and a system that binds threads";
+  OnCpus on({before[1]});
+  OnCpus both({before[0], before[1]}), other({before[0]});
+  EXPECT_EQ(ThreadCpus(), Cpus{before[1]});
+}
+
+TEST(Cores, NoCpusChangeNothing) {
   Cpus before = ThreadCpus();
   {
     OnCpus on({});
@@ -63,10 +71,11 @@ TEST_F(DescribedMachine, CoresOfANodeAreNeighbours) {
   Write("node/node7/cpulist", first);
   Write("node/node3/cpulist", "900-903," + second + "-" + second);
   Write("node/possible", "3,7");
-  std::vector<Cpus> cores = AllowedCores(folder_.path());
+  Cores cores = AllowedCores(folder_.path());
   auto place = [&](int cpu) { return std::find(cores.begin(), cores.end(), Cpus{cpu}); };
   EXPECT_LT(place(cpus[1]), place(cpus[0]));
   EXPECT_NE(place(cpus[0]), cores.end());
+  EXPECT_GE(AllowedNodes(folder_.path()).size(), 2u);
 }
 
 TEST_F(DescribedMachine, HardwareThreadsOfOneCoreAreTogether) {
@@ -77,7 +86,7 @@ TEST_F(DescribedMachine, HardwareThreadsOfOneCoreAreTogether) {
     std::string own = std::to_string(cpus[static_cast<size_t>(i)]);
     Write("cpu/cpu" + own + "/topology/thread_siblings_list", pair);
   }
-  std::vector<Cpus> cores = AllowedCores(folder_.path());
+  Cores cores = AllowedCores(folder_.path());
   EXPECT_EQ(cores.size(), cpus.size() - 1);
   EXPECT_EQ(cores.front(), (Cpus{cpus[0], cpus[1]}));
 }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_ways import (
+    DEVICE,
     PROMPT,
     TREES,
     WAYS,
@@ -25,7 +26,14 @@ from fixture_models import FixtureModel
 from sharded_child import nearly
 
 from mlc_llm.compiler.compile import compile_model, read_chat_config
-from mlc_llm.errors import InternalError, InvalidRequestError, MLCError, UnsupportedError
+from mlc_llm.errors import (
+    CancelledError,
+    InternalError,
+    InvalidRequestError,
+    MLCError,
+    UnsupportedError,
+)
+from mlc_llm.sdk.core_engine import CoreEngine
 
 # 2 and 4 shards can share the heads, the groups of 32 inputs and the vocabulary, in strips of 16
 SIZES = {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2, "vocab_size": 320,
@@ -130,6 +138,19 @@ def test_a_shard_needs_a_thread(model: Model) -> None:
     with pytest.raises(InvalidRequestError, match="each of the 2 shards") as found:
         engine_of(model, num_threads=1)
     assert found.value.param == "num_threads"
+
+
+def test_a_load_that_is_refused_ends_and_asks_no_more(model: Model) -> None:
+    asked = []
+
+    def refuse(fraction: float, what: str) -> bool:
+        asked.append(fraction)
+        return len(asked) > 1  # once
+
+    usual = dict.fromkeys(("mode", "quantization", "engine_config"))
+    with pytest.raises(CancelledError):
+        CoreEngine(model[0], model_lib=model[1], device=DEVICE, progress=refuse, **usual)
+    assert len(asked) == 1
 
 
 # "\u00e9" begins with token 198, which is in the second shard's part.

@@ -45,6 +45,7 @@ Status LoadTogether(ShardThreads* threads, int count, const LoadOf& load,
   std::vector<std::atomic<double>> loaded(static_cast<size_t>(count));
   std::vector<Status> found(loaded.size());
   std::atomic<bool> stops{false}, failed{false};
+  bool is_cancelled = false;  // `progress` is not asked again
   auto act = [&](int rank) {
     auto index = static_cast<size_t>(rank);
     auto on_progress = [&](double fraction) {
@@ -57,12 +58,14 @@ Status LoadTogether(ShardThreads* threads, int count, const LoadOf& load,
     if (failed) stops = true;
   };
   threads->RunApart(act, [&] {
+    if (!progress || stops) return;
     double sum = 0;
     for (const std::atomic<double>& one : loaded) sum += one;
-    if (progress && !progress(sum / count)) stops = true;
+    is_cancelled = !progress(sum / count);
+    if (is_cancelled) stops = true;
   });
   for (Status& status : found) MLC_RETURN_IF_ERROR(std::move(status));
-  return Status();
+  return is_cancelled ? Cancelled("loading was cancelled") : Status();
 }
 
 // The sum of f(shard).

@@ -10,9 +10,9 @@ int num_bound = 0;  // threads of all models
 
 }  // namespace
 
-ShardCores::ShardCores(int num_shards) {
-  if (num_shards == 0) return;
-  std::vector<Cpus> cores = AllowedCores();
+ShardCores::ShardCores(int num_shards, const std::string& system) {
+  if (num_shards == 0 || AllowedNodes(system).size() < 2) return;
+  Cores cores = AllowedCores(system);
   num_cores_ = static_cast<int>(cores.size());
   if (num_cores_ < num_shards) return;
   auto core = cores.begin();

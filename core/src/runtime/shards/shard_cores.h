@@ -1,7 +1,10 @@
-// Which cores the threads of each shard of a model run on: an equal part of those that the process
-// may use, by NUMA node. So a shard's weights and pages can lie in the memory that is near to it.
+// Which cores the threads of each shard of a model run on, where the process may use those of
+// several NUMA nodes: an equal part of them, node by node. So a shard's weights and pages can lie
+// in the memory that is near to it. On one node a bound thread could only lose: it waits for its
+// core when another program uses it.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "platform/cores.h"
@@ -11,12 +14,12 @@ namespace mlc {
 class ShardCores {
  public:
   // Of the cores that the calling thread may use. 0 shards: nothing is bound.
-  explicit ShardCores(int num_shards);
+  ShardCores(int num_shards, const std::string& system);
   ~ShardCores();
   ShardCores(const ShardCores&) = delete;
   ShardCores& operator=(const ShardCores&) = delete;
 
-  // Whether there is a core for each shard.
+  // Whether there are several nodes, and a core for each shard.
   bool has_cores() const { return !shards_.empty(); }
   // The CPUs of a shard's threads.
   const Cpus& of(int rank) const { return shards_[static_cast<size_t>(rank)]; }

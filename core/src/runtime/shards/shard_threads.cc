@@ -17,8 +17,9 @@ constexpr std::chrono::milliseconds kWatch{20};
 
 }  // namespace
 
-Result<std::unique_ptr<ShardThreads>> ShardThreads::Make(int count, bool on_cores) {
-  std::unique_ptr<ShardThreads> made(new ShardThreads(count, on_cores));
+Result<std::unique_ptr<ShardThreads>> ShardThreads::Make(int count, bool on_cores,
+                                                         const std::string& system) {
+  std::unique_ptr<ShardThreads> made(new ShardThreads(count, on_cores, system));
   try {
     for (int rank = 1; rank < count; ++rank) {
       made->threads_.emplace_back([all = made.get(), rank] { all->Serve(rank); });
@@ -45,7 +46,8 @@ void ShardThreads::Run(const std::function<void(int rank)>& act) {
   act_ = &act;
   num_workers_ = MaxWorkers();
   unfinished_ = static_cast<int>(threads_.size());
-  if (turn_ == 0) is_bound_ = cores_.Take(num_workers_);
+  int count = static_cast<int>(threads_.size()) + 1;
+  if (turn_ == 0) is_bound_ = cores_.Take(std::max(num_workers_, count));
   {
     std::lock_guard<std::mutex> lock(mutex_);
     ++turn_;

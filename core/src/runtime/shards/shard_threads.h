@@ -1,6 +1,6 @@
 // The threads of the shards of a model. The first shard is the caller's thread. Each of them has a
 // pool of threads for its loops (parallel.h); together they are as many as the caller has. Shards
-// on the CPU have cores of their own, if there are enough (shard_cores.h).
+// on the CPU have cores of their own, if there are several NUMA nodes (shard_cores.h).
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,7 +22,8 @@ namespace mlc {
 class ShardThreads {
  public:
   // `on_cores`: they compute on the CPU. kResourceExhausted when the system gives no more threads.
-  static Result<std::unique_ptr<ShardThreads>> Make(int count, bool on_cores);
+  static Result<std::unique_ptr<ShardThreads>> Make(int count, bool on_cores,
+                                                    const std::string& system = kDescribedMachine);
   ~ShardThreads();
   ShardThreads(const ShardThreads&) = delete;
   ShardThreads& operator=(const ShardThreads&) = delete;
@@ -37,7 +39,8 @@ class ShardThreads {
   void RunApart(const std::function<void(int rank)>& act, const std::function<void()>& watch);
 
  private:
-  ShardThreads(int count, bool on_cores) : cores_(on_cores ? count : 0) {}
+  ShardThreads(int count, bool on_cores, const std::string& system)
+      : cores_(on_cores ? count : 0, system) {}
   void Serve(int rank);
   int NumWorkers(int rank) const;  // of a shard in the run
 

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "platform/cores.h"
 #include "runtime/parallel.h"
+#include "support/temp_folder.h"
 
 namespace mlc {
 namespace {
@@ -63,17 +67,30 @@ std::vector<std::set<Cpus>> CpusOfShards(ShardThreads* threads, int count) {
   return found;
 }
 
+// A machine of two NUMA nodes, which share the CPUs of this one.
 class ShardThreadsOnCores : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (AllowedCores().size() < 2) GTEST_SKIP() << "needs two cores, and a system that binds";
-    SetComputeThreads(static_cast<int>(AllowedCores().size()));
+    if (before_.size() < 2) GTEST_SKIP() << "needs two CPUs, and a system that binds threads";
+    SetComputeThreads(static_cast<int>(before_.size()));
+    std::string second = std::to_string(before_[1]) + "-" + std::to_string(before_.back());
+    WriteNode(0, std::to_string(before_[0]));
+    WriteNode(1, second);
+  }
+  void WriteNode(int node, const std::string& cpus) {
+    std::filesystem::path folder = folder_.Path("node/node" + std::to_string(node));
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "cpulist") << cpus << "\n";
+  }
+  std::unique_ptr<ShardThreads> Shards() {
+    return std::move(ShardThreads::Make(2, true, folder_.path())).value();
   }
   const Cpus before_ = ThreadCpus();
+  testing::TempFolder folder_;
 };
 
 TEST_F(ShardThreadsOnCores, EachShardHasItsOwnAndTheCallersThreadKeepsAll) {
-  std::unique_ptr<ShardThreads> threads = Threads(2);
+  std::unique_ptr<ShardThreads> threads = Shards();
   std::vector<std::set<Cpus>> found = CpusOfShards(threads.get(), 2);
   ASSERT_EQ(found[0].size(), 1u);
   ASSERT_EQ(found[1].size(), 1u);
@@ -92,7 +109,7 @@ TEST_F(ShardThreadsOnCores, EachShardHasItsOwnAndTheCallersThreadKeepsAll) {
 }
 
 TEST_F(ShardThreadsOnCores, WhatIsLoadedIsLoadedThere) {
-  std::unique_ptr<ShardThreads> threads = Threads(2);
+  std::unique_ptr<ShardThreads> threads = Shards();
   std::vector<std::set<Cpus>> loaded(2);
   int watched = 0;
   threads->RunApart([&](int rank) { loaded[static_cast<size_t>(rank)] = {ThreadCpus()}; },
@@ -105,16 +122,20 @@ TEST_F(ShardThreadsOnCores, WhatIsLoadedIsLoadedThere) {
 TEST_F(ShardThreadsOnCores, AThreadIsNotBoundWhereItWouldWaitForAnother) {
   const std::vector<std::set<Cpus>> anywhere(2, {before_});
   {
-    std::unique_ptr<ShardThreads> first = Threads(2), second = Threads(2);
+    std::unique_ptr<ShardThreads> first = Shards(), second = Shards();
     EXPECT_NE(CpusOfShards(first.get(), 2), anywhere);
     EXPECT_EQ(CpusOfShards(second.get(), 2), anywhere) << "another model has all cores";
   }
-  EXPECT_NE(CpusOfShards(Threads(2).get(), 2), anywhere) << "that model is gone";
-  SetComputeThreads(static_cast<int>(AllowedCores().size()) + 1);
-  EXPECT_EQ(CpusOfShards(Threads(2).get(), 2), anywhere) << "more threads than cores";
-  OnCpus on({before_.front()});
-  EXPECT_EQ(CpusOfShards(Threads(2).get(), 2), std::vector<std::set<Cpus>>(2, {ThreadCpus()}))
-      << "a container with one core";
+  EXPECT_NE(CpusOfShards(Shards().get(), 2), anywhere) << "that model is gone";
+  SetComputeThreads(static_cast<int>(before_.size()) + 1);
+  EXPECT_EQ(CpusOfShards(Shards().get(), 2), anywhere) << "more threads than cores";
+}
+
+TEST_F(ShardThreadsOnCores, AThreadIsNotBoundOnOneNode) {
+  const std::vector<std::set<Cpus>> anywhere(2, {before_});
+  WriteNode(1, "");
+  WriteNode(0, std::to_string(before_.front()) + "-" + std::to_string(before_.back()));
+  EXPECT_EQ(CpusOfShards(Shards().get(), 2), anywhere);
 }
 
 TEST(ShardThreads, ShardsOnDevicesAreNotBound) {
