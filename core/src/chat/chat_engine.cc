@@ -34,7 +34,8 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
 }
 
 // `config`, with the mode of the model's own part where it names none, if texts keep most of their
-// room beside that part. Errors: it names one of a part that the model does not have.
+// room beside that part. Where they do not, the shape of the drafts is left out with the part.
+// Errors: it names one of a part that the model does not have.
 Result<protocol::EngineConfig> WithPartThatFits(const protocol::EngineConfig& config,
                                                 const InspectedModel& model) {
   std::string named = DraftKind(config).value_or("");
@@ -47,7 +48,11 @@ Result<protocol::EngineConfig> WithPartThatFits(const protocol::EngineConfig& co
   auto without = ResolveEngineOptions(config, model.info, model.available_bytes);
   bool fits =
       with.ok() && without.ok() && with->max_total_tokens >= without->max_total_tokens / 8 * 7;
-  return fits ? drafting : config;
+  if (fits) return drafting;
+  protocol::EngineConfig shapeless = config;
+  shapeless.spec_draft_length.reset();
+  shapeless.spec_tree_width.reset();
+  return shapeless;
 }
 
 }  // namespace

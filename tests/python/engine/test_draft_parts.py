@@ -236,9 +236,12 @@ def test_the_part_drafts_where_no_mode_is_named(drafting: Drafting) -> None:
     assert planned(mode="server").parameter_bytes == without.parameter_bytes
     tight = {"memory_limit_bytes": without.total_bytes}  # texts would lose their pages
     assert planned(**tight).total_bytes == without.total_bytes
-    with engine_of(model, **tight) as engine:
-        answer(engine, ASKED[0])
-        assert "spec_decode" not in engine.metrics()
+    shaped = {**tight, "spec_draft_length": 2, "spec_tree_width": 2}  # also left out
+    assert planned(**shaped).total_bytes == without.total_bytes
+    for options_of_engine in (tight, shaped):
+        with engine_of(model, **options_of_engine) as engine:
+            answer(engine, ASKED[0])
+            assert "spec_decode" not in engine.metrics()
 
 
 @pytest.mark.parametrize(
