@@ -186,7 +186,8 @@ class EngineConfig(Model):
     )
     spec_tree_width: int | None = maybe(
         "Over 1, drafts form a tree that is verified in one step: at most so many at each depth, "
-        "`spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1.",
+        "`spec_draft_length` deep, 63 in all. The answers are the same. Over 1 it needs a "
+        "`speculative_mode`, or a part that drafts without one. Absent: 1.",
         ge=1,
         le=16,
     )

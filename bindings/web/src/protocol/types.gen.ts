@@ -1180,8 +1180,9 @@ export interface EngineConfig {
   jump_forward?: boolean | null;
   /**
    * Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
-   * `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1 and
-   * at most 16.
+   * `spec_draft_length` deep, 63 in all. The answers are the same. Over 1 it needs a
+   * `speculative_mode`, or a part that drafts without one. Absent: 1. Range: at least 1 and at most
+   * 16.
    */
   spec_tree_width?: number | null;
   /**

@@ -2951,8 +2951,9 @@ public struct EngineConfig: WireObject {
     /// without. Absent: true.
     public var jump_forward: Bool?
     /// Over 1, drafts form a tree that is verified in one step: at most so many at each depth,
-    /// `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1. Range: at least 1
-    /// and at most 16.
+    /// `spec_draft_length` deep, 63 in all. The answers are the same. Over 1 it needs a
+    /// `speculative_mode`, or a part that drafts without one. Absent: 1. Range: at least 1 and at
+    /// most 16.
     public var spec_tree_width: Int?
     /// Among how many shards each layer is divided: groups of CPU threads, or GPUs. Absent: the
     /// model's own. Range: at least 1.

@@ -2928,8 +2928,9 @@ data class EngineConfig(
     val jump_forward: Boolean? = null,
     /**
      * Over 1, drafts form a tree that is verified in one step: at most so many at each
-     * depth, `spec_draft_length` deep, 63 in all. The answers are the same. Absent: 1.
-     * Range: at least 1 and at most 16.
+     * depth, `spec_draft_length` deep, 63 in all. The answers are the same. Over 1 it
+     * needs a `speculative_mode`, or a part that drafts without one. Absent: 1. Range: at
+     * least 1 and at most 16.
      */
     val spec_tree_width: Long? = null,
     /**
