@@ -31,7 +31,8 @@ struct Text {
 };
 using Texts = std::map<RequestId, Text>;
 
-// Forwards all to the part, and replaces its tokens.
+// Drafts as a part with states and weights of its own does (a layer or heads), and replaces its
+// tokens.
 class Synthetic : public Drafter {
  public:
   explicit Synthetic(std::unique_ptr<Drafter> part) : part_(std::move(part)) {}

@@ -45,7 +45,7 @@ struct RequestState {
 enum class DraftSource {
   kForced,      // the text that a grammar forces
   kPrediction,  // the request's prediction
-  kLongRun,     // what followed earlier behind the same last tokens: at least kLongRun of them,
+  kLongRun,     // what followed earlier behind the same last tokens: kLongRunTokens or more,
   kShortRun,    // or fewer
   kDrafter,
 };

@@ -66,6 +66,10 @@ class KVCache {
   int num_available_pages() const;  // of all groups
   bool has_states() const { return options_.num_states > 0; }
   const StateSlots& states() const { return states_; }
+  // How many slots a step may take beside those that its sequences need.
+  int num_spare_states() const {
+    return states_.num_available() - static_cast<int>(sequences_.size());
+  }
 
   // Adds an empty sequence. The id must be new.
   void Add(SequenceId id);

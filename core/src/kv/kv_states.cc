@@ -12,7 +12,7 @@ int32_t KVCache::TakeState() {
 
 // Returns a slot only if enough slots stay available for every sequence.
 std::optional<int32_t> KVCache::TakeSpareState() {
-  if (states_.num_available() <= static_cast<int>(sequences_.size())) return std::nullopt;
+  if (num_spare_states() <= 0) return std::nullopt;
   return TakeState();
 }
 

@@ -162,6 +162,20 @@ TEST(Recurrent, RefusedDraftsAreTakenBack) {
   }
 }
 
+TEST(Recurrent, NoRowsAreComputedAgainBehindARefusedDraft) {
+  EngineOptions options = Driver::Options();
+  options.max_sequences = 1;  // of 6 states, 4 are spare
+  options.draft_shape = {10};
+  options.lookup = Lookup::kAllTexts;
+  Driver driver(MakeRecurrent(options, Stutter()));
+  ASSERT_TRUE(driver.Add(Ask(1, Bytes("abcabcabc"), 60)).ok());
+  driver.Run();
+  Metrics metrics = driver.engine().metrics();
+  EXPECT_LT(metrics.speculation.accept_count[1], metrics.speculation.draft_count[1]);
+  EXPECT_EQ(metrics.speculation.draft_count.size(), 1u + 3);
+  EXPECT_EQ(metrics.prefill_tokens, 9) << "the prompt's";
+}
+
 TEST(Recurrent, ManyRequestsOfManyKinds) {
   std::mt19937 random(5);
   auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

@@ -10,6 +10,11 @@ Result<std::unique_ptr<AssistantDrafter>> AssistantDrafter::Create(std::unique_p
   return std::unique_ptr<AssistantDrafter>(new AssistantDrafter(std::move(model), vocab_size));
 }
 
+bool AssistantDrafter::CanDraft(const Sequence& sequence) const {
+  return last_.Find(sequence) != nullptr && cache_ != nullptr && !cache_->has_pending_copies() &&
+         cache_->Length(sequence.id) == sequence.num_tokens() - 1;
+}
+
 std::vector<TreeDrafter::Run> AssistantDrafter::Begin(const std::vector<DraftTask>& tasks) {
   int most = std::min(info().max_batch_size, info().prefill_chunk_size);
   int widest = std::max(1, most / std::max(1, static_cast<int>(tasks.size())));
@@ -59,13 +64,8 @@ Status AssistantDrafter::Start(std::vector<Run>* runs) {
   int most = std::min(info().max_batch_size, info().prefill_chunk_size);
   for (Run& run : *runs) {
     const Sequence& sequence = *run.task.sequence;
-    const float* state = last_.Find(sequence);
-    // A page that is still to be copied does not have its rows yet. A sequence that was preempted
-    // has to compute its rows again.
-    bool has_rows = cache_ != nullptr && !cache_->has_pending_copies() &&
-                    cache_->Length(sequence.id) == sequence.num_tokens() - 1;
-    if (state == nullptr || !has_rows || static_cast<int>(leaves_.size()) == most) continue;
-    run.leaves.push_back({Drafts::kKnown, sequence.id, 0, nullptr, state});
+    if (!CanDraft(sequence) || static_cast<int>(leaves_.size()) == most) continue;
+    run.leaves.push_back({Drafts::kKnown, sequence.id, 0, nullptr, last_.Find(sequence)});
     AddRow(run, sequence.tokens().back(), &run.leaves.back());
   }
   return Compute();

@@ -22,6 +22,9 @@ class AssistantDrafter : public TreeDrafter {
 
   bool reads_states() const override { return true; }
   bool reads_pages() const override { return true; }
+  // A page that is still to be copied does not have its rows yet. A sequence that was preempted has
+  // to compute its rows again.
+  bool CanDraft(const Sequence& sequence) const override;
   void TakeStates(const Sequence& sequence, int first, int count, const float* states) override {
     last_.Take(sequence.id, first, count, states, info().hidden_size);
   }

@@ -11,7 +11,7 @@ constexpr int64_t kOldAfter = 1000;  // in measurements
 constexpr double kNewest = 0.1;      // the least weight of a new measurement in the mean
 constexpr double kMostAway = 1.4;    // times the mean, as what a measurement counts at most
 constexpr double kDoubt = 0.2;       // the share of the first measurement that may be too much
-constexpr double kForget = 0.999;    // factor of the ledger for each step
+constexpr double kForget = 0.999;    // factor of the ledgers for each step
 constexpr double kMayLoseShare = 0.005, kMayLoseSteps = 3;
 constexpr double kFirstGuess = 0.6;  // the probability when nothing is known
 constexpr double kGuessWeight = 4;   // weight of kFirstGuess, in drafts
@@ -132,18 +132,21 @@ DraftChoice DraftPolicy::Choose(const DecodeRows& step,
   DraftChoice best{std::vector<int>(candidates.size(), 0)};
   std::optional<double> plain = plain_.Hopeful(step.sequences);
   if (!plain_.Sure(step.sequences)) return best;
+  auto may_lose = [this](const DraftCandidate& candidate) {
+    return MayLose() - lost_[candidate.by_drafter ? kByDrafter : kByFinds];
+  };
   std::priority_queue<Extra> extras;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    if (!candidates[i].gains.empty()) extras.push({candidates[i].gains[0], i, 1});
+    bool is_closed = candidates[i].gains.empty() || may_lose(candidates[i]) < 0;
+    if (!is_closed) extras.push({candidates[i].gains[0], i, 1});
   }
   int rows = step.sequences + step.drafts, deepest = 0;
   auto seconds = [&] {
     if (rows == step.sequences) return *plain;
     return drafted_.Estimate(RowClass(rows), step.sequences, *plain);
   };
-  double tokens = step.sequences + step.gain, may_lose = MayLose() - lost_;
+  double tokens = step.sequences + step.gain;
   best.rate = tokens / seconds();
-  if (may_lose < 0) return best;
   std::vector<int> tried = best.counts;
   while (!extras.empty()) {
     Extra extra = extras.top();
@@ -157,7 +160,8 @@ DraftChoice DraftPolicy::Choose(const DecodeRows& step,
     double rate = tokens / (seconds() + drafting);
     // What a size that was not measured loses if each of its rows costs as much as a plain one.
     double most_lost = (rows - tokens) / step.sequences + drafting / *plain;
-    bool may_try = most_lost <= may_lose || drafted_.Measured(RowClass(rows));
+    bool may_try = most_lost <= may_lose(candidates[extra.candidate]) ||
+                   drafted_.Measured(RowClass(rows)).has_value();
     if (rate > best.rate && may_try) best = {tried, rate};
     const std::vector<double>& gains = candidates[extra.candidate].gains;
     auto next = static_cast<size_t>(extra.depth);
@@ -211,25 +215,31 @@ void DraftPolicy::Record(DraftSource source, int num_drafts, int num_accepted,
   Add(num_tried, num_accepted, &all_[static_cast<size_t>(source)]);
 }
 
-void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
-                             double seconds) {
+void DraftPolicy::Lose(Ledger ledger, double lost) {
+  // What drafting gained may be lost again, but at most as much as may be lost anyway. One dear
+  // trial does not end drafting for long.
+  lost_[ledger] = std::clamp(lost_[ledger] * kForget + lost, -MayLose(), MayLose() + 1);
+}
+
+void DraftPolicy::RecordStep(int num_sequences, int num_rows, int num_tokens,
+                             const StepSeconds& seconds) {
   for (DraftRecord& record : all_) Keep(kKeepAll, &record);
   Keep(kKeep, &trees_);
   bool is_plain = num_rows == num_sequences;
   if (is_plain) {
-    plain_.Add(num_sequences, model_seconds);
+    plain_.Add(num_sequences, seconds.model);
   } else {
-    drafted_.Add(RowClass(num_rows), model_seconds);
+    drafted_.Add(RowClass(num_rows), seconds.model);
   }
   double plain = PlainSeconds(num_sequences);
   if (plain == 0) return;
-  bool has_drafted = !is_plain || seconds > model_seconds;
-  double lost = has_drafted ? seconds / plain - static_cast<double>(num_tokens) / num_sequences : 0;
-  lost_ = lost_ * kForget + lost;
-  total_ = total_ * kForget + seconds / plain;
-  // What drafting gained may be lost again, but at most as much as may be lost anyway. One dear
-  // trial does not end drafting for long.
-  lost_ = std::clamp(lost_, -MayLose(), MayLose() + 1);
+  double all = (seconds.model + seconds.drafting) / plain, looking = seconds.finding / plain;
+  bool has_drafted = !is_plain || seconds.drafting > 0;
+  double lost = has_drafted ? all - static_cast<double>(num_tokens) / num_sequences : 0;
+  total_ = total_ * kForget + all + looking;
+  Lose(kByDrafter, seconds.by_drafter ? lost : 0);
+  Lose(kByFinds, seconds.by_drafter ? 0 : lost);
+  Lose(kByLooking, looking + (seconds.by_drafter ? 0 : std::min(0.0, lost)));
 }
 
 double DraftPolicy::PlainSeconds(int num_sequences) const {

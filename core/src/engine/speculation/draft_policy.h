@@ -3,8 +3,8 @@
 //
 // Drafts pay when their rows cost little compared with the tokens that they probably yield. An
 // unknown value is estimated in favour of drafting; then it is tried and measured. What was seldom
-// measured is taken for a little cheaper than it was, so that one slow step decides nothing. A
-// ledger of the lost time limits the cost of trying.
+// measured is taken for a little cheaper than it was, so that one slow step decides nothing.
+// Ledgers of the lost time limit the cost of trying.
 #pragma once
 
 #include <array>
@@ -56,12 +56,20 @@ struct DraftCandidate {
   // chain each depth (ChainGains), of a tree each draft, the likeliest first.
   std::vector<double> gains;
   int rows_per_draft = 1;
+  bool by_drafter = true;  // or found, without a drafter
 };
 
 // A step that decodes: a row for each sequence, and a row for each draft that it has already.
 struct DecodeRows {
   int sequences, drafts = 0;
   double gain = 0;  // how many tokens these drafts probably yield
+};
+
+// The seconds of a step.
+struct StepSeconds {
+  double model;                      // without drafting
+  double drafting = 0, finding = 0;  // the drafter's, and those of drafts without one
+  bool by_drafter = true;            // whether a drafter was asked
 };
 
 struct DraftChoice {
@@ -87,23 +95,28 @@ class DraftPolicy {
   void Record(DraftSource source, int num_drafts, int num_accepted, DraftRecord* record);
   // Records how many drafts of a tree were accepted.
   void RecordTree(const Drafts& tree, int num_accepted);
-  // Records a step that decoded `num_sequences` and yielded `num_tokens`. `seconds` is the time
-  // with drafting, `model_seconds` the time without it. It ends the step.
-  void RecordStep(int num_sequences, int num_rows, int num_tokens, double model_seconds,
-                  double seconds);
+  // Records a step that decoded `num_sequences` and yielded `num_tokens`. It ends the step.
+  void RecordStep(int num_sequences, int num_rows, int num_tokens, const StepSeconds& seconds);
+  // Whether drafts may be looked up: the time of that was small lately, or it paid.
+  bool MayLookUp() const { return lost_[kByLooking] <= MayLose(); }
   // What a step without drafts would take now; 0: not known.
   double PlainSeconds(int num_sequences) const;
 
  private:
+  // The ledgers: of steps in which the drafter was asked, of the other steps with drafts, and of
+  // the time of finding drafts.
+  enum Ledger { kByDrafter, kByFinds, kByLooking, kNumLedgers };
   // In plain steps.
   double MayLose() const;
+  void Lose(Ledger ledger, double lost);
 
   // Of steps without drafts, by sequences, and with drafts, by RowClass.
   StepTimes plain_, drafted_;
   std::array<DraftRecord, kNumDraftSources> all_;  // of all sequences
   DraftRecord::Count
-      trees_;         // `tried`: how many drafts should have been accepted, by their chances
-  double lost_ = 0;   // lost by drafting in recent steps, in plain steps; negative: gained
+      trees_;  // `tried`: how many drafts should have been accepted, by their chances
+  // lost in recent steps, in plain steps; negative: gained
+  std::array<double, kNumLedgers> lost_ = {};
   double total_ = 0;  // of recent steps, in plain steps
 };
 

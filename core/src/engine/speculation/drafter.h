@@ -20,6 +20,9 @@ struct DraftTask {
 class Drafter {
  public:
   virtual ~Drafter() = default;
+  // Whether it may have drafts for the sequence now. Draft may still have none, for example when
+  // its pages are full.
+  virtual bool CanDraft(const Sequence&) const { return true; }
   // The drafts of each task, 0 to max_drafts deep, in depth-first order. It leaves the sequences
   // unchanged. After an error this drafter is not used again.
   virtual Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) = 0;
@@ -34,7 +37,7 @@ class Drafter {
   }
   // Whether it reads the target's pages, as the last computed row of a sequence does.
   virtual bool reads_pages() const { return false; }
-  // Called before Draft with the target's cache.
+  // Called before CanDraft and Draft with the target's cache.
   virtual void SeeCache(const KVCache&) {}
   // Frees the memory that it keeps for sequences.
   virtual void Clear() {}

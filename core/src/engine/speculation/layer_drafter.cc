@@ -53,6 +53,7 @@ void LayerDrafter::TakeStates(const Sequence& sequence, int first, int count, co
     Trim(branch, sequence, had);
     if (branch->tokens.size() < had) branch->waiting.clear();
   }
+  Use(branch);
   int next = NextRow(*branch);
   if (branch->tokens.empty() || first > next + 1) Restart(branch, sequence, first), next = first;
   auto size = static_cast<size_t>(state_size());
@@ -65,7 +66,7 @@ void LayerDrafter::TakeStates(const Sequence& sequence, int first, int count, co
   LimitWaiting(branch, sequence);
 }
 
-ModelDrafter::Branch* LayerDrafter::BranchOf(const Sequence& sequence) {
+ModelDrafter::Branch* LayerDrafter::WholeBranch(const Sequence& sequence) const {
   Branch* branch = FindBranch(sequence.id);
   bool is_whole = branch != nullptr && !branch->waiting.empty() &&
                   NextRow(*branch) == sequence.num_tokens() - 1;

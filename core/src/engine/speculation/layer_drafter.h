@@ -27,12 +27,15 @@ class LayerDrafter : public ModelDrafter {
   static Result<std::unique_ptr<LayerDrafter>> Create(std::unique_ptr<Model> model, int vocab_size,
                                                       int max_total_tokens);
 
+  bool CanDraft(const Sequence& sequence) const override {
+    return ModelDrafter::CanDraft(sequence) && WholeBranch(sequence) != nullptr;
+  }
   bool reads_states() const override { return true; }
   bool reads_chosen_layers() const override { return info().num_chosen_layers > 0; }
   void TakeStates(const Sequence& sequence, int first, int count, const float* states) override;
 
  protected:
-  Branch* BranchOf(const Sequence& sequence) override;
+  Branch* BranchOf(const Sequence& sequence) override { return WholeBranch(sequence); }
   int Missing(const Run& run) const override { return NumWaiting(*run.branch); }
   void AddStates(const Branch& branch, int num_rows, Batch* batch) const override;
   void Computed(Branch* branch, int num_rows) override;
@@ -47,6 +50,8 @@ class LayerDrafter : public ModelDrafter {
   int NextRow(const Branch& branch) const {
     return static_cast<int>(branch.tokens.size()) - 1 + NumWaiting(branch);
   }
+  // The branch that has the states of all tokens but the last one; null: there is none.
+  Branch* WholeBranch(const Sequence& sequence) const;
   // The branch will begin with the row at `position`.
   void Restart(Branch* branch, const Sequence& sequence, int position);
   // Keeps to the limits. `branch` stays.

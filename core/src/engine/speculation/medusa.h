@@ -21,6 +21,7 @@ class MedusaDrafter : public TreeDrafter {
 
   bool reads_states() const override { return true; }
   bool drafts_at_once() const override { return true; }
+  bool CanDraft(const Sequence& sequence) const override { return last_.Find(sequence) != nullptr; }
   void TakeStates(const Sequence& sequence, int first, int count, const float* states) override {
     last_.Take(sequence.id, first, count, states, info().hidden_size);
   }

@@ -62,6 +62,18 @@ void ModelDrafter::Forget(const Branch* branch) {
                                [&](const auto& one) { return one.get() == branch; }));
 }
 
+void ModelDrafter::LimitBranches() {
+  auto older = [](const auto& a, const auto& b) { return a->last_used < b->last_used; };
+  while (branches_.size() > kMaxBranches) {
+    Forget(std::min_element(branches_.begin(), branches_.end(), older)->get());
+  }
+}
+
+void ModelDrafter::Use(Branch* branch) {
+  branch->last_used = ++now_;
+  LimitBranches();
+}
+
 // Frees pages for `num_tokens` more tokens, by removing branches that are not in use.
 bool ModelDrafter::MakeRoom(SequenceId id, int num_tokens) {
   auto older = [](const auto& a, const auto& b) { return a->last_used < b->last_used; };
@@ -73,7 +85,7 @@ bool ModelDrafter::MakeRoom(SequenceId id, int num_tokens) {
   return true;
 }
 
-ModelDrafter::Branch* ModelDrafter::FindBranch(SequenceId id) {
+ModelDrafter::Branch* ModelDrafter::FindBranch(SequenceId id) const {
   auto found = std::find_if(branches_.begin(), branches_.end(),
                             [&](const auto& branch) { return branch->id == id; });
   return found != branches_.end() ? found->get() : nullptr;
@@ -110,28 +122,24 @@ void ModelDrafter::Trim(Branch* branch, const Sequence& sequence, size_t max_tok
   branch->skipped = std::min(branch->skipped, static_cast<int>(keep));
 }
 
-// A prompt may contain tokens that the draft model does not know, because the target's vocabulary
-// may have more padding. It may also contain embedding rows, which only the target knows. Then
-// nothing is drafted.
-bool ModelDrafter::CanDraft(const DraftTask& task) const {
-  const std::vector<int32_t>& tokens = task.sequence->tokens();
-  int longest = info().context_window_size;
-  return static_cast<int>(tokens.size()) + task.max_drafts <= longest &&
-         !task.sequence->request->request.prompt.has_rows() &&
+bool ModelDrafter::CanDraft(const Sequence& sequence) const {
+  const std::vector<int32_t>& tokens = sequence.tokens();
+  return sequence.num_tokens() < info().context_window_size &&
+         !sequence.request->request.prompt.has_rows() &&
          *std::max_element(tokens.begin(), tokens.end()) < info().vocab_size;
 }
 
 std::vector<ModelDrafter::Run> ModelDrafter::Begin(const std::vector<DraftTask>& tasks) {
   ++now_;
-  auto by_age = [](const auto& a, const auto& b) { return a->last_used > b->last_used; };
-  std::sort(branches_.begin(), branches_.end(), by_age);
-  while (branches_.size() > kMaxBranches) Forget(branches_.back().get());
+  LimitBranches();
   int most = std::min(info().max_batch_size, info().prefill_chunk_size);
   int widest = std::max(1, most / std::max(1, static_cast<int>(tasks.size())));
   std::vector<Run> runs;
   for (DraftTask task : tasks) {
-    bool can_draft = static_cast<int>(runs.size()) < most && CanDraft(task);
+    bool can_draft = static_cast<int>(runs.size()) < most && CanDraft(*task.sequence);
     task.width = std::min(task.width, widest);
+    int room = info().context_window_size - task.sequence->num_tokens();
+    task.max_drafts = std::min(task.max_drafts, room);
     runs.push_back({task, can_draft ? BranchOf(*task.sequence) : nullptr});
     if (runs.back().branch != nullptr) runs.back().branch->last_used = now_;
   }

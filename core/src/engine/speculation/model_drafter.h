@@ -31,9 +31,13 @@ struct TreeDrafter::Branch {
 class ModelDrafter : public TreeDrafter {
  public:
   void Clear() override;
+  // A prompt may contain tokens that the draft model does not know, because the target's vocabulary
+  // may have more padding. It may also contain embedding rows, which only the target knows.
+  bool CanDraft(const Sequence& sequence) const override;
 
   int num_free_pages() const { return cache_.num_free_pages(); }
   int num_pages() const { return cache_.num_pages(); }
+  size_t num_branches() const { return branches_.size(); }
 
  protected:
   // Allocates pages for `max_total_tokens`. `vocab_size` is the tokenizer's; the model must know
@@ -51,13 +55,15 @@ class ModelDrafter : public TreeDrafter {
   // Called when the first `num_rows` of them were computed.
   virtual void Computed(Branch*, int num_rows) { (void)num_rows; }
 
-  Branch* FindBranch(SequenceId id);
+  Branch* FindBranch(SequenceId id) const;
   // A new one, which shares the rows of the branch with the longest common beginning, but none
   // behind `max_tokens`.
   Branch* NewBranch(const Sequence& sequence, size_t max_tokens);
   // Removes what is not the beginning of `sequence`, and rows behind the first `max_tokens`.
   void Trim(Branch* branch, const Sequence& sequence, size_t max_tokens);
   void Forget(const Branch* branch);
+  // Notes that it is used now. It is among the last ones that are removed.
+  void Use(Branch* branch);
   const std::vector<std::unique_ptr<Branch>>& branches() const { return branches_; }
 
  private:
@@ -67,7 +73,7 @@ class ModelDrafter : public TreeDrafter {
   Status Start(std::vector<Run>* runs) override;
   Status Continue(std::vector<Run>* runs) override;
   void End(std::vector<Run>* runs) override;
-  bool CanDraft(const DraftTask& task) const;
+  void LimitBranches();
   bool MakeRoom(SequenceId id, int num_tokens);
   // Adds the row of a leaf. If an earlier leaf uses the same sequence of the cache, this leaf gets
   // a sequence of its own. Returns false when there is no room.
@@ -81,7 +87,7 @@ class ModelDrafter : public TreeDrafter {
   std::vector<std::unique_ptr<Branch>> branches_;
   // ids (below zero) of the sequences that exist in the cache while a tree grows
   std::vector<SequenceId> forks_;
-  int64_t now_ = 0;           // number of calls of Draft
+  int64_t now_ = 0;           // number of calls of Draft and Use
   std::vector<float> fused_;  // the states of FuseStates
 };
 

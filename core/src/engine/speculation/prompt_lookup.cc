@@ -78,7 +78,7 @@ FoundDrafts PromptLookup::Find(const std::vector<int32_t>& tokens, int max_draft
   FoundDrafts own = LookUpDrafts(tokens, max_drafts, width);
   Drafts others = ngrams_.LookUp(tokens, max_drafts, own.run);
   if (others.empty()) return own;
-  return {std::move(others), std::max(own.run + 1, kLongRun)};
+  return {std::move(others), std::max(own.run + 1, kLongRunTokens)};
 }
 
 void PromptLookup::Learn(Sequence* sequence) {

@@ -20,7 +20,7 @@ enum class Lookup {
 };
 
 // A run of so many tokens is long: the shortest n-gram of the table.
-constexpr int kLongRun = 4;
+constexpr int kLongRunTokens = 4;
 
 struct FoundDrafts {
   Drafts drafts;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 
 #include "engine/branches.h"
 #include "engine/speculation/prediction.h"
@@ -27,18 +26,10 @@ int MostUsefulDrafts(const Sequence& sequence, int max_length) {
   return left - 1;
 }
 
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 void AddTime(int size, double seconds, std::map<int, SpecMetrics::Times>* times) {
   SpecMetrics::Times& time = (*times)[size];
   ++time.count;
   time.seconds += seconds;
-}
-
-DraftRecord& RecordOf(DraftSource source, Sequence& sequence) {
-  return sequence.draft_records[static_cast<size_t>(source)];
 }
 
 // The drafts that the grammar allows, one after the other.
@@ -56,8 +47,12 @@ Drafts FittingDrafts(Drafts drafts, Sequence* sequence) {
 }  // namespace
 
 Speculator::Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape, Lookup lookup,
-                       const Tokenizer* tokenizer)
-    : drafter_(std::move(drafter)), shape_(shape), tokenizer_(tokenizer), lookup_(lookup) {}
+                       const Tokenizer* tokenizer, std::function<Clock::time_point()> now)
+    : drafter_(std::move(drafter)),
+      shape_(shape),
+      tokenizer_(tokenizer),
+      lookup_(lookup),
+      now_(std::move(now)) {}
 
 void Speculator::Clear() {
   if (drafter_ != nullptr) drafter_->Clear();
@@ -67,7 +62,7 @@ void Speculator::Clear() {
 std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& limits,
                                                           const KVCache& cache,
                                                           std::vector<StepItem>* items) const {
-  int rows = limits.max_rows;
+  int rows = limits.max_rows, states = cache.num_spare_states();
   PageCounts pages = cache.available_pages();
   for (const StepItem& item : *items) {
     rows -= item.num_rows;
@@ -79,6 +74,8 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     const Sequence& sequence = *item.sequence;
     int drafts = std::min({shape_.length > 0 ? shape_.length : kMaxDrafts, rows,
                            MostUsefulDrafts(sequence, limits.max_length)});
+    // Behind a refused draft without a state, rows must be computed again. Of one draft it is one.
+    if (cache.has_states()) drafts = std::min(drafts, std::max(1, states - 1));
     PageCounts needed = cache.PagesNeeded(sequence.id, item.num_rows);
     auto extra_pages = [&] {
       return cache.PagesNeeded(sequence.id, item.num_rows + drafts) - needed;
@@ -87,86 +84,25 @@ std::vector<Speculator::Request> Speculator::FindRequests(const DraftLimits& lim
     if (drafts <= 0) continue;
     pages -= extra_pages();
     rows -= drafts;
-    requests.push_back({&item, drafts, drafts, shape_.width});
+    states -= 1 + drafts;
+    bool can_draft = drafter_ != nullptr && drafter_->CanDraft(sequence);
+    requests.push_back({&item, drafts, can_draft, drafts, shape_.width});
   }
   return requests;
-}
-
-DraftChances Speculator::Chances(const Request& request) const {
-  return policy_.Chances(request.source, RecordOf(request.source, *request.item->sequence));
-}
-
-double Speculator::ChooseLengths(const std::vector<Request*>& requests, double draft_seconds,
-                                 DecodeRows* rows) const {
-  std::vector<DraftCandidate> candidates;
-  for (const Request* request : requests) {
-    // Of a tree that is not drafted yet it is not known how many drafts will be checked: at least
-    // one at each depth.
-    int width = request->source == DraftSource::kDrafter ? 1 : request->width;
-    candidates.push_back({DraftPolicy::ChainGains(Chances(*request), request->max_drafts), width});
-  }
-  bool at_once = draft_seconds > 0 && drafter_->drafts_at_once();
-  DraftChoice choice = policy_.Choose(*rows, candidates, draft_seconds, at_once);
-  for (size_t i = 0; i < requests.size(); ++i) {
-    requests[i]->max_drafts = choice.counts[i];
-    rows->drafts += choice.counts[i] * candidates[i].rows_per_draft;
-    auto begin = candidates[i].gains.begin();
-    rows->gain += std::accumulate(begin, begin + choice.counts[i], 0.0);
-  }
-  return choice.rate;
-}
-
-Speculator::Plan Speculator::MakePlan(int num_sequences, std::vector<Request> requests) const {
-  Plan plan{std::move(requests), {num_sequences}};
-  std::vector<Request*> found, others;
-  for (Request& request : plan.requests) {
-    (request.source == DraftSource::kDrafter ? others : found).push_back(&request);
-  }
-  plan.rate = ChooseLengths(found, 0, &plan.rows);
-  if (drafter_ == nullptr) return plan;
-  for (Request* request : found) {
-    if (request->max_drafts > 0) continue;
-    *request = ByDrafter(*request);
-    others.push_back(request);
-  }
-  double seconds = drafter_->seconds_per_draft(static_cast<int>(others.size()));
-  // until the cost of a draft is known, one is enough to measure it
-  for (Request* request : others) {
-    if (seconds == 0) request->max_drafts = std::min(request->max_drafts, 1);
-  }
-  DecodeRows rows = plan.rows;
-  plan.rate = ChooseLengths(others, seconds, &rows);
-  return plan;
-}
-
-Speculator::Plan Speculator::ChoosePlan(int num_sequences, std::vector<Request> requests) const {
-  Plan plan = MakePlan(num_sequences, requests);
-  if (drafter_ == nullptr || found_.empty()) return plan;
-  for (Request& request : requests) request = ByDrafter(request);
-  Plan other = MakePlan(num_sequences, std::move(requests));
-  return other.rate > plan.rate ? other : plan;
-}
-
-void Speculator::ChooseSources(std::vector<Request>* requests) const {
-  auto promise = [this](const Request& request) {
-    std::vector<double> gains = DraftPolicy::ChainGains(Chances(request), request.max_drafts);
-    return std::accumulate(gains.begin(), gains.end(), 0.0);
-  };
-  for (Request& request : *requests) {
-    if (promise(ByDrafter(request)) > promise(request)) request = ByDrafter(request);
-  }
 }
 
 void Speculator::Draft(const std::vector<Request>& requests) {
   std::vector<DraftTask> tasks;
   std::vector<StepItem*> items;
   for (const Request& request : requests) {
-    if (request.source != DraftSource::kDrafter || request.max_drafts <= 0) continue;
+    if (!request.can_draft || request.source != DraftSource::kDrafter) continue;
+    if (request.max_drafts <= 0) continue;
     tasks.push_back({request.item->sequence.get(), request.max_drafts, request.width});
     items.push_back(request.item);
   }
   if (tasks.empty()) return;
-  Clock::time_point begin = Clock::now();
+  by_drafter_ = true;
+  Clock::time_point begin = now_();
   Result<std::vector<Drafts>> drafts = drafter_->Draft(tasks);
   draft_seconds_ = SecondsSince(begin);
   AddTime(static_cast<int>(tasks.size()), draft_seconds_, &metrics_.draft_times);
@@ -232,28 +168,32 @@ void Speculator::FindDrafts(bool may_guess, const DraftLimits& limits, const KVC
       request.source = DraftSource::kForced;
       drafts = sequence.ForcedDrafts(*tokenizer_, most);
     }
-    if (most > 0 && may_guess && drafts.empty()) {
-      request.source = DraftSource::kPrediction;
-      drafts = FittingDrafts(LookUpPrediction(sequence, most), &sequence);
+    if (!drafts.empty() || !may_guess) {
+      rows -= drafts.size();
+      continue;
     }
-    rows -= drafts.size();
-    if (may_guess && drafts.empty()) {
-      FoundDrafts found = lookup_.Find(sequence.tokens(), request.max_drafts, request.width);
-      request.source = found.run < kLongRun ? DraftSource::kShortRun : DraftSource::kLongRun;
-      drafts = FittingDrafts(std::move(found.drafts), &sequence);
-    }
+    Drafts predicted;
+    if (most > 0) predicted = FittingDrafts(LookUpPrediction(sequence, most), &sequence);
+    FoundDrafts found = lookup_.Find(sequence.tokens(), request.max_drafts, request.width);
+    auto source = found.run < kLongRunTokens ? DraftSource::kShortRun : DraftSource::kLongRun;
+    drafts = FittingDrafts(std::move(found.drafts), &sequence);
+    auto promise = [&](DraftSource of, const Drafts& some) {
+      return Promise({request.item, 0, false, some.length(), 1, of});
+    };
+    bool is_predicted = !predicted.empty() &&
+                        promise(DraftSource::kPrediction, predicted) >= promise(source, drafts);
+    request.source = is_predicted ? DraftSource::kPrediction : source;
+    if (!is_predicted) continue;
+    rows -= predicted.size();
+    drafts = std::move(predicted);
   }
   LimitBranches(limits, cache, items);
   for (Request& request : *requests) {
-    const Drafts& drafts = request.item->drafts;
-    if (drafts.empty()) {
-      request.source = DraftSource::kDrafter;
-      continue;
-    }
-    request.max_drafts = drafts.length();
-    request.width = (drafts.size() + drafts.length() - 1) / drafts.length();
     const Sequence& sequence = *request.item->sequence;
-    found_[sequence.id] = {request.source, drafts, sequence.num_tokens()};
+    const Drafts& drafts = request.item->drafts;
+    if (!drafts.empty()) found_[sequence.id] = {request.source, drafts, sequence.num_tokens()};
+    request.source = DraftSource::kDrafter;
+    TakeFound(&request);
   }
 }
 
@@ -261,6 +201,7 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
                            std::vector<StepItem>* items) {
   draft_seconds_ = 0;
   found_.clear();
+  by_drafter_ = false;
   if (drafter_ != nullptr) drafter_->SeeCache(cache);
   if (drafter_ != nullptr && drafter_->reads_states()) {
     for (StepItem& item : *items) item.wants_states = !item.sequence->is_pooled();
@@ -269,7 +210,10 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   // Beside chunks of prompts, the cost of a row is not known.
   bool may_guess = !is_adaptive || is_decode;
   Plan plan{FindRequests(limits, cache, items), {}};
-  FindDrafts(may_guess, limits, cache, items, &plan.requests);
+  bool may_look = may_guess && (!is_adaptive || policy_.MayLookUp());
+  Clock::time_point begin = now_();
+  FindDrafts(may_look, limits, cache, items, &plan.requests);
+  find_seconds_ = SecondsSince(begin);
   if (!may_guess) return;
   if (is_adaptive) {
     plan = ChoosePlan(static_cast<int>(items->size()), std::move(plan.requests));
@@ -284,6 +228,7 @@ void Speculator::AddDrafts(const DraftLimits& limits, const KVCache& cache,
   }
   if (drafter_ == nullptr) return;
   Draft(plan.requests);
+  PutBack(&plan);
   if (is_adaptive && shape_.width > 1) ChooseDrafts(plan.rows, plan.requests);
   LimitBranches(limits, cache, items);
 }
@@ -323,7 +268,7 @@ DraftSource Speculator::LearnFound(Sequence* sequence) {
     if (last == Drafts::kNone) break;
     ++agreeing;
   }
-  policy_.Record(found.source, count, agreeing, &RecordOf(found.source, *sequence));
+  policy_.Record(found.source, count, agreeing, &RecordOf(found.source, sequence));
   return found.is_used ? found.source : DraftSource::kDrafter;
 }
 
@@ -361,17 +306,18 @@ void Speculator::Observe(const std::vector<StepItem>& items, const std::vector<R
     if (shape_.width > 1) policy_.RecordTree(commit.drafts, commit.num_accepted);
     if (is_decode || !commit.drafts.empty()) {
       policy_.Record(source, commit.drafts.length(), commit.num_accepted,
-                     &RecordOf(source, *commit.sequence));
+                     &RecordOf(source, commit.sequence.get()));
     }
   }
   num_rows += num_drafts;
   if (num_drafts > 0) AddTime(num_rows, seconds, &metrics_.verify_times);
   if (!is_decode) return;
   int num_sequences = static_cast<int>(items.size());
-  double with_drafting = seconds + draft_seconds_;
-  policy_.RecordStep(num_sequences, num_rows, num_tokens, seconds, with_drafting);
+  policy_.RecordStep(num_sequences, num_rows, num_tokens,
+                     {seconds, draft_seconds_, find_seconds_, by_drafter_});
+  double with_drafting = seconds + draft_seconds_ + find_seconds_;
   bool has_drafts = num_drafts > 0 || draft_seconds_ > 0;
-  double plain = has_drafts ? policy_.PlainSeconds(num_sequences) : with_drafting;
+  double plain = has_drafts ? policy_.PlainSeconds(num_sequences) : seconds;
   if (plain == 0) return;  // not known yet
   for (const SequenceCommit& commit : commits) {
     double own = 1 + commit.num_accepted;

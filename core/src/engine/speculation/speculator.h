@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -46,9 +47,9 @@ class Speculator {
   // grammar forces, if there is a `tokenizer` (the model chooses these tokens too, if it divides
   // the text as the tokenizer does); the request's prediction; what `lookup` finds. Where both
   // these and the drafter's are possible, the better ones are checked, by what was accepted of each
-  // kind.
+  // kind. `now` tells the time.
   Speculator(std::unique_ptr<Drafter> drafter, DraftShape shape, Lookup lookup,
-             const Tokenizer* tokenizer);
+             const Tokenizer* tokenizer, std::function<Clock::time_point()> now = Clock::now);
 
   // Adds drafts to the items that want logits, as far as rows and pages allow. After an error the
   // drafter is not used again.
@@ -74,6 +75,7 @@ class Speculator {
   struct Request {
     StepItem* item;
     int most;        // the depth for which there is room
+    bool can_draft;  // whether the drafter may have drafts for it
     int max_drafts;  // depth
     int width = 1;
     DraftSource source = DraftSource::kDrafter;
@@ -93,24 +95,32 @@ class Speculator {
   };
   std::vector<Request> FindRequests(const DraftLimits& limits, const KVCache& cache,
                                     std::vector<StepItem>* items) const;
-  // The request for the drafter's drafts instead of what was found.
-  Request ByDrafter(const Request& request) const {
-    return {request.item, request.most, request.most, shape_.width};
-  }
+  // The request for the drafter's drafts instead of what was found, if it can draft.
+  Request ByDrafter(Request request) const;
+  // Makes it a request for what was found. Returns false when there is nothing.
+  bool TakeFound(Request* request) const;
   // Drafts what takes no time. It sets the source, the length and the width of these requests.
   void FindDrafts(bool may_guess, const DraftLimits& limits, const KVCache& cache,
                   std::vector<StepItem>* items, std::vector<Request>* requests);
+  static DraftRecord& RecordOf(DraftSource source, Sequence* sequence) {
+    return sequence->draft_records[static_cast<size_t>(source)];
+  }
   DraftChances Chances(const Request& request) const;
+  // How many tokens its drafts probably yield.
+  double Promise(const Request& request) const;
   // Adds what is chosen to `rows`. Returns the rate.
   double ChooseLengths(const std::vector<Request*>& requests, double draft_seconds,
                        DecodeRows* rows) const;
   // Chooses the lengths of found drafts, then those of the drafter's for the other requests.
   Plan MakePlan(int num_sequences, std::vector<Request> requests) const;
-  // The better of two plans: found drafts where there are some, or the drafter's everywhere.
+  // The better of two plans: found drafts where they pay and else the drafter's, or the drafter's
+  // everywhere. (A third, with the drafter's only where they promise more tokens, gains nothing.)
   Plan ChoosePlan(int num_sequences, std::vector<Request> requests) const;
   // The same for fixed lengths, request by request, by the tokens that the drafts promise.
   void ChooseSources(std::vector<Request>* requests) const;
   void Draft(const std::vector<Request>& requests);
+  // Where the drafter was asked and has no drafts, takes what was found.
+  void PutBack(Plan* plan);
   // Of drafted trees keeps the likeliest drafts, as many as pay (Eagle-2, arXiv 2406.16858).
   void ChooseDrafts(const DecodeRows& rows, const std::vector<Request>& requests) const;
   // Removes the branches for which there are no rows, sequences or pages.
@@ -118,6 +128,9 @@ class Speculator {
                             std::vector<StepItem>* items);
   void TakeStates(const std::vector<StepItem>& items, const std::vector<RowStates>& states,
                   const std::vector<SequenceCommit>& commits);
+  double SecondsSince(Clock::time_point begin) const {
+    return std::chrono::duration<double>(now_() - begin).count();
+  }
   // Compares what was found with the tokens that came. Returns the source of the sequence's drafts.
   DraftSource LearnFound(Sequence* sequence);
   void Count(DraftSource source, const SequenceCommit& commit);
@@ -128,7 +141,10 @@ class Speculator {
   PromptLookup lookup_;
   std::unordered_map<SequenceId, Found> found_;  // in the current step
   DraftPolicy policy_;
-  double draft_seconds_ = 0;  // of the current step
+  std::function<Clock::time_point()> now_;
+  // Of the current step: the drafter's time, that of finding drafts, and whether it was asked.
+  double draft_seconds_ = 0, find_seconds_ = 0;
+  bool by_drafter_ = false;
   SpecMetrics metrics_;
 };
 

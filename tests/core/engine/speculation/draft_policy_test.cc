@@ -104,9 +104,9 @@ struct Simulation {
         deepest = std::max(deepest, lengths[i]);
       }
       double model = row_seconds(rows);
-      double all = model + draft_seconds * deepest;
-      policy.RecordStep(num_sequences, rows, step_tokens, model, all);
-      seconds += all;
+      double drafting = draft_seconds * deepest;
+      policy.RecordStep(num_sequences, rows, step_tokens, {model, drafting});
+      seconds += model + drafting;
       tokens += step_tokens;
       if (2 * step > num_steps) late_drafts += rows - num_sequences;
     }
@@ -187,8 +187,10 @@ TEST(DraftPolicy, ADraftModelThatIsSlowIsUsedSparingly) {
 
 TEST(DraftPolicy, TheBetterSequenceGetsTheDrafts) {
   DraftPolicy policy;
-  policy.RecordStep(2, 2, 2, 0.014, 0);
-  for (int rows = 2; rows <= 12; ++rows) policy.RecordStep(2, rows, 2, 0.01 + 0.002 * rows, 0);
+  policy.RecordStep(2, 2, 2, {0.014});
+  for (int rows = 2; rows <= 12; ++rows) {
+    policy.RecordStep(2, rows, 2, {0.01 + 0.002 * rows, 0, 0, false});
+  }
   auto chain = [](double chance, int most) {
     return DraftCandidate{DraftPolicy::ChainGains({chance, chance, chance, chance}, most)};
   };
@@ -203,10 +205,10 @@ const DraftCandidate kSure{std::vector<double>(8, 1.0)};
 TEST(DraftPolicy, APlainStepIsMeasuredFirst) {
   DraftPolicy policy;
   EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}));
-  policy.RecordStep(1, 1, 1, 0.01, 0.01);
+  policy.RecordStep(1, 1, 1, {0.01});
   EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}))
       << "it may have been slow";
-  policy.RecordStep(1, 1, 1, 0.01, 0.01);
+  policy.RecordStep(1, 1, 1, {0.01});
   EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{3}))
       << "more rows step by step";
   EXPECT_EQ(policy.Choose({2}, {kSure, kSure}, 0).counts, (std::vector<int>{0, 0}));
@@ -214,7 +216,7 @@ TEST(DraftPolicy, APlainStepIsMeasuredFirst) {
 
 TEST(DraftPolicy, OneOfManySequencesMayDraft) {
   DraftPolicy policy;
-  for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, 0.01, 0.01);
+  for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, {0.01});
   EXPECT_EQ(policy.Choose({4}, {kSure}, 0).counts, (std::vector<int>{8}));
   EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}))
       << "one row was not measured";
@@ -224,7 +226,7 @@ TEST(DraftPolicy, RowsThatAreDraftedAlreadyCount) {
   DraftPolicy policy;
   for (int i = 0; i < 40; ++i) {  // rows are free up to 8
     int rows = 1 + i / 2;
-    policy.RecordStep(1, rows, rows, rows <= 8 ? 0.01 : 0.01 * rows, 0);
+    policy.RecordStep(1, rows, rows, {rows <= 8 ? 0.01 : 0.01 * rows, 0, 0, false});
   }
   EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{7}));
   EXPECT_EQ(policy.Choose({1, 5, 5}, {kSure}, 0).counts, (std::vector<int>{2}));
@@ -239,7 +241,7 @@ TEST(DraftPolicy, ATreesChancesAreTrustedAsFarAsTheyWereRight) {
   EXPECT_EQ(policy.TreeGains(tree), (std::vector<double>{0.5, 0.4, 0.25}));
   auto record = [&](int accepted) {
     policy.RecordTree(tree, accepted);
-    policy.RecordStep(1, 1, 1, 0.01, 0.01);
+    policy.RecordStep(1, 1, 1, {0.01});
   };
   for (int i = 0; i < 40; ++i) record(i % 2);  // 0.5 each, and 1.15 were promised
   EXPECT_NEAR(policy.TreeGains(tree)[0], 0.5 * 0.5 / 1.15, 0.05);
@@ -267,7 +269,7 @@ TEST(DraftPolicy, ChancesAreLearntByPlaceAndForgotten) {
   auto record = [&](int drafts, int accepted, int times) {
     for (int i = 0; i < times; ++i) {
       policy.Record(kSource, drafts, accepted, &bad);
-      policy.RecordStep(1, 1, 1, 0.01, 0.01);
+      policy.RecordStep(1, 1, 1, {0.01});
     }
   };
   record(4, 0, 10);
@@ -284,9 +286,42 @@ TEST(DraftPolicy, ChancesAreLearntByPlaceAndForgotten) {
   EXPECT_LT(gains[5], 0.01) << "the last place stands for the ones behind it";
 }
 
+TEST(DraftPolicy, ADrafterThatLosesDoesNotEndFoundDrafts) {
+  DraftPolicy policy;
+  DraftCandidate found = kSure;
+  found.by_drafter = false;
+  auto record = [&](bool by_drafter, int times) {
+    for (int i = 0; i < times; ++i) policy.RecordStep(1, 1, 1, {0.01});
+    for (int i = 0; i < times; ++i) policy.RecordStep(1, 2, 1, {0.016, 0, 0, by_drafter});
+  };
+  record(true, 10);
+  EXPECT_EQ(policy.Choose({1}, {kSure}, 0).counts, (std::vector<int>{0}));
+  EXPECT_GT(policy.Choose({1}, {found}, 0).counts[0], 0);
+  record(false, 10);
+  EXPECT_EQ(policy.Choose({1}, {found}, 0).counts, (std::vector<int>{0}));
+}
+
+TEST(DraftPolicy, LookingUpEndsWhereItsTimeYieldsNothing) {
+  DraftPolicy policy;
+  int looked = 0;
+  auto run = [&](double finding, int yield) {
+    looked = 0;
+    for (int i = 0; i < 1000; ++i) {
+      bool may = policy.MayLookUp();
+      looked += may ? 1 : 0;
+      int tokens = may ? yield : 1;
+      policy.RecordStep(1, tokens, tokens, {0.01, 0, may ? finding : 0, false});
+    }
+    return looked;
+  };
+  EXPECT_EQ(run(0.00003, 1), 1000) << "0.3 % may be lost";
+  EXPECT_LT(run(0.002, 1), 150);
+  EXPECT_GT(run(0.002, 2), 800) << "it is looked up again";
+}
+
 TEST(DraftPolicy, ADearTrialIsNotMade) {
   DraftPolicy policy;
-  for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, 0.01, 0.01);
+  for (int i = 0; i < 2; ++i) policy.RecordStep(4, 4, 4, {0.01});
   DraftCandidate hopeful{std::vector<double>(15, 0.9)};
   std::vector<int> lengths = policy.Choose({4}, std::vector<DraftCandidate>(4, hopeful), 0).counts;
   int drafts = 0;

@@ -275,6 +275,15 @@ TEST(LayerDrafter, OnlyTheLastStatesOfALongPromptWait) {
   EXPECT_GT(counted->num_forwards(), 2);
 }
 
+TEST(LayerDrafter, FinishedTextsAreForgottenAlsoWhereNothingIsDrafted) {
+  World world({});
+  for (RequestId id = 1; id <= 300; ++id) {
+    world.Ask(id, std::string(1 + id % 7, 'b'), 1);
+    world.driver->Run();
+  }
+  EXPECT_EQ(world.drafter_->num_branches(), 256u);
+}
+
 TEST(LayerDrafter, RecurrentTargetsAndTightPoolsGiveTheLayerTheSameStates) {
   ModelInfo info = TestInfo();
   info.state_bytes = FakeModel::StateBytes(info);

@@ -95,6 +95,21 @@ TEST(Prediction, SavesSteps) {
   }
 }
 
+TEST(Prediction, OneThatIsAlwaysWrongHidesNoLookup) {
+  EngineOptions options = Driver::Options();
+  options.draft_shape.length = 4;
+  options.lookup = Lookup::kOwnText;
+  Driver driver(MakeEngine(Alphabet, options));
+  Request request = AskAlphabet();
+  request.max_tokens = 80;
+  std::string prediction;  // the place is found behind each letter, and what follows is wrong
+  for (char c = 'a'; c < 'z'; ++c) prediction += {c, static_cast<char>(c + 1), '!'};
+  request.prediction = Bytes(prediction);
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_LE(driver.engine().metrics().num_steps, 45) << "from the second alphabet on, it is found";
+}
+
 TEST(Prediction, ARequestWithoutOneCountsNone) {
   Driver driver(MakeEngine(Alphabet, Driver::Options(), nullptr, nullptr));
   ASSERT_TRUE(driver.Add(AskAlphabet()).ok());
