@@ -37,6 +37,7 @@ class Synthetic : public Drafter {
  public:
   explicit Synthetic(std::unique_ptr<Drafter> part) : part_(std::move(part)) {}
 
+  bool CanDraft(const Sequence& sequence) const override { return part_->CanDraft(sequence); }
   bool reads_states() const override { return true; }
   bool reads_chosen_layers() const override { return part_->reads_chosen_layers(); }
   bool drafts_at_once() const override { return part_->drafts_at_once(); }

@@ -60,6 +60,7 @@ class Part : public Drafter {
   double seconds_per_draft(int) const override { return way_.draft_seconds; }
   Result<std::vector<Drafts>> Draft(const std::vector<DraftTask>& tasks) override {
     std::vector<Drafts> drafts(tasks.size());
+    EXPECT_NE(way_.gives, Gives::kNoneAndSaysSo) << "it is not asked";
     if (way_.gives != Gives::kDrafts) return drafts;
     int deepest = 0;
     for (size_t i = 0; i < tasks.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include "model/fake_model.h"
 #include "support/byte_tokenizer.h"
+#include "support/embedding_rows.h"
 #include "support/request_state.h"
 
 namespace mlc {
@@ -248,6 +249,16 @@ TEST(DraftModel, DraftsNothingWhereItCannot) {
   EXPECT_EQ(drafts[0].size(), 5);
   EXPECT_TRUE(drafts[1].empty());
   EXPECT_TRUE(drafts[2].empty());
+  EXPECT_TRUE(draft->CanDraft(*fits.get()));
+  EXPECT_FALSE(draft->CanDraft(*too_long.get()));
+  EXPECT_FALSE(draft->CanDraft(*unknown.get()));
+  Text nearly("12345678");
+  EXPECT_EQ((*draft->Draft({{nearly.get(), 5}}))[0].size(), 2) << "up to the end of its context";
+  Request picture;
+  picture.prompt.Append(testing::Rows(1, 3));
+  picture.prompt.Append({'a'});
+  Sequence pictured(1000, 0, testing::StateOf(std::move(picture)), testing::ByteTokenizer().get());
+  EXPECT_FALSE(draft->CanDraft(pictured));
   auto broken = MakeDraft([](const auto&, float* logits) { logits[0] = NAN; });
   EXPECT_TRUE((*broken->Draft({{fits.get(), 5}}))[0].empty());
   EXPECT_EQ(fits.get()->num_drafts(), 0);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "engine/engine_driver.h"
+#include "support/byte_tokenizer.h"
+#include "support/request_state.h"
 
 namespace mlc {
 namespace {
@@ -282,6 +284,20 @@ TEST(LayerDrafter, FinishedTextsAreForgottenAlsoWhereNothingIsDrafted) {
     world.driver->Run();
   }
   EXPECT_EQ(world.drafter_->num_branches(), 256u);
+}
+
+TEST(LayerDrafter, CanDraftOnlyWhereItHasTheStates) {
+  World world({});
+  Request request;
+  request.prompt = Bytes("abc");
+  Sequence sequence(7, 0, testing::StateOf(std::move(request)), testing::ByteTokenizer().get());
+  sequence.Accept({'d', std::nullopt}, 100);
+  EXPECT_FALSE(world.drafter_->CanDraft(sequence));
+  std::vector<float> states(3 * 4);
+  world.drafter_->TakeStates(sequence, 0, 2, states.data());
+  EXPECT_FALSE(world.drafter_->CanDraft(sequence)) << "the last one is missing";
+  world.drafter_->TakeStates(sequence, 2, 1, states.data());
+  EXPECT_TRUE(world.drafter_->CanDraft(sequence));
 }
 
 TEST(LayerDrafter, RecurrentTargetsAndTightPoolsGiveTheLayerTheSameStates) {
