@@ -113,7 +113,7 @@ def test_rag_answers_with_sources(program: Program, tmp_path: Path) -> None:
 
 
 def test_batch_answers_every_line_once(program: Program, tmp_path: Path) -> None:
-    ask = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}
+    ask = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5, "seed": 1}
     bodies = {"1": ask, "2": {**ask, "max_tokens": -1}, "3": {**ask, "no_such_field": 1}}
     requests, answers = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
     lines = [json.dumps({"custom_id": i, "body": body}) for i, body in bodies.items()]
