@@ -35,13 +35,16 @@ Result<ModelSpec> ParseModelSpec(const protocol::EngineConfig& config,
 
 // `config`, with the mode of the model's own part where it names none, if texts keep most of their
 // room beside that part. Where they do not, the shape of the drafts is left out with the part.
-// Errors: it names one of a part that the model does not have.
+// Errors: it names a part that the model does not have, or gives drafts a shape and none drafts.
 Result<protocol::EngineConfig> WithPartThatFits(const protocol::EngineConfig& config,
                                                 const InspectedModel& model) {
   std::string named = DraftKind(config).value_or("");
   if (!named.empty() && !model.draft) return NoDraftPart(named);
-  if (!model.draft || config.speculative_mode) return config;
-  if (model.draft->sliding_window_size > 0) return config;  // ModelDrafter refuses it
+  // ModelDrafter refuses a window.
+  if (!model.draft || config.speculative_mode || model.draft->sliding_window_size > 0) {
+    MLC_RETURN_IF_ERROR(CheckDraftShape(config));
+    return config;
+  }
   protocol::EngineConfig drafting = WithOwnDraft(config, &*model.draft);
   ModelInfo both = WithDrafting(drafting, model.info, &*model.draft, Lookup::kOwnText);
   auto with = ResolveEngineOptions(drafting, both, model.available_bytes);
@@ -116,7 +119,6 @@ Status ChatEngine::LoadFiles(std::string_view model_json, const ChatProgress& pr
   if (spec.files.draft_kind != "") {  // the model's own, or a named one
     MLC_ASSIGN_OR_RETURN(InspectedModel inspected, InspectModelFiles(spec.files));
     MLC_ASSIGN_OR_RETURN(config, WithPartThatFits(config_, inspected));
-    MLC_RETURN_IF_ERROR(CheckDraftShape(config));
     spec.files.draft_kind = DraftKind(config).value_or("");
   }
   MLC_ASSIGN_OR_RETURN(ModelAndBundle target, LoadModelFiles(spec.files, progress, "weights"));
@@ -144,7 +146,6 @@ Result<std::string> ChatEngine::Plan(std::string_view model_json) const {
   subject.available_bytes = target.available_bytes;
   subject.takes_pictures = target.takes_pictures;
   MLC_ASSIGN_OR_RETURN(protocol::EngineConfig config, WithPartThatFits(config_, target));
-  MLC_RETURN_IF_ERROR(CheckDraftShape(config));
   std::optional<ModelInfo> drafting;
   if (config.speculative_mode) drafting = std::move(target.draft);
   if (spec.draft) {

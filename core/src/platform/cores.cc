@@ -63,21 +63,25 @@ Cpus ThreadCpus() {
   return cpus;
 }
 
-std::vector<Cores> AllowedNodes(const std::string& system) {
+Cores AllowedCores(const std::string& system) {
   std::map<std::string, Cpus> cores;  // by a text that is the same for all threads of a core
   for (int cpu : ThreadCpus()) {
     std::string name = std::to_string(cpu);
     std::string own = LineOf(system + "/cpu/cpu" + name + "/topology/thread_siblings_list");
     cores[own.empty() ? name : own].push_back(cpu);
   }
+  Cores found;
+  for (auto& [name, cpus] : cores) found.push_back(std::move(cpus));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<Cores> AllowedNodes(const std::string& system) {
   std::map<int, int> nodes = NodesOfCpus(system);
-  std::map<int, std::map<int, Cpus>> sorted;  // by node and first CPU
-  for (auto& [name, cpus] : cores) sorted[nodes[cpus[0]]][cpus[0]] = std::move(cpus);
+  std::map<int, Cores> sorted;
+  for (Cpus& core : AllowedCores(system)) sorted[nodes[core[0]]].push_back(std::move(core));
   std::vector<Cores> found;
-  for (auto& [node, own] : sorted) {
-    Cores& of_node = found.emplace_back();
-    for (auto& [first, cpus] : own) of_node.push_back(std::move(cpus));
-  }
+  for (auto& [node, cores] : sorted) found.push_back(std::move(cores));
   return found;
 }
 
@@ -94,17 +98,10 @@ OnCpus::~OnCpus() {
 }
 #else
 Cpus ThreadCpus() { return {}; }
+Cores AllowedCores(const std::string&) { return {}; }
 std::vector<Cores> AllowedNodes(const std::string&) { return {}; }
 OnCpus::OnCpus(const Cpus&) {}
 OnCpus::~OnCpus() = default;
 #endif
-
-Cores AllowedCores(const std::string& system) {
-  Cores cores;
-  for (const Cores& node : AllowedNodes(system)) {
-    cores.insert(cores.end(), node.begin(), node.end());
-  }
-  return cores;
-}
 
 }  // namespace mlc

@@ -17,11 +17,10 @@ using Cores = std::vector<Cpus>;
 
 inline constexpr const char* kDescribedMachine = "/sys/devices/system";  // by the kernel
 
-// By NUMA node: a part of the memory is nearer to its cores.
-std::vector<Cores> AllowedNodes(const std::string& system = kDescribedMachine);
-
-// The cores of all nodes, one node after another.
 Cores AllowedCores(const std::string& system = kDescribedMachine);
+
+// Those cores by NUMA node: a part of the memory is nearer to its cores.
+std::vector<Cores> AllowedNodes(const std::string& system = kDescribedMachine);
 
 // While it lives, the calling thread runs on those of these CPUs that it may use; then on those of
 // before. Threads that are started meanwhile stay on them. Nothing changes if it may use none, or

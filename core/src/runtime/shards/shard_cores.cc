@@ -11,8 +11,11 @@ int num_bound = 0;  // threads of all models
 }  // namespace
 
 ShardCores::ShardCores(int num_shards, const std::string& system) {
-  if (num_shards == 0 || AllowedNodes(system).size() < 2) return;
-  Cores cores = AllowedCores(system);
+  if (num_shards == 0) return;
+  std::vector<Cores> nodes = AllowedNodes(system);
+  if (nodes.size() < 2) return;
+  Cores cores;  // one node after another
+  for (const Cores& node : nodes) cores.insert(cores.end(), node.begin(), node.end());
   num_cores_ = static_cast<int>(cores.size());
   if (num_cores_ < num_shards) return;
   auto core = cores.begin();

@@ -97,12 +97,17 @@ def rms_norm(
 
 def emit_norm_factor(x, row, size: int, eps: float, first=0):
     """1 / rms of `size` elements of a row of x, from `first` on."""
-    mean = emit_squares(x, row, size, first) * T.float32(1.0 / size)
+    return emit_factor_of_squares(emit_squares(x, row, size, first), size, eps)
+
+
+def emit_factor_of_squares(squares, size: int, eps: float):
+    """The same of `size` numbers, the sum of whose squares is given."""
+    mean = squares * T.float32(1.0 / size)
     return emit_value(T.float32(1) / T.sqrt(mean + T.float32(eps)))
 
 
 def emit_squares(x, row, size: int, first=0):
-    """The sum of the squares of the same elements."""
+    """The sum of the squares of `size` elements of a row of x, from `first` on."""
     sums = emit_floats(1)
     emit_zero(sums, 1)
     tail = T.sblock_alloc_buffer((1,), "float32")

@@ -18,8 +18,8 @@ from mlc_llm.compiler.kernels.common.shards import (
     places_of,
 )
 from mlc_llm.compiler.kernels.common.values import splat, to_float
-from mlc_llm.compiler.kernels.cpu.elementwise import emit_squares
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows, emit_value
+from mlc_llm.compiler.kernels.cpu.elementwise import emit_factor_of_squares, emit_squares
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows
 
 
 def known_rows(entries: int) -> tirx.PrimFunc:
@@ -117,8 +117,7 @@ def norm_of_shards(
 
         def row(r: Any) -> None:
             for i, (first, size) in enumerate(places_of(pieces)):
-                mean = squares[r, i] * T.float32(1.0 / (count * size))
-                factor = emit_value(T.float32(1) / T.sqrt(mean + T.float32(eps)))
+                factor = emit_factor_of_squares(squares[r, i], count * size, eps)
 
                 def scale(base: Any, lanes: int, i=i, first=first, factor=factor) -> None:
                     value = x[r, at(first + base, lanes)] * splat(factor, lanes)

@@ -124,11 +124,15 @@ def emit_norm_factor(x, row, first, size: int, eps, item, used=None):
 
 def emit_factor_of(load, size: int, eps, item, used=None):
     """The same for the numbers `load(k)`."""
-    total = emit_squares_of(load, size, item, used)
+    return emit_factor_of_squares(emit_squares_of(load, size, item, used), size, eps, used)
+
+
+def emit_factor_of_squares(squares, size: int, eps, used=None):
+    """The same of `size` numbers, the sum of whose squares is given."""
     if used is None:
-        mean = total * scalar(1.0 / size)
+        mean = squares * scalar(1.0 / size)
     else:
-        mean = total / T.Cast("float32", used)
+        mean = squares / T.Cast("float32", used)
     return emit_value(scalar(1.0) / T.sqrt(mean + (scalar(eps) if isinstance(eps, float) else eps)))
 
 

@@ -16,8 +16,8 @@ from mlc_llm.compiler.kernels.common.shards import (
     norm_args,
     places_of,
 )
-from mlc_llm.compiler.kernels.gpu.elementwise import ITEMS, emit_squares_of
-from mlc_llm.compiler.kernels.gpu.grid import emit_spread, emit_value, grid, scalar, to_float
+from mlc_llm.compiler.kernels.gpu.elementwise import ITEMS, emit_factor_of_squares, emit_squares_of
+from mlc_llm.compiler.kernels.gpu.grid import emit_spread, grid, scalar, to_float
 
 _ITEMS = 128
 
@@ -108,8 +108,7 @@ def norm_of_shards(
         *weights, y = rest
         with grid((y.shape[0],), _ITEMS) as ((row,), item):
             for i, (first, size) in enumerate(places_of(pieces)):
-                mean = squares[row, i] * scalar(1.0 / (count * size))
-                factor = emit_value(scalar(1.0) / T.sqrt(mean + scalar(eps)))
+                factor = emit_factor_of_squares(squares[row, i], count * size, eps)
 
                 def scale(k: Any, i=i, first=first, factor=factor) -> None:
                     value = x[row, first + k] * factor * to_float(weights[i][k], 1)

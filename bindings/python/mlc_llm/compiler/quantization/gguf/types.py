@@ -141,12 +141,12 @@ class BlockType:
     @property
     def has_neighbours(self) -> bool:
         """Whether a quad has four neighbouring inputs."""
-        return self.factor_bits == 8 or self.span > GROUP
+        return self.factor_bits == 8 or self.takes_bytes
 
     @property
     def planes(self) -> tuple[Plane, ...]:
         """The planes of a code, from the lowest bits on."""
-        if self.span > GROUP:
+        if self.takes_bytes:
             return (Plane("q_weight", self.bits, 0),)
         low = next(bits for bits in (8, 4, 2) if bits <= self.bits)
         if low == self.bits:
