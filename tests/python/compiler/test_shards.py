@@ -34,7 +34,7 @@ from mlc_llm.errors import UnsupportedError
 IDS = [int(i) for i in np.random.RandomState(3).randint(0, 128, 24)]
 ALWAYS = ("qwen2",)  # biases, and a head of its own
 # Shards add up within layers: Mamba 2's norm over all heads and that of queries and keys, Mamba 1's
-# choices, the gates of RWKV 5 and 6.
+# choices, the gates of RWKV 5 and 6, the narrow rows of RWKV 6 and 7.
 WITHIN = ("granitemoehybrid_dense", "falcon_h1_norm", "olmo2", "minimax_m2", "jamba", "rwkv5",
           "rwkv6", "rwkv7")  # fmt: skip
 
@@ -78,18 +78,35 @@ LLAMA_1B = {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers":
             "model_type": "llama", "architectures": ["LlamaForCausalLM"]}  # fmt: skip
 
 
+# Its narrow layers are floats in all quantizations.
+RWKV7 = {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 24, "head_dim": 64,
+         "decay_low_rank_dim": 96, "a_low_rank_dim": 96, "v_low_rank_dim": 64,
+         "gate_low_rank_dim": 256, "vocab_size": 65536, "value_dim": [2048] * 24,
+         "hidden_act": "sqrelu", "model_type": "rwkv7"}  # fmt: skip
+
+
 @pytest.mark.parametrize("scheme", ["q4f16_1", "gguf_q4_0", "q0f16"])
 @pytest.mark.parametrize("count", [2, 4, 8])
 def test_a_shard_has_its_part_of_the_weights(scheme, count):
-    config: Any = models.config_from_hf(LLAMA_1B)
-    family, of_scheme = models.get("llama"), quantization.get(scheme)
+    attention = part_of_model(LLAMA_1B, scheme, count).layers[0].parts[0]
+    assert (attention.heads, attention.kv_heads) == (32 // count, 8 // count)  # so are its pages
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_shard_has_its_part_of_narrow_layers(count):
+    assert part_of_model(RWKV7, "q4f16_1", count).layers[0].parts[0].heads == 32 // count
+
+
+def part_of_model(from_hf: dict[str, Any], scheme: str, count: int) -> Any:
+    """What a shard computes; checks that it has 1/count of the weights, and 2 % more at most."""
+    config: Any = models.config_from_hf(from_hf)
+    family, of_scheme = models.get(from_hf["model_type"]), quantization.get(scheme)
     own, splits = divided(family, config, of_scheme, count)
     weights = family.weight_map(config)
     whole = sum(weight_bytes(weight, of_scheme, None) for weight in weights)
     part = sum(weight_bytes(weight, of_scheme, splits.get(weight.name)) for weight in weights)
     assert whole / count <= part < 1.02 * whole / count
-    attention = own.layers[0].parts[0]
-    assert (attention.heads, attention.kv_heads) == (32 // count, 8 // count)  # so are its pages
+    return own
 
 
 def part_of(weight: Any, split: Split | None, rank: int) -> Any:
@@ -109,16 +126,14 @@ def part_of(weight: Any, split: Split | None, rank: int) -> Any:
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize(
     "kind",
-    ["lfm2", "qwen3_5", "qwen3_5 tiled", "nemotron_h", "kimi_linear", "falcon_h1", "rwkv5", "rwkv6",
-     "rwkv7"],
-)  # fmt: skip
+    ["lfm2", "qwen3_5", "qwen3_5 tiled", "nemotron_h", "kimi_linear", "falcon_h1", "rwkv5"],
+)
 def test_the_results_of_shards_add_up_to_that_of_the_layer(kind, count):
     """By NumPy alone, for each kind of mixer. `tiled`: the order of a GGUF file's heads."""
     name, *tiled = kind.split()
     sizes = {"qwen3_5": {"linear_num_key_heads": 4, "linear_num_value_heads": 8},
              "nemotron_h": {"n_groups": 4}, "falcon_h1": {"mamba_n_groups": 1},
-             "rwkv5": {"head_size": 32}, "rwkv6": {"head_size": 32},
-             "rwkv7": {"head_dim": 32}}.get(name, {})  # fmt: skip
+             "rwkv5": {"head_size": 32}}.get(name, {})  # fmt: skip
     heads = {} if name.startswith("rwkv") else {"num_key_value_heads": 4}
     config: Any = {**load(name).config, **heads, **sizes}
     spec = models.get(config["model_type"]).decoder(models.config_from_hf(config))

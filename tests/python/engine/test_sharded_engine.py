@@ -62,8 +62,9 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "falcon_h1_norm": {"mamba_d_ssm": 256, "mamba_n_heads": 16},  # attention beside Mamba 2
     "jamba": {},  # Mamba 1
     "rwkv5": {**NO_ATTENTION, "head_size": 32},
-    "rwkv6": {**NO_ATTENTION, "head_size": 32},
-    "rwkv7": {**NO_ATTENTION, "head_dim": 32, "num_hidden_layers": 3},
+    "rwkv6": {**NO_ATTENTION, "head_size": 32, "lora_rank_tokenshift": 32, "lora_rank_decay": 64},
+    "rwkv7": {**NO_ATTENTION, "head_dim": 32, "num_hidden_layers": 3, "decay_low_rank_dim": 96,
+              "a_low_rank_dim": 32, "v_low_rank_dim": 64, "gate_low_rank_dim": 128},
 }  # fmt: skip
 
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlc_llm.compiler.layers.shift import Shift, before, head_norm, scan_on_cpu
+from mlc_llm.compiler.layers.shift import Shift, before, head_norm, own_part, scan_on_cpu
 from mlc_llm.compiler.layers.states import Recurrence, sigmoid
+from mlc_llm.compiler.quantization.stored import STRIP
 from mlc_llm.compiler.spec.part import FeedForward, Mixer, Place
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
@@ -58,6 +59,7 @@ class DecayMixSpec(Mixer):
     eps: float
     mixes: int = 0
     decay: int = 0
+    shards: int = 1  # so many share the layer, and each makes a part of the narrow rows
 
     tensors = {
         "first_mix": _vector("attention.time_maa_x"),
@@ -91,7 +93,7 @@ class DecayMixSpec(Mixer):
 
     def sharded(self, count: int) -> DecayMixSpec:
         """Each shard makes all mixtures, for its heads."""
-        return replace(self, heads=self.share_of(self.heads, count, "heads"))
+        return replace(self, heads=self.share_of(self.heads, count, "heads"), shards=count)
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         wide, hidden = self.width, at.hidden
@@ -99,10 +101,11 @@ class DecayMixSpec(Mixer):
             yield at.plain("first_mix", 1, 1, hidden)
         yield from (at.plain(f"{role}_mix", 1, 1, hidden) for role in self.mixed)
         if self.mixes:
-            yield at.plain("mixes_down", hidden, len(self.mixed) * self.mixes)
+            ranks = len(self.mixed) * self.mixes
+            yield at.plain("mixes_down", hidden, own_part(ranks, self.shards, STRIP))
             yield at.plain("mixes_up", len(self.mixed), self.mixes, hidden)
             yield at.plain("decay", 1, 1, wide)
-            yield at.plain("decay_down", hidden, self.decay)
+            yield at.plain("decay_down", hidden, own_part(self.decay, self.shards, STRIP))
             yield at.plain("decay_up", self.decay, wide)
         else:
             yield at.plain("decay", self.heads, self.head_dim)
@@ -198,7 +201,7 @@ class _RowMixes:
         self.up, options = at.name("mixes_up"), {"apart": True, "gives_change": True}
         self.shift = Shift(nn, at, [at.name("first_mix")], at.hidden, 1, **options)
         down = at.name("mixes_down")
-        self.down = _Narrow(nn, down, at.hidden, count * r.mixes, activation="tanh")
+        self.down = _Narrow(nn, down, at.hidden, count * r.mixes, r.shards, activation="tanh")
         self.shape = RowMixShape(
             width=at.hidden,
             rank=r.mixes,
@@ -232,7 +235,7 @@ class _Decay:
 
     def __init__(self, nn: Builder, at: Place, r: DecayMixSpec) -> None:
         down, up = at.name("decay_down"), at.name("decay_up")
-        self.down = _Narrow(nn, down, at.hidden, r.decay, activation="tanh")
+        self.down = _Narrow(nn, down, at.hidden, r.decay, r.shards, activation="tanh")
         self.up = _Narrow(nn, up, r.decay, r.width, bias=at.name("decay"))
 
     def __call__(self, x: Any) -> Any:
@@ -240,7 +243,8 @@ class _Decay:
 
 
 class _Narrow:
-    """activation(x weight + bias), with the weight as [ins, outs]."""
+    """activation(x weight + bias), with the weight as [ins, outs]. `shards` share the outs, and
+    all of them get the whole result."""
 
     def __init__(
         self,
@@ -248,6 +252,7 @@ class _Narrow:
         name: str,
         ins: int,
         outs: int,
+        shards: int = 1,
         *,
         activation: str | None = None,
         bias: str | None = None,
@@ -255,9 +260,11 @@ class _Narrow:
         from mlc_llm.compiler.kernels.common.recurrent import NarrowShape
 
         self.nn, self.weights = nn, [name, *([bias] if bias else [])]
+        own = own_part(outs, shards, STRIP)
+        self.joined = nn.shards.beside if own < outs else lambda x: x
         self.shape = NarrowShape(
             ins=ins,
-            outs=outs,
+            outs=own,
             activation=activation,
             weight_dtype=nn.stored(name).dtype,
             bias_dtype=nn.stored(bias).dtype if bias else None,
@@ -270,7 +277,7 @@ class _Narrow:
         nn, shape = self.nn, self.shape
         kernel = nn.kernel("narrow", (shape,), partial(nn.of(on_cpu, on_gpu), shape))
         args = [nn.plain(x), *map(nn.param, self.weights)]
-        return nn.call(kernel, args, nn.rows(x, shape.outs))
+        return self.joined(nn.call(kernel, args, nn.rows(x, shape.outs)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlc_llm.compiler.layers.shift import Shift, before, head_norm, scan_on_cpu
+from mlc_llm.compiler.layers.shift import Shift, before, head_norm, own_part, scan_on_cpu
 from mlc_llm.compiler.layers.states import Recurrence, sigmoid
 from mlc_llm.compiler.spec.part import FeedForward, Mixer, Place
 from mlc_llm.compiler.spec.transforms import Array
@@ -55,6 +55,7 @@ class TimeMixSpec(Mixer):
     values: int
     gate: int
     eps: float
+    shards: int = 1  # so many share the layer, and each makes a part of the narrow rows
 
     tensors = {
         "time_mixes": Tensor("attn.mixes"),
@@ -88,7 +89,7 @@ class TimeMixSpec(Mixer):
 
     def sharded(self, count: int) -> TimeMixSpec:
         """Each shard makes all mixtures, for its heads."""
-        return replace(self, heads=self.share_of(self.heads, count, "heads"))
+        return replace(self, heads=self.share_of(self.heads, count, "heads"), shards=count)
 
     def parameters(self, at: Place) -> Iterator[Parameter]:
         """Pairs stay floats in all quantizations."""
@@ -97,7 +98,9 @@ class TimeMixSpec(Mixer):
         for role in _ROWS:
             yield from at.linear(role, (wide,), hidden)
         for role, rank in self.pairs.items():
-            yield from at.linear(f"{role}_down", (rank,), hidden, use="router")
+            yield from at.linear(
+                f"{role}_down", (own_part(rank, self.shards, 8),), hidden, use="router"
+            )
             yield from at.linear(f"{role}_up", (wide,), rank, use="router")
             if role != "gate":
                 yield at.parameter(f"{role}_up", "bias", (wide,))
@@ -165,7 +168,7 @@ class _TimeMix:
         self.shift = Shift(nn, at, mixes, at.hidden, len(MIXES))
         self.linear = {role: nn.linear(at.name(role), r.width, at.hidden) for role in _ROWS}
         self.behind = nn.linear(at.name("output"), at.hidden, r.width)
-        self.pairs = {role: _Pair(nn, at, role, rank, r.width) for role, rank in r.pairs.items()}
+        self.pairs = {role: _Pair(nn, at, role, rank, r) for role, rank in r.pairs.items()}
         kinds = (f"{at.name('time_norm')}.{kind}" for kind in ("weight", "bias"))
         self.weights = [*(f"{at.name(role)}.weight" for role in _VECTORS), *kinds]
         shape = TimeMixShape(
@@ -200,14 +203,15 @@ class _TimeMix:
 class _Pair:
     """Two linear layers with a narrow row between them."""
 
-    def __init__(self, nn: Builder, at: Place, role: str, rank: int, width: int) -> None:
-        self.down = nn.linear(at.name(f"{role}_down"), rank, at.hidden)
-        word = _BETWEEN.get(role)
-        self.between = nn.activated(rank, word) if word else lambda x: x
-        self.up = nn.linear(at.name(f"{role}_up"), width, rank, bias=role != "gate")
+    def __init__(self, nn: Builder, at: Place, role: str, rank: int, r: TimeMixSpec) -> None:
+        own, word = own_part(rank, r.shards, 8), _BETWEEN.get(role)
+        self.down = nn.linear(at.name(f"{role}_down"), own, at.hidden)
+        self.between = nn.activated(own, word) if word else lambda x: x
+        self.joined = nn.shards.beside if own < rank else lambda x: x
+        self.up = nn.linear(at.name(f"{role}_up"), r.width, rank, bias=role != "gate")
 
     def __call__(self, x: Any) -> Any:
-        return self.up(self.between(self.down(x)))
+        return self.up(self.joined(self.between(self.down(x))))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,12 @@ class Shift:
         return [nn.deferred(one) for one in results(kernel, [x, *mixes], shape.results)]
 
 
+def own_part(rank: int, shards: int, granule: int) -> int:
+    """The elements of a narrow row that one of so many shards makes: all of them if they cannot be
+    divided into multiples of `granule`."""
+    return rank if rank % (shards * granule) else rank // shards
+
+
 def scan_on_cpu(
     name: str, make: Any, nn: Builder, shape: Any, rows: list[Any], weights: list[str], step: Any
 ) -> Any:
