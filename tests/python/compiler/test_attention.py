@@ -75,8 +75,8 @@ class Cache:
 @cache
 def attention_kernel(shape: AttentionShape):
     """Takes long to compile, and test_token_trees.py wants some of them too."""
-    dot = host_device().vectors.dot
-    return compiled(paged_attention.paged_attention(shape, shape.dim**-0.5, dot=dot))
+    sizes = host_device().vectors.attention_sizes
+    return compiled(paged_attention.paged_attention(shape, shape.dim**-0.5, **sizes))
 
 
 def attend(kernel, cache, q, positions, sequences):
@@ -159,6 +159,25 @@ def test_a_long_history_in_parts(shape):
     for some in (*(slice(i, i + 1) for i in (0, 3, 4, 17, 37, 57)), slice(1, 8), slice(30, 42)):
         few = attend(kernel, cache, q[some], positions[some], sequences[some])
         assert np.array_equal(few, y[some])
+
+
+@pytest.mark.parametrize("shape", LONG_SHAPES, ids=str)
+def test_rows_of_many_sequences_that_share_nothing(shape):
+    """Threads share their parts too, if the last history is long enough."""
+    cache = Cache(shape, [1, 300, 700, 20, 1100, 64, 270, 2300, 500, 129, 40, 1024, 1025, 400])
+    rng = np.random.default_rng(5)
+    rows = [(length - 1, sequence) for sequence, length in enumerate(cache.lengths)]
+    rows += [(len_ - 2, s) for s, len_ in enumerate(cache.lengths[:3]) if len_ > 1]
+    q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
+    kernel = attention_kernel(shape)
+    positions, sequences = zip(*rows, strict=True)
+    alone = [attend(kernel, cache, q[i : i + 1], [p], [s]) for i, (p, s) in enumerate(rows)]
+    for i, row in enumerate(rows):
+        expected = expected_row(cache, q[i], *row)
+        np.testing.assert_allclose(alone[i][0], expected, rtol=0, atol=tolerance(shape))
+    for some in (slice(0, 14), slice(0, 13), slice(0, 11), slice(0, 4), slice(0, 16), slice(1, 15)):
+        y = attend(kernel, cache, q[some], positions[some], sequences[some])
+        assert np.array_equal(y, np.concatenate(alone[some]))
 
 
 def test_pages_outside_a_sliding_window_are_not_read():

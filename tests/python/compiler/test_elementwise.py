@@ -8,8 +8,12 @@ import pytest
 pytest.importorskip("tvm")
 
 from kernel_tools import activated, compiled, frozen  # noqa: E402
+from tvm.tirx.script import builder as T  # noqa: E402
 
+from mlc_llm.compiler.kernels.common.function import Arg, kernel  # noqa: E402
+from mlc_llm.compiler.kernels.common.values import LANES, NEVER  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import elementwise  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, exp2_below  # noqa: E402
 
 
 @pytest.mark.parametrize("size", [16, 45, 7, 576])
@@ -46,3 +50,20 @@ def test_gate_and_multiply_is_exact_far_out_too(size, activation):
     compiled(elementwise.gate_and_multiply(size, activation))(frozen(x), y)
     gate, up = x[:, :size].astype(np.float64), x[:, size:].astype(np.float64)
     np.testing.assert_allclose(y, activated(gate, activation) * up, rtol=5e-6, atol=1e-12)
+
+
+def test_powers_of_two_below_1():
+    x = np.linspace(-126, 0, 200 * LANES - 2, dtype=np.float32)
+    x = np.concatenate([x, np.float32([NEVER, -np.inf])])
+
+    def body(x, y) -> None:
+        def one(i, n: int) -> None:
+            T.buffer_store(y, exp2_below(x[at(i, n)], n), [at(i, n)])
+
+        emit_over(len(expected), one)
+
+    expected = np.exp2(np.maximum(x.astype(np.float64), -125))
+    y = np.zeros_like(x)
+    compiled(kernel([Arg("x", x.shape), Arg("y", x.shape)], body))(frozen(x), y)
+    np.testing.assert_allclose(y, expected, rtol=2.5e-7)
+    assert y[x == 0] == 1

@@ -14,9 +14,10 @@ class VectorUnit:
     `column_tile` is a tile (rows of x, vectors of outputs), and `panel_tile` one for the many rows
     of pictures (`panels.py`). `integer_tile` is the number of rows of
     x for 16 outputs in integers (`linear_strips.py` in `kernels/cpu`). `attention_sums` is the
-    number of vectors of 16 sums that attention keeps for one row. `attention_heads` is the number
-    of query heads, of several rows, that have one vector each (`paged_attention.py`). `dot` is a
-    name in `integer.py`. `half_floats`: the CPU has instructions that read and write float16.
+    number of vectors of `attention_width` floats in which attention keeps sums, if there is one for
+    each head; `attention_heads` is the most query heads, of all rows, that have sums at a time
+    (`paged_attention.py`). `dot` is a name in `integer.py`. `half_floats`: the CPU has instructions
+    that read and write float16.
     """
 
     dot_tile: tuple[int, int]
@@ -24,6 +25,7 @@ class VectorUnit:
     dot: str
     panel_tile: tuple[int, int] = (6, 1)
     integer_tile: int = 4
+    attention_width: int = 16
     attention_sums: int = 4
     attention_heads: int = 6
     half_floats: bool = True
@@ -32,6 +34,7 @@ class VectorUnit:
     def attention_sizes(self) -> dict[str, Any]:
         """The keyword arguments of `paged_attention`."""
         return {
+            "width": self.attention_width,
             "registers": self.attention_sums,
             "heads": self.attention_heads,
             "dot": self.dot,
@@ -48,7 +51,13 @@ AVX512 = VectorUnit(
     attention_heads=16,
 )
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
-AVX2 = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="avx2")
+AVX2 = VectorUnit(
+    dot_tile=(2, 2),
+    column_tile=(4, 1),
+    dot="avx2",
+    attention_width=8,
+    attention_sums=12,
+)
 AVX_VNNI = replace(AVX2, dot="avxvnni")
 NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="neon")
 NEON_DOT = replace(NEON, dot="neondot")

@@ -23,7 +23,8 @@ class Call(AttendBuffers):
 
     shape: AttentionShape
     scale: float
-    registers: int
+    width: int  # floats in a vector of sums
+    registers: int  # such vectors that inner loops have
     heads: int  # query heads, of all rows, that have sums at a time
     unit: DotUnit
 
@@ -67,6 +68,10 @@ class UnmaskedRows:
     def masked(self, score, index):
         return score
 
+    def weight(self, power, score):
+        """The weight of a score, of which that is the power."""
+        return power
+
 
 @dataclass(frozen=True)
 class MaskedRow(UnmaskedRows):
@@ -107,3 +112,6 @@ class MaskedRow(UnmaskedRows):
             recent = places >= splat(self.oldest)
             allowed = T.And(allowed, T.Or(recent, places < splat(T.int32(self.shape.sinks))))
         return T.Select(allowed, score, splat(NEVER))
+
+    def weight(self, power, score):
+        return T.Select(score > splat(NEVER / 2), power, splat(0.0))

@@ -8,7 +8,6 @@ Integer sums are exact, so a score has the same bits in any order of the instruc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +40,11 @@ _MOST_WORDS = 256  # elements whose products of 8 and 16 bits add up to less tha
 _LARGEST = 127 << 8 * (_PARTS - 1)  # the high byte must not be over 127 after rounding
 
 
-def reader_of(shape: AttentionShape, q, pages, slots: int, unit: DotUnit) -> Floats | Codes:
+def reader_of(
+    shape: AttentionShape, q, pages, slots: int, unit: DotUnit, width: int
+) -> Floats | Codes:
     if not shape.is_q8:
-        return Floats(shape, q, pages)
+        return Floats(shape, q, pages, width)
     heads, quads = slots * shape.group, shape.dim // 4
     kind = WordCodes if multiplies_words(unit) and shape.dim <= _MOST_WORDS else Codes
     return kind(
@@ -57,23 +58,21 @@ def reader_of(shape: AttentionShape, q, pages, slots: int, unit: DotUnit) -> Flo
     )
 
 
-def emit_ahead(
-    reader: Floats | Codes, part: int, head, numbers: Sequence, begin, count: int
-) -> None:
-    """Asks for `count` elements of the keys (part 0) or values (part 1) of pages. They go to the
+def emit_ahead(reader: Floats | Codes, part: int, head, number, begin, count: int) -> None:
+    """Asks for `count` elements of the keys (part 0) or values (part 1) of a page. They go to the
     second cache: the first one holds what is multiplied now."""
     line = 512 // tvm.DataType(reader.shape.element_dtype).bits
-    for number in numbers:
-        for place in range(0, count, line):
-            emit_prefetch(reader.pages, number, part, head, begin + place, keep=2)
+    for place in range(0, count, line):
+        emit_prefetch(reader.pages, number, part, head, begin + place, keep=2)
 
 
-def emit_value_ahead(reader: Floats | Codes, head, numbers: list, slot, d, count: int) -> None:
-    """Asks for elements [d, d + count) of the values in a slot. Latent ones are parts of keys."""
+def emit_keys_ahead(reader: Floats | Codes, head, number, slot, d, count: int) -> None:
+    """Asks for as many keys of a page as elements [d, d + count) of the values in a slot are.
+    Latent rows are both."""
     shape = reader.shape
     if shape.page_shape[0] == 2:
         word = shape.dim // shape.row_elements  # elements of a value in one of the page
-        emit_ahead(reader, 1, head, numbers, slot * shape.row_elements + d // word, count // word)
+        emit_ahead(reader, 0, head, number, slot * shape.row_elements + d // word, count // word)
 
 
 @dataclass(frozen=True)
@@ -85,33 +84,40 @@ class Floats:
     shape: AttentionShape
     q: Any
     pages: Any
+    lanes: int  # positions of a score's vector
 
     def emit_queries(self, head, row, m) -> None:
         """Prepares the queries of a row for the slot m."""
 
-    def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
-        """q . k for pages with these numbers: 16 floats for each query head and page. Row m is
-        `begin` + m. Asks for the keys of `later` pages meanwhile."""
-        group, each = self.shape.group, len(numbers)
-        sums = emit_sums(len(heads) * each)
+    def emit_dots(self, head, begin, heads: list, vectors: list, asks: bool = False):
+        """q . k for vectors of positions: numbers of pages, and where in them a vector begins. A
+        vector for each query head and vector of positions. Row m is `begin` + m. `asks`: asks for
+        the values of these positions meanwhile."""
+        group, each, lanes = self.shape.group, len(vectors), self.lanes
+        sums = emit_sums(len(heads) * each, lanes=lanes)
         with T.serial(self.shape.dim // 4) as quarter:
-            emit_ahead(self, 0, head, later, quarter * 4 * PAGE_SIZE, 4 * PAGE_SIZE)
+            for n, slot in vectors if asks else ():
+                share = slot * self.shape.dim + quarter * 4 * lanes
+                emit_ahead(self, 1, head, n, share, 4 * lanes)
             for i in range(4):
                 d = quarter * 4 + i
-                keys = [self.pages[n, 0, head, at(d * PAGE_SIZE)] for n in numbers]
-                keys = [emit_value(to_float(key)) for key in keys]
+                places = [(n, at(d * PAGE_SIZE + slot, lanes)) for n, slot in vectors]
+                keys = [to_float(self.pages[n, 0, head, place], lanes) for n, place in places]
+                keys = [emit_value(key) for key in keys]
                 for h, (m, g) in enumerate(heads):
-                    query = splat(self.q[begin + m, head * group + g, d])
+                    query = splat(self.q[begin + m, head * group + g, d], lanes)
                     for total, key in zip(sums[h * each :], keys, strict=False):
-                        T.buffer_store(total, fma(query, key, total[at(0)]), [at(0)])
-        return lambda h, j: sums[h * each + j][at(0)]
+                        more = fma(query, key, total[at(0, lanes)], lanes)
+                        T.buffer_store(total, more, [at(0, lanes)])
+        return lambda h, j: sums[h * each + j][at(0, lanes)]
 
     def emit_scaled(self, head, number, weights, places: list) -> None:
         """Multiplies weights of a page by the scales of its values."""
 
-    def value(self, head, number, slot, d):
-        """Elements [d, d + 16) of a value, without its scale."""
-        return to_float(self.pages[number, 1, head, at(slot * self.shape.dim + d)])
+    def value(self, head, number, slot, d, lanes: int):
+        """Elements [d, d + lanes) of a value, without its scale."""
+        place = at(slot * self.shape.dim + d, lanes)
+        return to_float(self.pages[number, 1, head, place], lanes)
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,7 @@ class Codes:
     """Pages of codes. The queries have codes, the sums of their codes, and scales."""
 
     sums = _PARTS  # of a score
+    lanes = LANES
 
     shape: AttentionShape
     q: Any
@@ -158,8 +165,9 @@ class Codes:
     def _code(self, h, part: int, quad):
         return (h * _PARTS + part) * (self.shape.dim // 4) + quad
 
-    def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
-        sums = self._emit_sums(head, heads, numbers, later)
+    def emit_dots(self, head, begin, heads: list, vectors: list, asks: bool = False):
+        numbers = [n for n, _ in vectors]
+        sums = self._emit_sums(head, heads, numbers, asks)
         group, each = self.shape.group, len(numbers)
         scales = [self.pages[n, 0, head, at(self.shape.scales_at)] for n in numbers]
         scales = [emit_value(T.reinterpret(f"float32x{LANES}", scale)) for scale in scales]
@@ -177,15 +185,16 @@ class Codes:
 
         return dot
 
-    def _emit_sums(self, head, heads: list, numbers: list, later: Sequence):
+    def _emit_sums(self, head, heads: list, numbers: list, asks: bool):
         """Sums of products of codes: for each query head, page and part of the query's codes."""
         group, each = self.shape.group, len(numbers)
         sums = emit_sums(len(heads) * each * _PARTS, "int32")
         quads = quads_at_a_time(self.unit, self.shape.dim // 4)
         with T.serial(self.shape.dim // 4 // quads) as step:
             first = emit_value(step * quads)
-            emit_ahead(self, 0, head, later, first * PAGE_SIZE, quads * PAGE_SIZE)
             for j, n in enumerate(numbers):
+                if asks:
+                    emit_ahead(self, 1, head, n, first * PAGE_SIZE, quads * PAGE_SIZE)
                 keys = [emit_value(self.pages[n, 0, head, at((first + i) * PAGE_SIZE)])
                         for i in range(quads)]  # fmt: skip
                 for h, (m, g) in enumerate(heads):
@@ -203,9 +212,10 @@ class Codes:
         for place in places:
             T.buffer_store(weights, weights[place] * scales, [place])
 
-    def value(self, head, number, slot, d):
-        place = at(slot * self.shape.row_elements + d // 4, LANES // 4)
-        return to_float(T.reinterpret(f"int8x{LANES}", self.pages[number, 1, head, place]))
+    def value(self, head, number, slot, d, lanes: int):
+        place = at(slot * self.shape.row_elements + d // 4, lanes // 4)
+        codes = T.reinterpret(f"int8x{lanes}", self.pages[number, 1, head, place])
+        return to_float(codes, lanes)
 
 
 class WordCodes(Codes):
@@ -228,13 +238,15 @@ class WordCodes(Codes):
     def _word(self, h, quad, pair: int):
         return (h * (self.shape.dim // 4) + quad) * 2 + pair
 
-    def emit_dots(self, head, begin, heads: list, numbers: list, later: Sequence = ()):
+    def emit_dots(self, head, begin, heads: list, vectors: list, asks: bool = False):
+        numbers = [n for n, _ in vectors]
         group, each = self.shape.group, len(numbers)
         hs = [m * group + g for m, g in heads]
         sums = emit_sums(len(heads) * each, "int32")
         with T.serial(self.shape.dim // 4) as quad:
-            emit_ahead(self, 0, head, later, quad * PAGE_SIZE, PAGE_SIZE)
             for j, n in enumerate(numbers):
+                if asks:
+                    emit_ahead(self, 1, head, n, quad * PAGE_SIZE, PAGE_SIZE)
                 words = emit_value(self.pages[n, 0, head, at(quad * PAGE_SIZE)])
                 keys = emit_words(words)
                 for i, h in enumerate(hs):

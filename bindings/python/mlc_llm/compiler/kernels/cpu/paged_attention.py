@@ -26,6 +26,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
+from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu.attention_rows import (
     BLOCK,
     BLOCK_PAGES,
@@ -36,7 +37,7 @@ from mlc_llm.compiler.kernels.cpu.attention_rows import (
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
 from mlc_llm.compiler.kernels.cpu.softmax import State, Totals
-from mlc_llm.compiler.kernels.cpu.vector import emit_value
+from mlc_llm.compiler.kernels.cpu.vector import emit_stored, emit_value
 
 PART_BLOCKS = 16
 PART = PART_BLOCKS * BLOCK
@@ -49,12 +50,15 @@ SPLIT_PARTS = 128  # how many parts of all pairs are walked at a time when threa
 SPLIT_RUNS = 64  # in how many runs threads take them
 SPLIT_UNITS = 8  # key heads are in one unit of work where this leaves so many units
 SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
+APART_PAIRS = SPLIT_PARTS  # the most of them if the rows' sequences share no pages,
+APART = 256  # from this position of the last row on
 
 
 def paged_attention(
     shape: AttentionShape,
     scale: float,
     *,
+    width: int = LANES,
     registers: int = 12,
     heads: int = 12,
     dot: DotUnit = "portable",
@@ -63,33 +67,47 @@ def paged_attention(
     (own), y). `positions`: the last one that each row sees. `own`: its own, where rows with
     windows see later ones.
 
-    `registers` is the number of vectors of 16 floats for the sums of inner loops. `heads` is the
-    number of query heads, of all rows, that have sums at a time. `dot` multiplies the bytes of
+    `registers` is the number of vectors of `width` floats for the sums of inner loops. `heads` is
+    the number of query heads, of all rows, that have sums at a time. `dot` multiplies the bytes of
     pages of codes.
     """
 
     def body(**buffers: Any) -> None:
-        call = Call(shape, scale, registers, heads, dot, **buffers)
+        call = Call(shape, scale, width, registers, heads, dot, **buffers)
         rows = emit_value(T.Cast("int32", call.q.shape[0]))
-        with T.If(_emit_is_split(call, rows)):
+        share = _emit_shares(call, rows)
+        with T.If(_is_split(call, rows, share)):
             with T.Then(), T.sblock("split"):
                 _Split(call, rows).emit()
             with T.Else():
-                _emit_unsplit(call, rows)
+                _emit_unsplit(call, rows, share)
 
     return named_kernel(shape.attend_args, body)
 
 
-def _emit_is_split(call: Call, rows):
-    """Whether there are few rows and the last row has a history of several parts."""
-    few = T.And(rows > 0, rows * call.shape.kv_heads <= SPLIT_PAIRS)
-    return T.And(few, call.positions[T.max(rows - 1, 0)] >= PART)
+def _emit_shares(call: Call, rows):
+    """Whether any of the first rows begins with the same page as the row before it."""
+    share = T.sblock_alloc_buffer((1,), "bool")
+    T.buffer_store(share, T.bool(False), [0])
+    with T.serial(1, T.min(rows, max(MANY, APART_PAIRS // call.shape.kv_heads))) as row:
+        pages = [call.page_indices[call.emit_first_page(row - i)] for i in range(2)]
+        T.buffer_store(share, T.Or(share[0], pages[0] == pages[1]), [0])
+    return share[0]
 
 
-def _emit_unsplit(call: Call, rows) -> None:
+def _is_split(call: Call, rows, share):
+    """Whether there are few rows and the last row has a history of several parts; or more rows,
+    each with pages of its own: a unit then reads pages of a row from end to end."""
+    pairs, last = rows * call.shape.kv_heads, call.positions[T.max(rows - 1, 0)]
+    few = T.And(pairs <= SPLIT_PAIRS, last >= PART)
+    apart = T.And(T.And(pairs <= APART_PAIRS, last >= APART), T.Not(share))
+    return T.And(rows > 0, T.Or(few, apart))
+
+
+def _emit_unsplit(call: Call, rows, share) -> None:
     """A task walks the whole history of a row, or of several neighbouring rows."""
     shape = call.shape
-    each = _emit_rows_of_a_task(call, rows)
+    each = _emit_rows_of_a_task(call, rows, share)
     tasks = emit_value((rows + each - 1) // each)  # for one head
     with T.parallel(tasks * shape.kv_heads) as task, T.sblock("attend"):
         T.reads()
@@ -116,10 +134,9 @@ def _emit_unsplit(call: Call, rows) -> None:
                 with T.If(block < shared[m]), T.Then():
                     first = call.emit_first_page(emit_value(begin + m))
                     side_by_side = UnmaskedRows([m + i for i in range(TOGETHER)], begin, first)
-                    with T.If(T.Not(shared.is_walked(m, first, block))), T.Then():
-                        state.emit_block_ahead(side_by_side, block)
+                    asks = emit_stored(T.Not(shared.is_walked(m, first, block)))
                     next_part(block, m, TOGETHER)
-                    state.emit_block(side_by_side, block)
+                    state.emit_block(side_by_side, block, asks)
         with T.serial(count) as m:
             row, done = emit_value(begin + m), emit_value(shared[m])
             position = emit_value(call.positions[row])
@@ -136,16 +153,11 @@ def _emit_unsplit(call: Call, rows) -> None:
                     totals.emit_result(call.y, row, head, m)
 
 
-def _emit_rows_of_a_task(call: Call, rows):
+def _emit_rows_of_a_task(call: Call, rows, share):
     """Few rows are a task each, unless neighbours begin with the same page."""
-    share = T.sblock_alloc_buffer((1,), "bool")
-    T.buffer_store(share, T.bool(False), [0])
-    with T.serial(1, T.min(rows, MANY)) as row:
-        pages = [call.page_indices[call.emit_first_page(row - i)] for i in range(2)]
-        T.buffer_store(share, T.Or(share[0], pages[0] == pages[1]), [0])
 
     def fits(count: int):
-        return T.And(share[0], rows * call.shape.kv_heads >= MANY_TASKS * count)
+        return T.And(share, rows * call.shape.kv_heads >= MANY_TASKS * count)
 
     each = T.Select(T.Or(rows >= MANY, fits(TOGETHER)), T.int32(TOGETHER), T.int32(1))
     count = 2 * TOGETHER
@@ -212,8 +224,9 @@ class _SharedBlocks:
 
 
 class _Split:
-    """For few rows: threads share the parts of the rows' histories. Of long histories so many parts
-    are walked at a time that there are SPLIT_PARTS of all pairs, and then merged.
+    """For few rows, and for rows that share no pages: threads share the parts of the rows'
+    histories. Of long histories so many parts are walked at a time that there are SPLIT_PARTS of
+    all pairs, and then merged.
 
     A unit of work is a part of one row for some key heads, as many as leave SPLIT_UNITS units: they
     lie side by side in a page, and memory is read fastest from one end to the other."""
@@ -224,7 +237,7 @@ class _Split:
         # parts of a pair that are walked at a time
         self.each = emit_value(T.int32(SPLIT_PARTS) // self.pairs)
         self.state = _state(call, None, SPLIT_PARTS)
-        self.totals = Totals(call, SPLIT_PAIRS)
+        self.totals = Totals(call, APART_PAIRS)
 
     def emit(self) -> None:
         self.totals.emit_begin(self.pairs)
@@ -293,8 +306,8 @@ class _Split:
 
         def each_head(act: Callable[[State, Any], None]) -> None:
             with T.serial(together) as h:
-                own = emit_value(head + h)
-                act(state.of_head(own), emit_value(i * self.pairs + own * self.rows + row))
+                own = state.of_head(head, together, h)
+                act(own, emit_value(i * self.pairs + own.head * self.rows + row))
 
         def start(state: State, slot: Any) -> None:
             state.emit_begin(slot, 1)
@@ -309,7 +322,14 @@ class _Split:
                     cut = MaskedRow([slot], row - slot, table, call.shape, position, oldest)
                     state.emit_block(cut, block)
 
-                each_head(walk)
+                def walk_whole(state: State, slot: Any) -> None:
+                    state.emit_block(UnmaskedRows([slot], row - slot, table), block)
+
+                with T.If(block < _whole_blocks(call.shape, position)):
+                    with T.Then():
+                        each_head(walk_whole)
+                    with T.Else():
+                        each_head(walk)
 
 
 def _state(call: Call, head, slots: int) -> State:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from functools import partial
 from typing import Any
 
 import tvm
@@ -16,34 +17,43 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, UnmaskedRows
-from mlc_llm.compiler.kernels.cpu.page_readers import emit_ahead, emit_value_ahead, reader_of
+from mlc_llm.compiler.kernels.cpu.page_readers import emit_keys_ahead, reader_of
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     constant,
     emit_max,
     emit_prefetch,
+    emit_stored,
     emit_sum,
     emit_sums,
+    emit_tiles,
+    emit_unrolled,
     emit_value,
     exp2,
+    exp2_below,
     fma,
     softcap,
 )
+
+UNROLLED = 4  # positions of a page whose values are added in one turn of a loop
 
 
 class State:
     """The running softmax of a part for up to `slots` rows and one key head: one for each row and
     query head. A query head of the row in slot m has the number `m * group + g`."""
 
+    next_head: Any  # whose keys are read next,
+    behind: Any  # so many pages behind these
     decays: Any  # by the number of a head among those of the rows that walk a block
     weights: Any
 
     def __init__(self, call: Call, head, slots: int) -> None:
         self.shape, self.indices = call.shape, call.page_indices
-        self.reader = reader_of(call.shape, call.q, call.pages, slots, call.unit)
+        self.reader = reader_of(call.shape, call.q, call.pages, slots, call.unit, call.width)
         self.head, self.scale, self.sinks = head, call.scale, call.sinks
+        self.next_head, self.behind = head, BLOCK_PAGES
         self.slopes, self.positions = call.slopes, call.positions
-        self.registers, self.heads_each = call.registers, call.heads
+        self.width, self.registers, self.heads_each = call.width, call.registers, call.heads
         heads = slots * call.shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
@@ -52,14 +62,16 @@ class State:
     def for_task(self, rows: int) -> State:
         """With memory of a task, in which so many rows walk a block together."""
         other, heads = copy(self), rows * self.shape.group
-        other.decays = T.sblock_alloc_buffer((heads * LANES,), "float32")
+        other.decays = T.sblock_alloc_buffer((heads,), "float32")
         other.weights = T.sblock_alloc_buffer((heads * BLOCK,), "float32")
         return other
 
-    def of_head(self, head) -> State:
-        """The same memory for another key head."""
-        other = copy(self)
-        other.head = head
+    def of_head(self, first, count, h) -> State:
+        """The same memory for key head h of `count` from `first` on, which walk a block in turn."""
+        other, is_last = copy(self), h == count - 1
+        other.head = emit_stored(first + h)
+        other.next_head = emit_stored(T.Select(is_last, first, first + h + 1))
+        other.behind = emit_stored(T.Select(is_last, T.int32(BLOCK_PAGES), T.int32(0)))
         return other
 
     def emit_begin(self, m, count) -> None:
@@ -73,189 +85,188 @@ class State:
         """Stores the result of a history of one part."""
         _emit_result(self, y, row, head, m)
 
-    def emit_block(self, rows: UnmaskedRows, block) -> None:
+    def emit_block(self, rows: UnmaskedRows, block, asks: Any = None) -> None:
         """Walks a block. A block without any visible position is skipped, since it changes
-        nothing."""
+        nothing. `asks`: whether several rows ask for the next block."""
         seen = rows.seen(block)
         if seen is None:
-            self._emit_seen(rows, block)
+            self._emit_seen(rows, block, asks)
             return
         with T.If(seen), T.Then():
-            self._emit_seen(rows, block)
+            self._emit_seen(rows, block, asks)
 
-    def _emit_seen(self, rows: UnmaskedRows, block) -> None:
+    def _emit_seen(self, rows: UnmaskedRows, block, asks: Any) -> None:
         self._emit_scores(rows, block)
-        group = self.shape.group
-        with T.serial(len(rows.rows) * group) as h:
-            self._emit_keys_ahead(rows, block, h)
-            self._emit_weights(emit_value(rows.rows[0] * group + h), h)
-        self._emit_values(rows, block)
+        with T.serial(len(rows.rows) * self.shape.group) as own:
+            self._emit_weights(rows, block, own)
+        self._emit_values(rows, block, asks)
 
-    def emit_block_ahead(self, rows: UnmaskedRows, block) -> None:
-        """Asks for the next block's part of this head: pages lie anywhere, so a processor cannot
-        guess them. It goes to the second cache. One row, whose blocks are short, asks for lines
-        while it walks (`_emit_pages`, `_emit_keys_ahead`, `_emit_vectors`)."""
+    def _emit_ahead(self, rows: UnmaskedRows, block, shares: int, asks, share, count: int) -> None:
+        """Several rows ask for some shares of the next block's part of this head: pages lie
+        anywhere, so a processor cannot guess them. It goes to the second cache. If all of it is
+        asked for at once, processors leave out what they cannot wait for."""
         parts, heads, size = self.shape.page_shape
         line = 512 // tvm.DataType(self.shape.element_dtype).bits  # elements
-        head = self.head if heads > 1 else 0
-        with T.serial(BLOCK_PAGES) as i:
-            number = self._later(rows, block * BLOCK_PAGES + i)
-            with T.serial(parts) as part, T.serial(size // line) as place:
-                emit_prefetch(self.reader.pages, number, part, head, place * line, keep=2)
+        lines, head = size // line, self.head if heads > 1 else 0
+        each = -(-BLOCK_PAGES * parts * lines // shares)
+        with T.serial(T.Select(asks, T.int32(each * count), T.int32(0))) as i:
+            place = emit_stored(share * each + i)
+            page, part = place // (parts * lines), place // lines % parts
+            number = self._later(rows, block * BLOCK_PAGES + page, BLOCK_PAGES)
+            emit_prefetch(self.reader.pages, number, part, head, place % lines * line, keep=2)
 
-    def _emit_keys_ahead(self, rows: UnmaskedRows, block, h) -> None:
-        """One row's head asks for its share of the keys of every second page of the next block, so
-        that memory has work during the exponentials too."""
-        parts, _, size = self.shape.page_shape
-        if len(rows.rows) > 1 or self._pages_at_a_time(rows) == 1 or parts == 1:
-            return
-        line = 512 // tvm.DataType(self.shape.element_dtype).bits  # elements
-        share = -(-size // (line * self.shape.group)) * line
-        for i in range(1, BLOCK_PAGES, 2):
-            number = self._later(rows, block * BLOCK_PAGES + i)
-            emit_ahead(self.reader, 0, self.head, [number], h * share, share)
+    def _later(self, rows: UnmaskedRows, index, behind):
+        """The number of the page that is so many behind that one, or of any at the end."""
+        place = T.min(rows.page(index + behind), T.Cast("int32", self.indices.shape[0]) - 1)
+        return emit_stored(self.indices[place])
 
-    def _later(self, rows: UnmaskedRows, index):
-        """The number of the page that is a block behind that one, or of any at the end."""
-        place = T.min(rows.page(index + BLOCK_PAGES), T.Cast("int32", self.indices.shape[0]) - 1)
-        return emit_value(self.indices[place])
-
-    def _heads(self, rows: UnmaskedRows) -> list[tuple[Any, int]]:
-        return [(m, g) for m in rows.rows for g in range(self.shape.group)]
-
-    def _parts(self, heads: list[Any], sums: int = 1) -> list[list[Any]]:
-        """Divides heads with that many sums into parts of about the same size, with at most
-        `heads_each` in each."""
+    def _parts(self, rows: UnmaskedRows, sums: int = 1) -> list[list[tuple[Any, int]]]:
+        """Divides the rows' heads, with that many sums each, into parts of about the same size,
+        with at most `heads_each` in each."""
+        heads = [(m, g) for m in rows.rows for g in range(self.shape.group)]
         count = -(-len(heads) * sums // self.heads_each)
         each = -(-len(heads) // count)
         return [heads[i : i + each] for i in range(0, len(heads), each)]
 
-    def _pages_at_a_time(self, rows: UnmaskedRows) -> int:
-        sums = len(rows.rows) * self.shape.group * self.reader.sums
-        return next(n for n in (4, 2, 1) if n == 1 or n * sums <= self.registers)
+    def _most(self, heads: int) -> int:
+        """How many vectors of positions get scores of so many heads at a time."""
+        floats = self.registers * self.width
+        return max(floats // (self.reader.lanes * self.reader.sums * heads), 1)
 
     def _emit_scores(self, rows: UnmaskedRows, block) -> None:
-        """Computes q . k, in base-2 logarithms, for as many pages at a time as registers allow."""
-        heads, pages = self._heads(rows), self._pages_at_a_time(rows)
-        with T.serial(BLOCK_PAGES // pages) as part:
-            base = emit_value(part * pages)  # index in the block
-            indices = [emit_value(block * BLOCK_PAGES + base + i) for i in range(pages)]
-            some = rows.reached(indices[0])
-            if some is None or self.shape.sliding_window >= 0:
-                self._emit_pages(rows, heads, base, indices)
-            else:
-                with T.If(some):
-                    with T.Then():
-                        self._emit_pages(rows, heads, base, indices)
-                    with T.Else():
-                        self._emit_never(rows, heads, base, pages)
+        """Computes q . k, for as many positions at a time as registers allow."""
+        asks = len(rows.rows) == 1
+        for heads in self._parts(rows, self.reader.sums):
+            tile = partial(self._emit_tile, rows, heads, block, asks)
+            emit_tiles(BLOCK // self.reader.lanes, self._most(len(heads)), tile)
+            asks = False
 
-    def _emit_never(self, rows: UnmaskedRows, heads: list, base, pages: int) -> None:
-        for m, g in heads:
-            for i in range(pages):
-                place = at(self._weight(rows, m, g, base + i))
-                T.buffer_store(self.weights, splat(NEVER), [place])
+    def _emit_tile(self, rows: UnmaskedRows, heads: list, block, asks: bool, first, count) -> None:
+        lanes = self.reader.lanes
+        slots = [emit_stored((first + j) * lanes) for j in range(count)]  # of the block
+        indices = [emit_value(block * BLOCK_PAGES + slot // PAGE_SIZE) for slot in slots]
+        some = rows.reached(indices[0])
+        if some is None or self.shape.sliding_window >= 0:
+            self._emit_dots(rows, heads, slots, indices, asks)
+        else:
+            with T.If(some), T.Then():
+                self._emit_dots(rows, heads, slots, indices, asks)
 
-    def _weight(self, rows: UnmaskedRows, m, g: int, page):
-        """The place of the weights of a page of the block."""
-        return ((m - rows.rows[0]) * self.shape.group + g) * BLOCK + page * PAGE_SIZE
-
-    def _emit_pages(self, rows: UnmaskedRows, heads: list, base, indices: list) -> None:
-        numbers = [emit_value(self.indices[rows.page(index)]) for index in indices]
-        later = [self._later(rows, i) for i in indices[::2]] if len(rows.rows) == 1 else []
-        for some in self._parts(heads, self.reader.sums):
-            dot = self.reader.emit_dots(self.head, rows.begin, some, numbers, later)
-            self._emit_part(rows, some, base, indices, dot)
-            later = []
-
-    def _emit_part(self, rows: UnmaskedRows, heads: list, base, indices: list, dot) -> None:
-        cap, log2e = self.shape.softcap, math.log2(math.e)
-        factor = splat(self.scale if cap else self.scale * log2e)
+    def _emit_dots(self, rows: UnmaskedRows, heads: list, slots: list, indices: list, asks) -> None:
+        """For vectors of positions at slots of the block; `indices`: of their pages."""
+        lanes = self.reader.lanes
+        vectors = [
+            (emit_stored(self.indices[rows.page(index)]), emit_stored(slot % PAGE_SIZE))
+            for index, slot in zip(indices, slots, strict=True)
+        ]
+        dot = self.reader.emit_dots(self.head, rows.begin, heads, vectors, asks)
         for h, (m, g) in enumerate(heads):
-            for j, index in enumerate(indices):
-                score = emit_value(dot(h, j) * factor)
-                score = emit_value(softcap(score, cap) * splat(log2e)) if cap else score
-                score = score if self.slopes is None else self._fallen(score, rows, m, g, index)
-                score = rows.masked(score, index)
-                T.buffer_store(self.weights, score, [at(self._weight(rows, m, g, base + j))])
+            for j, slot in enumerate(slots):
+                place = at(self._weight(rows, m, g) + slot, lanes)
+                T.buffer_store(self.weights, dot(h, j), [place])
 
-    def _fallen(self, score, rows: UnmaskedRows, m, g: int, index):
+    def _weight(self, rows: UnmaskedRows, m, g: int):
+        """The place of the first of a head's weights of the block."""
+        return ((m - rows.rows[0]) * self.shape.group + g) * BLOCK
+
+    def _emit_score(self, rows: UnmaskedRows, own, index, product):
+        """The scores of a page, as base-2 logarithms, from q . k."""
+        cap, log2e = self.shape.softcap, math.log2(math.e)
+        score = emit_value(product * splat(self.scale if cap else self.scale * log2e))
+        score = emit_value(softcap(score, cap) * splat(log2e)) if cap else score
+        score = score if self.slopes is None else self._fallen(score, rows, own, index)
+        return emit_value(rows.masked(score, index))
+
+    def _fallen(self, score, rows: UnmaskedRows, own, index):
         """The scores of a page, less by the distance of each position."""
-        distance = splat(self.positions[rows.begin + m] - index * PAGE_SIZE)
+        row, g = rows.begin + rows.rows[0] + own // self.shape.group, own % self.shape.group
+        distance = splat(self.positions[row] - index * PAGE_SIZE)
         distance = distance - constant(range(LANES), "int32")
         slope = self.slopes[self.head * self.shape.group + g] * T.float32(-math.log2(math.e))
         return emit_value(fma(to_float(distance), splat(emit_value(slope)), score))
 
-    def _emit_weights(self, h, own) -> None:
-        """Turns a head's scores of the block into weights; `own`: its number among those that walk
-        the block. The rest of its state follows later."""
+    def _emit_weights(self, rows: UnmaskedRows, block, own) -> None:
+        """Turns what a head's keys gave into weights; `own`: its number among those that walk the
+        block. What was not computed is not seen. The rest of its state follows later."""
+        h = emit_value(rows.rows[0] * self.shape.group + own)
         places = [at(own * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
-        scores = [emit_value(self.weights[place]) for place in places]
+        scores = [
+            self._emit_score(rows, own, block * BLOCK_PAGES + i, self.weights[place])
+            for i, place in enumerate(places)
+        ]
         old = emit_value(self.maximum[h])
         largest = emit_value(T.max(T.max(scores[0], scores[1]), T.max(scores[2], scores[3])))
         new = emit_value(T.max(old, emit_max(largest)))
-        decay = exp2(splat(old) - splat(new))
-        total = self.sums[at(h * LANES)] * decay
+        decay = exp2_below(old - new, 1)
+        total = self.sums[at(h * LANES)] * splat(decay)
         for place, score in zip(places, scores, strict=True):
-            real = score > splat(NEVER / 2)
-            weight = emit_value(T.Select(real, exp2(score - splat(new)), splat(0.0)))
+            weight = emit_value(rows.weight(exp2_below(score - splat(new)), score))
             T.buffer_store(self.weights, weight, [place])
             total = emit_value(total + weight)
         T.buffer_store(self.sums, total, [at(h * LANES)])
         T.buffer_store(self.maximum, new, [h])
-        T.buffer_store(self.decays, decay, [at(own * LANES)])
+        T.buffer_store(self.decays, decay, [own])
 
-    def _emit_values(self, rows: UnmaskedRows, block) -> None:
+    def _emit_values(self, rows: UnmaskedRows, block, asks: Any) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
-        heads, vectors = self._heads(rows), self.shape.dim // LANES
-        fitting = [n for n in range(1, vectors + 1)
-                   if vectors % n == 0 and n * len(heads) <= self.registers]  # fmt: skip
-        step = max(fitting, default=1)
-        self._emit_scaled_weights(rows, heads, block)
-        with T.serial(vectors // step) as part:
-            base = emit_value(part * step * LANES)
-            for some in self._parts(heads):
-                asks = len(rows.rows) == 1 and some[0] == heads[0]
-                self._emit_vectors(rows, some, block, base, step, asks)
+        self._emit_scaled_weights(rows, block)
+        parts, vectors = self._parts(rows), self.shape.dim // self.width
+        for number, heads in enumerate(parts):
+            # A vector at each page asks for a share of the next block.
+            ask = partial(self._emit_ahead, rows, block, len(parts) * vectors * BLOCK_PAGES, asks)
+            tile = partial(self._emit_vectors, rows, heads, block, number * vectors, ask)
+            emit_tiles(vectors, max(self.registers // len(heads), 1), tile)
 
-    def _emit_scaled_weights(self, rows: UnmaskedRows, heads: list, block) -> None:
+    def _emit_scaled_weights(self, rows: UnmaskedRows, block) -> None:
         if not self.shape.is_q8:
             return
+        heads = len(rows.rows) * self.shape.group
         with T.serial(BLOCK_PAGES) as page:
             number = emit_value(self.indices[rows.page(emit_value(block * BLOCK_PAGES + page))])
-            places = [at(self._weight(rows, m, g, page)) for m, g in heads]
+            places = [at(h * BLOCK + page * PAGE_SIZE) for h in range(heads)]
             self.reader.emit_scaled(self.head, number, self.weights, places)
 
-    def value_at(self, page, slot, d):
-        """Elements [d, d + 16) of the value in a slot, without its scale."""
-        return self.reader.value(self.head, page, slot, d)
+    def value_at(self, page, slot, d, lanes: int):
+        """Elements [d, d + lanes) of the value in a slot, without its scale."""
+        return self.reader.value(self.head, page, slot, d, lanes)
 
-    def _emit_vectors(self, rows, heads: list, block, base, step: int, asks: bool) -> None:
-        """Elements [base, base + 16 step) of the values; asks for those of the next block."""
-        group, dim = self.shape.group, self.shape.dim
-        sums = emit_sums(len(heads) * step)
-        each = [(m, g, sums[h * step : (h + 1) * step]) for h, (m, g) in enumerate(heads)]
+    def _emit_vectors(self, rows, heads: list, block, before: int, ask, first, count: int) -> None:
+        """`count` vectors of the values from `first` on; `before`: those of other heads. One row
+        asks for the keys that come next, several ask for the next block."""
+        group, dim, width = self.shape.group, self.shape.dim, self.width
+        base = emit_stored(first * width)
+        sums = emit_sums(len(heads) * count, lanes=width)
+        each = [(m, g, sums[h * count : (h + 1) * count]) for h, (m, g) in enumerate(heads)]
         for m, g, own in each:
-            decay = self.decays[at(((m - rows.rows[0]) * group + g) * LANES)]
+            decay = splat(self.decays[(m - rows.rows[0]) * group + g], width)
             for i, total in enumerate(own):
-                old = self.values[at((m * group + g) * dim + base + i * LANES)]
-                T.buffer_store(total, old * decay, [at(0)])
+                old = self.values[at((m * group + g) * dim + base + i * width, width)]
+                T.buffer_store(total, old * decay, [at(0, width)])
         with T.serial(BLOCK_PAGES) as page:
             index = emit_value(block * BLOCK_PAGES + page)
-            number = emit_value(self.indices[rows.page(index)])
-            later = [self._later(rows, index)] if asks else []
-            with T.serial(rows.filled(index)) as slot:
-                emit_value_ahead(self.reader, self.head, later, slot, base, step * LANES)
-                value = [self.value_at(number, slot, base + i * LANES) for i in range(step)]
-                value = [emit_value(v) for v in value]
+            number = emit_stored(self.indices[rows.page(index)])
+            is_asking = len(rows.rows) == 1 and not before
+            later = self._later(rows, index, self.behind) if is_asking else None
+            if len(rows.rows) > 1:
+                ask((before + first) * BLOCK_PAGES + page * count, count)
+
+            def add(slot) -> None:
+                if later is not None:
+                    emit_keys_ahead(self.reader, self.next_head, later, slot, base, count * width)
+                places = [base + i * width for i in range(count)]
+                value = [emit_value(self.value_at(number, slot, d, width)) for d in places]
                 for m, g, own in each:
-                    weight = splat(self.weights[self._weight(rows, m, g, page) + slot])
+                    place = self._weight(rows, m, g) + page * PAGE_SIZE + slot
+                    weight = splat(self.weights[place], width)
                     for v, total in zip(value, own, strict=True):
-                        T.buffer_store(total, fma(weight, v, total[at(0)]), [at(0)])
+                        more = fma(weight, v, total[at(0, width)], width)
+                        T.buffer_store(total, more, [at(0, width)])
+
+            emit_unrolled(rows.filled(index), UNROLLED, add)
         for m, g, own in each:
             for i, total in enumerate(own):
-                place = at((m * group + g) * dim + base + i * LANES)
-                T.buffer_store(self.values, total[at(0)], [place])
+                place = at((m * group + g) * dim + base + i * width, width)
+                T.buffer_store(self.values, total[at(0, width)], [place])
 
 
 class Totals:

@@ -27,6 +27,9 @@ from mlc_llm.compiler.kernels.common.values import (
 )
 
 _EXP2_DEGREE = 7  # degree of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
+# 2 ** x on [-0.5, 0.5]: the polynomial with 1 at 0 whose relative error, 9e-8, is least
+_BELOW = (1.0, 0.69314700, 0.24022242, 0.055507336, 0.0096715130, 0.0013264727)
+_ROUNDED = 1.5 * 2.0**23  # a small float added to it loses its fraction
 
 
 def at(base, lanes: int = LANES):
@@ -60,6 +63,12 @@ def emit_value(expression):
     dtype = tvm.DataType(str(expression.ty.dtype))
     if dtype.lanes == 1 and not _is_float(dtype) and not _divides_unknown(expression):
         return T.Bind(expression)
+    return emit_stored(expression)
+
+
+def emit_stored(expression):
+    """The same, in memory in any case: for integers of which many addresses are made."""
+    dtype = tvm.DataType(str(expression.ty.dtype))
     register = T.alloc_buffer((dtype.lanes,), str(dtype).partition("x")[0])
     T.buffer_store(register, expression, [at(0, dtype.lanes)])
     return register[at(0, dtype.lanes)]
@@ -118,6 +127,20 @@ def exp2(x, lanes: int = LANES):
     exponent = T.Cast(vector_type("int32", lanes), whole) + splat(T.int32(127), lanes)
     power_of_two = T.shift_left(exponent, splat(T.int32(23), lanes))
     return emit_value(polynomial * T.reinterpret(vector_type("float32", lanes), power_of_two))
+
+
+def exp2_below(x, lanes: int = LANES):
+    """2 ** x for x <= 0, at least 2 ** -125: fewer operations than `exp2`, which is more exact."""
+    x = emit_value(T.max(x, splat(-125.0, lanes)))
+    moved = emit_value(x + splat(_ROUNDED, lanes))
+    fraction = emit_value(x - (moved - splat(_ROUNDED, lanes)))
+    polynomial = splat(_BELOW[-1], lanes)
+    for coefficient in reversed(_BELOW[:-1]):
+        polynomial = fma(polynomial, fraction, splat(coefficient, lanes), lanes)
+    integers = vector_type("int32", lanes)
+    exponent = T.shift_left(T.reinterpret(integers, moved), splat(T.int32(23), lanes))
+    power = T.reinterpret(integers, emit_value(polynomial)) + exponent
+    return emit_value(T.reinterpret(vector_type("float32", lanes), power))
 
 
 def sigmoid(x, lanes: int = LANES):
@@ -244,13 +267,34 @@ def emit_floats(vectors: int):
     return T.sblock_alloc_buffer((vectors * LANES,), "float32")
 
 
-def emit_sums(count: int, dtype: str = "float32") -> list:
+def emit_sums(count: int, dtype: str = "float32", lanes: int = LANES) -> list:
     """That many vectors of sums, which begin at 0 and stay in registers. As one buffer, 16 of them
     would be memory of a pool, and fewer might be part of a buffer that is not in use meanwhile."""
-    sums = [T.alloc_buffer((LANES,), dtype) for _ in range(count)]
+    sums = [T.alloc_buffer((lanes,), dtype) for _ in range(count)]
     for vector in sums:
-        T.buffer_store(vector, splat(tirx.const(0, dtype)), [at(0)])
+        T.buffer_store(vector, splat(tirx.const(0, dtype), lanes), [at(0, lanes)])
     return sums
+
+
+def emit_tiles(total: int, most: int, body: Callable[[object, int], None]) -> None:
+    """Calls `body(first, count)` for equal tiles of at most `most` of `total` things."""
+    size = next(n for n in range(min(most, total), 0, -1) if total % n == 0)
+    with T.serial(total // size) as tile:
+        body(tile * size, size)
+
+
+def emit_unrolled(count, times: int, body: Callable[[object], None]) -> None:
+    """Calls `body(i)` for each i below `count`, in a loop of `times` calls each and then one by
+    one."""
+    is_known = isinstance(count, int)
+    count = count if is_known else emit_value(count)
+    with T.serial(count // times) as some:
+        for i in range(times):
+            body(some * times + i)
+    if is_known and count % times == 0:
+        return
+    with T.serial(count % times) as i:
+        body(count // times * times + i)
 
 
 def emit_zero(buffer, vectors: int) -> None:
