@@ -7,6 +7,10 @@ usage: ./dev bench shared_prefix [--shapes default,1B] [--sequences 16] [--prefi
 some steps without a prefix, which say what a step costs without attention, with pages that all
 sequences share, and with pages of their own; medians are printed. The logits of both have to be
 equal bit by bit.
+
+The last line of a shape says what it costs to look for shared pages where there are none: steps
+behind the shortest prefix, each sequence with pages of its own, by the library and by one whose
+attention compares no pages, in turn.
 """
 
 from __future__ import annotations
@@ -18,30 +22,47 @@ import statistics
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import mlc_core_parts
 import numpy as np
 from gpu_parts.random_model import random_model
+from tvm.tirx.script import builder as T
 
-from mlc_llm.prepare.model_source import resolve_model
+from mlc_llm.compiler.compile import compile_model
+from mlc_llm.compiler.kernels.cpu import paged_attention
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
+BUILT = Path("build/bench")
 STEPS = 8  # in one timing
+COST_ROUNDS = 5  # times as many rounds tell differences of 1 %
 SHORT = 16  # what stands for an empty history
 CHUNK = 512
 TOKEN = 7
 
 
+def model_of(args: argparse.Namespace, shape: str) -> ResolvedModel:
+    folder = None if shape == "default" else random_model(shape, args.quantization, BUILT)
+    return resolve_model(folder, quantization=args.quantization)
+
+
+def without_comparing(model: ResolvedModel) -> Path:
+    """A library that compares no pages: it takes for granted that nothing is shared."""
+    output = (BUILT / f"{model.folder.name}-alone.so").absolute()
+    with patch.object(paged_attention, "_emit_shares", lambda call, rows: T.bool(False)):
+        compile_model(model.config, output=output)
+    return output
+
+
 class Sequences:
     """One runner with a prefix in sequence 0."""
 
-    def __init__(self, args: argparse.Namespace, shape: str, longest: int) -> None:
-        folder = None
-        if shape != "default":
-            folder = random_model(shape, args.quantization, Path("build/bench"))
-        model = resolve_model(folder, quantization=args.quantization)
+    def __init__(
+        self, args: argparse.Namespace, model: ResolvedModel, longest: int, library: Path
+    ) -> None:
         pages = args.sequences * (longest + 2 * STEPS) // 16 + 2 * args.sequences
         self.runner = mlc_core_parts.ModelRunner(
-            str(model.folder), str(model.model_lib), pages, args.threads
+            str(model.folder), str(library), pages, args.threads
         )
         self.count, self.length = args.sequences, 0
         vocabulary = self.runner.vocab_size - 1000
@@ -81,8 +102,9 @@ class Sequences:
         return found[0] == found[1]
 
 
-def measure(args: argparse.Namespace, shape: str) -> list[dict[str, Any]]:
-    long, short = Sequences(args, shape, max(args.prefixes)), Sequences(args, shape, SHORT)
+def measure(args: argparse.Namespace, model: ResolvedModel, shape: str) -> list[dict[str, Any]]:
+    lengths = (max(args.prefixes), SHORT)
+    long, short = (Sequences(args, model, n, model.model_lib) for n in lengths)
     short.extend(SHORT)
     rows = []
     for prefix in sorted(args.prefixes):
@@ -97,11 +119,34 @@ def measure(args: argparse.Namespace, shape: str) -> list[dict[str, Any]]:
     return rows
 
 
+def measure_nothing_shared(
+    args: argparse.Namespace, model: ResolvedModel, shape: str
+) -> dict[str, Any]:
+    """Medians of steps, in turn, and of the ratios of neighbours."""
+    prefix, turns = min(args.prefixes), COST_ROUNDS * args.rounds
+    libraries = (model.model_lib, without_comparing(model))
+    both = [Sequences(args, model, prefix, library) for library in libraries]
+    times: list[list[float]] = [[], []]
+    for one in both:
+        one.extend(prefix)
+    for turn in range(turns):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            times[which].append(both[which].step_ms(False))
+    compares, alone = (statistics.median(column) for column in times)
+    ratio = statistics.median(a / b for a, b in zip(*times, strict=True))
+    found = {"shape": shape, "prefix": prefix, "ratio": ratio}
+    return found | {"compares_ms": compares, "alone_ms": alone}
+
+
 def main() -> None:
     args = _arguments()
-    rows = [row for shape in args.shapes for row in measure(args, shape)]
+    rows, costs = [], []
+    for shape in args.shapes:
+        model = model_of(args, shape)
+        rows += measure(args, model, shape)
+        costs.append(measure_nothing_shared(args, model, shape))
     if args.json:
-        print(json.dumps(rows))
+        print(json.dumps({"shared": rows, "nothing_shared": costs}))
         return
     print(f"{args.sequences} sequences, {args.threads} threads, median of {args.rounds}: ms a step")
     print("model    prefix   without   shared      own   decode   attention alone")
@@ -110,6 +155,10 @@ def main() -> None:
         print(f"{r['shape']:8} {r['prefix']:6} {base:9.1f} {shared:8.1f} {own:8.1f} "
               f"{own / shared:7.2f}x {(own - base) / (shared - base):9.2f}x, "
               f"{1 - base / shared:.0%} of the step, was {1 - base / own:.0%}")  # fmt: skip
+    for c in costs:
+        compares, alone = c["compares_ms"], c["alone_ms"]
+        print(f"{c['shape']:8} {c['prefix']:6} nothing shared: {compares:.1f} ms, "
+              f"{alone:.1f} if no pages are compared: {c['ratio']:.3f} times")  # fmt: skip
 
 
 def _arguments() -> argparse.Namespace:
