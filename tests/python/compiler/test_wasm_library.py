@@ -18,7 +18,7 @@ from mlc_llm.compiler import hosts, lowering, targets
 from mlc_llm.compiler.compile import compile_model
 from mlc_llm.compiler.trailer import MAGIC, as_wasm_section, fnv1a, trailer
 from mlc_llm.errors import InvalidRequestError, MLCError
-from mlc_llm.prepare import wasm_linker
+from mlc_llm.prepare import linker, wasm_linker
 
 SMALL = {**CONFIG, "num_hidden_layers": 1}
 
@@ -81,8 +81,8 @@ def test_the_trailer_is_a_section_that_ends_the_file():
 
 def test_without_a_linker_the_error_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.delenv("WASM_LD", raising=False)
-    monkeypatch.setattr(wasm_linker.shutil, "which", lambda name: None)
-    monkeypatch.setattr(wasm_linker.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(linker.shutil, "which", lambda name: None)
+    monkeypatch.setattr(linker.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MLCError, match="pip install ziglang") as error:
         compile_model(SMALL, output=tmp_path / "m.wasm", device="wasm")
     assert error.value.code == "linker_missing"

@@ -31,9 +31,9 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--device",
         default="auto",
-        help="auto, cpu, a GPU (opencl, opencl:adreno, metal, cuda, rocm, android, ...) or a "
-        "CPU's preset; several presets (x86-64-v2,x86-64-v4) make one library, "
-        "which uses the fastest code that the CPU can run",
+        help="auto, cpu, a GPU (opencl, opencl:adreno, metal, cuda, rocm, android, ...), windows "
+        "or a CPU's preset; several presets (x86-64-v2,x86-64-v4) make one library, which uses the "
+        "fastest code that the CPU can run",
     )
     parser.add_argument(
         "--host",
@@ -55,7 +55,8 @@ def register(subparsers: Any) -> None:
         "-o",
         type=Path,
         required=True,
-        help="the library: .so, or .tar or .a for a static one, which a program links",
+        help="the library: .so (.dll for Windows), or .tar or .a for a static one, which a program "
+        "links",
     )
     parser.add_argument(
         "--overrides", help='such as "context_window_size=4096;prefill_chunk_size=1024"'

@@ -35,7 +35,7 @@ from mlc_llm.errors import (
     UnsupportedError,
 )
 from mlc_llm.package import android
-from mlc_llm.prepare import linker, wasm_linker
+from mlc_llm.prepare import linker, wasm_linker, windows_linker
 from mlc_llm.prepare.temporary_files import remove_leftovers, scratch_folder
 
 if TYPE_CHECKING:
@@ -266,8 +266,9 @@ def _check_linking(
         raise InvalidRequestError(
             f"{output}: a static library is for one CPU; give one --device", param="device"
         )
-    if hosts.is_wasm(devices[0]) or output.suffix == ".wasm":
-        return _check_wasm(output, devices[0], is_static)
+    _check_ending(output, devices[0], is_static)
+    if hosts.is_wasm(devices[0]) or hosts.is_windows(devices[0]):
+        return
     abis = {hosts.android_abi(one) for one in devices}
     foreign = [one.name for one in devices if hosts.is_foreign(one)]
     if foreign and (None in abis or len(abis) > 1) and not is_static and "CXX" not in os.environ:
@@ -279,15 +280,20 @@ def _check_linking(
         )
 
 
-def _check_wasm(output: Path, device: targets.Device | targets.GPU, is_static: bool) -> None:
-    if not hosts.is_wasm(device):
-        raise InvalidRequestError(
-            f"{output}: .wasm is for browsers; compile with --device webgpu --host wasm32, or with "
-            "--device wasm for browsers without WebGPU",
-            param="output",
-        )
-    if not is_static and output.suffix != ".wasm":
-        raise InvalidRequestError(f"{output}: a library for browsers ends in .wasm", param="output")
+def _check_ending(output: Path, device: targets.Device | targets.GPU, is_static: bool) -> None:
+    for ending, system, is_its, options in (
+        (".wasm", "browsers", hosts.is_wasm(device), "--device webgpu --host wasm32, or with "
+         "--device wasm for browsers without WebGPU"),
+        (".dll", "Windows", hosts.is_windows(device), "--device windows"),
+    ):  # fmt: skip
+        if output.suffix == ending and not is_its:
+            raise InvalidRequestError(
+                f"{output}: {ending} is for {system}; compile with {options}", param="output"
+            )
+        if is_its and output.suffix != ending and not (is_static and hosts.is_wasm(device)):
+            raise InvalidRequestError(
+                f"{output}: a library for {system} ends in {ending}", param="output"
+            )
 
 
 def _linker(devices: list[targets.Device | targets.GPU]) -> Link:
@@ -295,6 +301,9 @@ def _linker(devices: list[targets.Device | targets.GPU]) -> Link:
     if hosts.is_wasm(devices[0]):
         wasm = wasm_linker.require()
         return lambda output, objects: linker.link(wasm, output, objects)
+    if hosts.is_windows(devices[0]):
+        lld = windows_linker.require()
+        return lambda output, objects: windows_linker.link(lld, output, objects)
     abi = hosts.android_abi(devices[0])
     if abi is not None and "CXX" not in os.environ:
         android.require_linker()

@@ -9,7 +9,7 @@ import platform
 import re
 from dataclasses import replace
 
-from mlc_llm.compiler.targets import GPU, WASM_TRIPLE, Device
+from mlc_llm.compiler.targets import GPU, WASM_TRIPLE, WINDOWS_TRIPLE, Device
 from mlc_llm.compiler.vector_units import NEON, SSE
 from mlc_llm.errors import InvalidRequestError, UnsupportedError
 
@@ -22,7 +22,7 @@ _UNVERSIONED = re.compile(r"-apple-(ios|macos)(?![\d.a-z])")
 _OLDEST = {"ios": "16.0", "macos": "13.0"}
 _EXAMPLES = (
     "aarch64-linux-android, arm64-apple-ios16.0, arm64-apple-macos13.0, x86_64-unknown-linux-gnu, "
-    "wasm32"
+    f"{WINDOWS_TRIPLE}, wasm32"
 )
 
 
@@ -85,6 +85,10 @@ def is_wasm(device: Device | GPU) -> bool:
     return triple_of(device) == WASM_TRIPLE
 
 
+def is_windows(device: Device | GPU) -> bool:
+    return "windows" in (triple_of(device) or platform.system().lower())
+
+
 def _architecture(triple: str) -> str:
     if triple == WASM_TRIPLE:
         return _WASM
@@ -93,7 +97,8 @@ def _architecture(triple: str) -> str:
         raise InvalidRequestError(
             f'"{triple}" is no LLVM triple; examples: {_EXAMPLES}', param="host"
         )
-    if found is None or not _SYSTEMS.search(triple):
+    is_other_windows = "-windows" in triple and triple != WINDOWS_TRIPLE
+    if found is None or not _SYSTEMS.search(triple) or is_other_windows:
         raise UnsupportedError(
             f"--host {triple}: there is no code for it; examples: {_EXAMPLES}", param="host"
         )

@@ -260,13 +260,17 @@ GPUS: dict[str, GPU] = {
     )
 }
 
-# MLC-LLM's names for a GPU together with its machine.
-_PHONES = {
+# The core for Windows is made by a compiler that calls the system so (devtools/wheel/windows.py).
+WINDOWS_TRIPLE = "x86_64-w64-windows-gnu"
+
+# A device together with its machine: MLC-LLM's names for phones, and the CPUs of Windows.
+_MACHINES = {
     "iphone": ("metal:iphone", "arm64-apple-ios16.0"),
     "macabi": ("metal", "arm64-apple-ios16.0-macabi"),
     "android": ("opencl", "aarch64-linux-android"),
     "android:adreno": ("opencl:adreno", "aarch64-linux-android"),
     "android:mali": ("opencl:mali", "aarch64-linux-android"),
+    "windows": ("x86-64-v3", WINDOWS_TRIPLE),
 }
 
 # Devices of MLC-LLM for which this version has no kernels.
@@ -283,12 +287,14 @@ def resolve(device: str) -> Device | GPU:
         return PRESETS[device]
     if device == WASM.name:
         return WASM
-    if device in _PHONES:
-        name, triple = _PHONES[device]
-        return replace(GPUS[name], host=triple)
+    if device in _MACHINES:
+        name, triple = _MACHINES[device]
+        if name in GPUS:
+            return replace(GPUS[name], host=triple)
+        return replace(PRESETS[name], name=device, mtriple=triple)
     if (name := kind if detail.isdecimal() else device) in GPUS:
         return GPUS[name]
-    offered = ", ".join(["auto", "cpu", *PRESETS, WASM.name, *GPUS, *_PHONES])
+    offered = ", ".join(["auto", "cpu", *PRESETS, WASM.name, *GPUS, *_MACHINES])
     if device in NOT_YET or kind in NOT_YET:
         raise UnsupportedError(
             f'device "{device}" is not built yet: see docs/status.md; available: {offered}',

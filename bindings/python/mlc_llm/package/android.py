@@ -8,19 +8,16 @@ app and in the phone. A linker wants files of these names; they are made here, a
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlc_llm.errors import InvalidRequestError, error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.prepare.linker import failure
+from mlc_llm.prepare.linker import failure, lld
 
 MACHINES = {"arm64-v8a": 183, "x86_64": 62}  # ELF's numbers
 NEEDED = ("libmlc_llm.so", "libm.so", "libc.so")
@@ -32,12 +29,7 @@ def find_linker() -> tuple[str, ...] | None:
     for folder in _ndk_folders():
         if (folder / "ld.lld").exists():
             return (str(folder / "ld.lld"),)
-    names = ("ld.lld", *(f"ld.lld-{number}" for number in range(22, 13, -1)))
-    if path := next((found for name in names if (found := shutil.which(name))), None):
-        return (path,)
-    if importlib.util.find_spec("ziglang") is not None:
-        return (sys.executable, "-m", "ziglang", "ld.lld")
-    return None
+    return lld("ld.lld")
 
 
 def _ndk_folders() -> Iterator[Path]:

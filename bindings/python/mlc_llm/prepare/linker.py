@@ -78,6 +78,16 @@ def find() -> Linker | None:
     return None
 
 
+def lld(name: str) -> tuple[str, ...] | None:
+    """The command of one of LLVM's linkers, such as `wasm-ld`: that on PATH, or in `ziglang`."""
+    names = (name, *(f"{name}-{version}" for version in range(22, 13, -1)))
+    if path := next((found for one in names if (found := shutil.which(one))), None):
+        return (path,)
+    if importlib.util.find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", name)
+    return None
+
+
 def require(steps: Steps | None = None) -> Linker:
     """The linker. Where there is none, it is downloaded once. Raises MLCError if it cannot be."""
     linker = find()
@@ -126,7 +136,9 @@ def failure(output: Path, words: str) -> MLCError:
             param="TMPDIR",
         )
     lines = words.strip().splitlines() or ["no message"]
-    return error_of(reasons.LINK_FAILED, f"linking the model library failed: {lines[-1]}")
+    # LLVM's linkers say below their error where the name is used.
+    line = next((one for one in lines if "error: undefined" in one), lines[-1])
+    return error_of(reasons.LINK_FAILED, f"linking the model library failed: {line}")
 
 
 def _fullest(*folders: str | Path) -> str | Path:

@@ -7,17 +7,13 @@ module, which links it when it loads the model (bindings/web/runtime/library.ts)
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shlex
-import shutil
-import sys
 
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
-from mlc_llm.prepare.linker import Linker
+from mlc_llm.prepare.linker import Linker, lld
 
-_NAMES = ("wasm-ld", *(f"wasm-ld-{version}" for version in range(22, 13, -1)))
 _FLAGS = (
     "-shared",
     "--experimental-pic",
@@ -31,15 +27,9 @@ _FLAGS = (
 
 def find() -> Linker | None:
     """The first one that exists of: $WASM_LD, a `wasm-ld` on PATH, the one in `ziglang`."""
-    if named := os.environ.get("WASM_LD"):
-        return Linker(tuple(shlex.split(named)), is_compiler=False, flags=_FLAGS)
-    for name in _NAMES:
-        if path := shutil.which(name):
-            return Linker((path,), is_compiler=False, flags=_FLAGS)
-    if importlib.util.find_spec("ziglang") is not None:
-        command = (sys.executable, "-m", "ziglang", "wasm-ld")
-        return Linker(command, is_compiler=False, flags=_FLAGS)
-    return None
+    named = os.environ.get("WASM_LD")
+    command = tuple(shlex.split(named)) if named else lld("wasm-ld")
+    return Linker(command, is_compiler=False, flags=_FLAGS) if command else None
 
 
 def require() -> Linker:
