@@ -15,6 +15,10 @@ import pytest
 from devtools.wheel import windows, windows_extension
 from devtools.zig import objects_of
 
+from mlc_llm import MLCEngine
+from mlc_llm.compiler.compile import compile_model, read_chat_config
+from mlc_llm.prepare import windows_linker
+
 lief = pytest.importorskip("lief")
 ROOT = Path(__file__).resolve().parents[2]
 WINE = Path("/usr/lib/wine/wine64")
@@ -62,13 +66,19 @@ def names_of_the_header() -> set[str]:
     return set(re.findall(r"^MLC_LLM_API[^(]*?(\w+)\(", text, re.MULTILINE))
 
 
-def test_the_dll_shows_the_c_interface_and_needs_windows_alone(library: Path) -> None:
+def names_for_model_libraries() -> set[str]:
+    names = Path(windows_linker.__file__).with_name("mlc_llm.def")
+    return set(names.read_text().partition("EXPORTS\n")[2].split())
+
+
+def test_the_dll_shows_what_others_call_and_needs_windows_alone(library: Path) -> None:
     names = names_of_the_header()
     assert {"mlc_engine_create", "mlc_engine_submit", "mlc_version"} <= names
     # mlc_build_info: what a reader of the file finds (mlc_llm package --check).
+    names |= {"mlc_build_info"} | names_for_model_libraries()
     dll = lief.PE.parse(str(library))
     assert dll.header.machine == lief.PE.Header.MACHINE_TYPES.AMD64
-    assert {entry.name for entry in dll.get_export().entries} == names | {"mlc_build_info"}
+    assert {entry.name for entry in dll.get_export().entries} == names
     assert [one.name for one in dll.imports if not OF_WINDOWS.fullmatch(one.name)] == []
     assert str(ROOT).encode() not in library.read_bytes()
 
@@ -109,12 +119,36 @@ def test_a_program_in_c_gets_the_answer_of_linux(wine) -> None:
         "--prompt", "Say something.", "--seed", "7", "--max-tokens", "16",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    from mlc_llm import MLCEngine
-
     with MLCEngine(str(FAKE_MODEL), device="fake") as engine:
         here = engine.chat.completions.create(
             messages=[{"role": "user", "content": "Say something."}], seed=7, max_tokens=16
         )
     answer = json.loads(done.stdout.splitlines()[-1])
+    assert answer["text"] == here.choices[0].message.content != ""
+    assert answer["completion_tokens"] == here.usage.completion_tokens
+
+
+@pytest.mark.parametrize("model", ["tiny_model", "default_model"])
+def test_a_model_gives_the_tokens_of_linux(
+    model: str, wine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Both libraries have the same kernels, for CPUs with AVX2."""
+    if "avx2" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no avx2")
+    folder = Path(request.getfixturevalue(model).folder)
+    ours, theirs = tmp_path / "model.so", tmp_path / "model.dll"
+    compile_model(read_chat_config(folder), output=ours, device="x86-64-v3")
+    compile_model(read_chat_config(folder), output=theirs, device="windows")
+    done = wine(
+        windows.client(), "stream", "--model", str(folder), "--lib", str(theirs), "--device", "cpu",
+        "--prompt", "Name the capital of France.", "--temperature", "0", "--max-tokens", "32",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout.splitlines()[-1])
+    with MLCEngine(str(folder), model_lib=str(ours), device="cpu") as engine:
+        here = engine.chat.completions.create(
+            messages=[{"role": "user", "content": "Name the capital of France."}],
+            temperature=0, max_tokens=32,
+        )  # fmt: skip
     assert answer["text"] == here.choices[0].message.content != ""
     assert answer["completion_tokens"] == here.usage.completion_tokens

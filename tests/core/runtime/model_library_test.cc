@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
+#include "base/hash.h"
+#include "fixture_paths.h"
+#include "platform/file.h"
 #include "support/temp_folder.h"
 
 namespace mlc {
@@ -44,6 +49,27 @@ TEST(ModelLibrary, ASealedFileThatTheLoaderRefusesIsAnError) {
     ASSERT_FALSE(library.ok()) << name;
     EXPECT_NE(library.status().message().find(path), std::string::npos);
   }
+}
+
+// A library that opens, and that is none of a model.
+TEST(ModelLibrary, APathMayHaveAnyLetters) {
+  testing::TempFolder folder;
+  Result<std::string> content = ReadFile(MLC_TVM_LOOP_LIBRARY);
+  ASSERT_TRUE(content.ok()) << content.status().message();
+  std::string trailer = "MLCLIB01";
+  for (uint64_t number : {uint64_t{content->size()}, Fnv1a(*content)}) {
+    for (int i = 0; i < 8; ++i) trailer.push_back(static_cast<char>(number >> (8 * i)));
+  }
+  auto why = [&](const std::string& name) {
+    std::string path = folder.Write(name, *content + trailer);
+    std::string message = ModelLibrary::Load(path, Device{}).status().message();
+    size_t at = message.find(path);
+    return at == std::string::npos ? message : message.erase(at, path.size());
+  };
+  std::string opened = why("plain.so");
+  EXPECT_EQ(why("größe-модель.so"), opened);
+  *content = "no library";
+  EXPECT_NE(why("other.so"), opened);
 }
 
 }  // namespace
