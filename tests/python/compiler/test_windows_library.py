@@ -35,6 +35,8 @@ needs_linker = pytest.mark.skipif(
         ("m.dll", {"device": "windows:vulkan"}, UnsupportedError, "device", "not built yet"),
         ("m.dll", {"device": "x86-64-v2", "host": "x86_64-pc-windows-msvc"}, UnsupportedError,
          "host", targets.WINDOWS_TRIPLE),
+        ("m.dll", {"device": "x86-64-v2,x86-64-v3", "host": targets.WINDOWS_TRIPLE},
+         UnsupportedError, "device", "for one CPU"),
         ("m.dll", {"device": "aarch64", "host": targets.WINDOWS_TRIPLE}, InvalidRequestError,
          "host", "not a machine of --device aarch64"),
     ],
@@ -109,10 +111,22 @@ def linked(kernel: tvm.tirx.PrimFunc, folder: Path) -> Path:
 @needs_linker
 def test_maths_and_large_frames_are_called_by_name(tmp_path):
     @T.prim_func
-    def calls(x: T.Buffer((8,), "float32")):
+    def calls(x: T.Buffer((8,), "float32"), at: T.Buffer((1,), "int32")):
+        # pieces of the frame, of 250 words each: more than a page of 4 KB
+        a = T.alloc_buffer((250,))
+        b = T.alloc_buffer((250,))
+        c = T.alloc_buffer((250,))
+        d = T.alloc_buffer((250,))
+        e = T.alloc_buffer((250,))
+        for i in range(250):
+            a[i] = x[i % 8]
+            b[i] = x[i % 7]
+            c[i] = x[i % 6]
+            d[i] = x[i % 5]
+            e[i] = x[i % 4]
+        x[0] = a[at[0]] + b[at[0]] + c[at[0]] + d[at[0]] + e[at[0]]
         for i in T.parallel(8):
             x[i] = T.call_extern("float32", "tanhf", x[i])
-        T.evaluate(T.call_extern("int32", "___chkstk_ms"))
 
     found, shown = calls_and_exports(linked(calls, tmp_path))
     assert found["ucrtbase.dll"] == {"tanhf"} and found.keys() == {"mlc_llm.dll", "ucrtbase.dll"}

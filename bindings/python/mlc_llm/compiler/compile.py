@@ -267,6 +267,10 @@ def _check_linking(
             f"{output}: a static library is for one CPU; give one --device", param="device"
         )
     _check_ending(output, devices[0], is_static)
+    if len(devices) > 1 and hosts.is_windows(devices[0]):
+        raise UnsupportedError(
+            f"{output}: a library for Windows is for one CPU; give one --device", param="device"
+        )
     if hosts.is_wasm(devices[0]) or hosts.is_windows(devices[0]):
         return
     abis = {hosts.android_abi(one) for one in devices}

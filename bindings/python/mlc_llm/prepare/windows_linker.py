@@ -52,7 +52,7 @@ def require() -> Linker:
 def link(found: Linker, output: Path, objects: Sequence[str]) -> None:
     """Makes the DLL. Raises MLCError with the linker's own message."""
     with tempfile.TemporaryDirectory() as scratch:
-        libraries = []
+        libraries: list[str] = []
         for names in sorted(Path(__file__).parent.glob("*.def")):
             library = Path(scratch) / f"{names.stem}.lib"
             from_names = replace(found, flags=("-lib", "-machine:x64", f"-def:{names}"))

@@ -69,7 +69,7 @@ class UnmaskedRows:
         return score
 
     def weight(self, power, score):
-        """The weight of a score, of which that is the power."""
+        """The weight of a score; `power` is 2 ** (score - the largest)."""
         return power
 
 

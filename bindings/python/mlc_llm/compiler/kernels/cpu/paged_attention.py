@@ -10,8 +10,8 @@ window cuts.
 
 After every 1,024 positions a row stores its state and begins again. These parts are merged in
 ascending order. So different threads can walk the parts of a long history. That is needed when
-there are few rows and few key heads (`_Split`). The steps of a row are the same in all cases, so
-its result depends only on its history.
+there are few rows and few key heads, and is faster when rows share no pages (`_Split`). The steps
+of a row are the same in all cases, so its result depends only on its history.
 """
 
 from __future__ import annotations
