@@ -4,6 +4,7 @@ the same bits on every machine."""
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import quick_code  # noqa: E402
 from gguf_random import EVERY, HALVES, exact, random_blocks, write_mixed  # noqa: E402
 from kernel_tools import (  # noqa: E402
     FLAGS,
+    activated,
     compiled,
     entry_of,
     frozen,
@@ -167,6 +169,33 @@ def test_the_largest_codes_do_not_overflow(kind, unit):
     for rows in (1, 4, 12):
         found = run(codes, kernel, x[:rows], *tensors, outs=16)
         np.testing.assert_allclose(found, expected[:rows], rtol=1e-6)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_weights_of_eight_bits_and_codes_of_seven(unit):
+    """As towers have them: numbers at both ends; half of a group; an activation, and factors before
+    the residual; more rows than a task has."""
+    if unit in FLAGS and FLAGS[unit] not in targets._usable_features():
+        pytest.skip(f"this processor has no {FLAGS[unit]}")
+    rng, shape, rows = np.random.default_rng(5), (19, 336), 1000
+    scheme = quantization.get("q8f32_1")
+    plain = np.where(rng.random(shape) < 0.5, 1, -1) * rng.choice([0.02, 1], (19, 1))
+    plain[:5] = np.abs(plain[:5])
+    arrays, weight = stored_weight(scheme, plain.astype(np.float32), "linear")
+    reader = replace(matrix_of(scheme, shape), pads=True).on_cpu()
+    given = taken(reader, arrays)
+    x = np.where(rng.random((rows, 336)) < 0.5, 1, -1) * rng.choice([0.1, 3], (rows, 1))
+    x[::2] = np.abs(x[::2])
+    bias, factors = rng.standard_normal((2, 19)).astype(np.float32)
+    residual = rng.standard_normal((rows, 19)).astype(np.float32)
+    options = {"bias": "float32", "residual": True, "activation": "quick_gelu", "scale": "float32"}
+    codes, kernel = make(reader.rows, shape, 7, unit, tile=4, **options)
+    added = (bias, factors, residual)
+    y = run(codes, kernel, x.astype(np.float32), *given, *added, outs=19)
+    expected = activated(x @ weight.T + bias, "quick_gelu") * factors + residual
+    np.testing.assert_allclose(y, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
+    few = (x[:3].astype(np.float32), *given, bias, factors, residual[:3])
+    assert np.array_equal(run(codes, kernel, *few, outs=19), y[:3])
 
 
 @pytest.mark.parametrize("kind", [*HALVES, *GROUPS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from kernel_tools import Array, activated, compiled, frozen  # noqa: E402
+from kernel_tools import FLAGS, Array, activated, compiled, frozen  # noqa: E402
 from tower_fixtures import tower_lfm2_vl  # noqa: E402
 
+from mlc_llm.compiler import targets  # noqa: E402
 from mlc_llm.compiler.kernels.common.attention_shape import rope_table  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     linear_panels,
@@ -21,6 +23,7 @@ from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     resized_table,
 )
 from mlc_llm.compiler.kernels.cpu.linear import Tile  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.patch_attention_words import WordHead  # noqa: E402
 from mlc_llm.compiler.quantization.stored import StoredParam  # noqa: E402
 from mlc_llm.compiler.spec.tower import alternating, same_for_both  # noqa: E402
 
@@ -120,6 +123,28 @@ def test_patches_attend_to_their_view(heads: int, dim: int, tile: Tile) -> None:
     alone = np.zeros((20, heads * dim), np.float32)
     kernel(frozen(qkv[1:21]), frozen(np.array([0, 20], np.int32)), alone)
     assert np.array_equal(alone, y[1:21]), "a view's result depends on the other views"
+
+
+@pytest.mark.parametrize(("dim", "tile"), [(72, Tile(6, 1)), (64, Tile(3, 1)), (12, Tile(4, 2))])
+def test_patches_attend_in_words(dim: int, tile: Tile) -> None:
+    """One key that counts, and none that does: weights of 1 and of 1 / 300."""
+    unit = next((one for one in ("avx2", "ssse3") if FLAGS[one] in targets._usable_features()), "")
+    if not unit:
+        pytest.skip("this processor multiplies words otherwise")
+    rng, heads = np.random.default_rng(dim), 2
+    views = np.array([0, 1, 22, 300, 857], np.int32)
+    qkv = rng.standard_normal((857, 3 * heads * dim)).astype(np.float32)
+    qkv[:, : heads * dim] *= rng.choice([0.01, 10], (857, 1))
+    kernel = patch_attention.patch_attention(
+        heads, dim, dim**-0.5, tile=tile, head=partial(WordHead, unit=unit)
+    )
+    y, alone = np.zeros((857, heads * dim), np.float32), np.zeros((21, heads * dim), np.float32)
+    call = compiled(kernel)
+    call(frozen(qkv), frozen(views), y)
+    expected = attended(qkv, views, heads, dim**-0.5)
+    np.testing.assert_allclose(y, expected, rtol=0, atol=5e-3 * np.abs(expected).max())
+    call(frozen(qkv[1:22]), frozen(np.array([0, 21], np.int32)), alone)
+    assert np.array_equal(alone, y[1:22]), "a view's result depends on the other views"
 
 
 @pytest.mark.parametrize("has_class", [False, True])

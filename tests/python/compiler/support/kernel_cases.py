@@ -331,6 +331,7 @@ def _cases() -> dict[str, Callable[[Rng, VectorUnit], Case]]:
             add(f"integer8_{scheme.name}", integer_linear, scheme, 8)
             add(f"integer16_{scheme.name}", integer_linear, scheme, 16)
         add(f"embedding_{scheme.name}", embedding, partial(_odd_table, scheme))
+    add("integer7_q8f32_1", integer_linear, quantization.get("q8f32_1"), 7)
     for kind in HALVES:
         make = partial(_odd_strips, kind)
         add(f"strips8_{kind}", strip_linear, kind, 8)

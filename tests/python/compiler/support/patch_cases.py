@@ -10,6 +10,8 @@ from kernel_cases import Call, Case, Rng, Rows, close, draw_rows, draw_x, row_ca
 from kernel_tools import frozen
 
 from mlc_llm.compiler.kernels.cpu import linear, linear_panels, patch_attention
+from mlc_llm.compiler.kernels.cpu.integer import doubles_words
+from mlc_llm.compiler.kernels.cpu.patch_attention_words import WordHead
 from mlc_llm.compiler.quantization.stored import StoredParam
 from mlc_llm.compiler.vector_units import VectorUnit
 
@@ -27,18 +29,20 @@ def panels(name: str, dtype: str, rng: Rng, unit: VectorUnit) -> Case:
     return Case(name, function, calls)
 
 
-def patches(name: str, dim: int, rng: Rng, unit: VectorUnit) -> Case:
+def patches(name: str, dim: int, rng: Rng, unit: VectorUnit, *, in_words: bool = False) -> Case:
     """All views together, and the last one alone."""
     heads = int(rng.integers(1, 4))
     lengths = [int(rng.integers(1, 20)), int(rng.integers(257, 420)), int(rng.integers(30, 60))]
     views = np.array([0, *np.cumsum(lengths)], np.int32)
     qkv = rng.standard_normal((views[-1], 3 * heads * dim)).astype(np.float32) * 2
     tile = linear.Tile(*unit.panel_tile)
-    function = patch_attention.patch_attention(heads, dim, dim**-0.5, tile=tile)
+    has_words = in_words and doubles_words(unit.dot)
+    head = partial(WordHead, unit=unit.dot) if has_words else None
+    function = patch_attention.patch_attention(heads, dim, dim**-0.5, tile=tile, head=head)
     expected = np.concatenate(
         [attended(qkv[a:b], heads) for a, b in zip(views[:-1], views[1:], strict=True)]
     )
-    whole = unwritten(len(qkv), heads * dim)
+    whole, tolerance = unwritten(len(qkv), heads * dim), 5e-3 if has_words else 1e-5
     alone = unwritten(lengths[-1], heads * dim)
     last, ends = qkv[-lengths[-1] :], np.array([0, lengths[-1]], np.int32)
 
@@ -46,7 +50,7 @@ def patches(name: str, dim: int, rng: Rng, unit: VectorUnit) -> Case:
         assert np.array_equal(alone, whole[-lengths[-1] :]), "views change each other"
 
     calls = [
-        Call([frozen(qkv), frozen(views), whole], lambda: close(expected, 1e-5)(whole)),
+        Call([frozen(qkv), frozen(views), whole], lambda: close(expected, tolerance)(whole)),
         Call([frozen(last), frozen(ends), alone], check_alone),
     ]
     return Case(name, function, calls)
@@ -66,4 +70,5 @@ def attended(qkv: np.ndarray, heads: int) -> np.ndarray:
 CASES: dict[str, Callable[[Rng, VectorUnit], Case]] = {
     **{f"panels_{d}": partial(panels, f"panels_{d}", d) for d in ("float16", "float32")},
     **{f"patches_{n}": partial(patches, f"patches_{n}", n) for n in (64, 72)},
+    "words_72": partial(patches, "words_72", 72, in_words=True),
 }

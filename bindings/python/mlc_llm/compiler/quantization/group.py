@@ -70,6 +70,7 @@ class GroupMatrix:
     granule: int = 1
     searched: bool = False  # whether the converter looks for the best scales
     multiplies: bool = True  # it is not only a table of which rows are read
+    pads: bool = False  # CPUs multiply whole numbers also where the last group is half of one
 
     @classmethod
     def of(
@@ -154,7 +155,8 @@ class GroupMatrix:
         *stack, outs, _ = self.stored[0].shape
         if self.groups.bits == 3:
             return self.multiplies and not stack and self.shape[1] % STRIP == 0
-        has_groups = self.groups.size == GROUP and self.shape[1] % GROUP == 0
+        together = STRIP if self.pads else GROUP
+        has_groups = self.groups.size == GROUP and self.shape[1] % together == 0
         is_whole = not stack or outs % STRIP == 0
         return self.multiplies and has_groups and self.groups.bits in (4, 8) and is_whole
 

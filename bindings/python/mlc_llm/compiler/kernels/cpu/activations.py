@@ -1,9 +1,10 @@
 """Activations as integers, for products with quantized weights.
 
 A row is divided into groups of 32, or of 40 for weights in such groups; the last one is padded
-with zeros. A group has one scale: the largest magnitude divided by the largest code. A code has 8
-or 16 bits. 16 bits are stored as a high and a low byte, so that byte instructions can multiply
-them. The error of 16 bits is far below that of float16.
+with zeros. A group has one scale: the largest magnitude divided by the largest code. A code has 7,
+8 or 16 bits: with 7, two products with weights of 8 bits add up in 16 bits. 16 bits are stored as a
+high and a low byte, so that byte instructions can multiply them. The error of 16 bits is far below
+that of float16.
 
 A row of codes is one row of int32, group by group. Each group has the bits of the scale; then the
 offset: the sum of the group's codes (or two sums, of its halves), times minus the scheme's zero
@@ -45,7 +46,7 @@ class Codes:
     """The form in which rows of `size` activations are stored, for weights of `weight_bits`."""
 
     size: int
-    bits: int  # bits of a code: 8 or 16
+    bits: int  # bits of a code: 7, 8 or 16
     weight_bits: int
     zero: int  # the weight code of the value 0; -1 makes offsets plain sums
     halves: bool = False  # an offset is for 16 codes, not for the group
@@ -73,7 +74,12 @@ class Codes:
 
     @property
     def parts(self) -> int:
-        return self.bits // 8
+        return -(-self.bits // 8)
+
+    @property
+    def part_bits(self) -> int:
+        """Of a byte that is multiplied."""
+        return min(self.bits, 8)
 
     @property
     def sums(self) -> int:
@@ -83,7 +89,7 @@ class Codes:
     @property
     def largest(self) -> int:
         """The largest magnitude of a code. Its high byte must not be over 127 after rounding."""
-        return 127 << (self.bits - 8)
+        return 127 << (self.bits - 8) if self.bits > 8 else (1 << self.bits - 1) - 1
 
     @property
     def arg(self) -> Arg:
@@ -184,7 +190,8 @@ def _emit_rows(codes: Codes, out, reader: Callable) -> None:
     """Stores every row. `reader(row)` returns a function that reads 16 of its values."""
 
     def row(r) -> None:
-        read = reader(r) if codes.group % LANES == 0 else _emit_padded(codes, reader(r))
+        is_whole = codes.group % LANES == 0 and codes.size % codes.group == 0
+        read = reader(r) if is_whole else _emit_padded(codes, reader(r))
         with T.serial(codes.groups) as group:
             firsts = range(0, codes.group, LANES)
             values = [emit_value(read(group * codes.group + i)) for i in firsts]
@@ -215,7 +222,7 @@ def _emit_group(codes: Codes, out, row, group, values: list) -> None:
     scale = emit_value(largest * T.float32(1 / codes.largest))
     T.buffer_store(out, T.reinterpret("int32", scale), [row, codes.place_of_scale(group)])
     inverse = splat(emit_value(T.float32(codes.largest) / largest))
-    whole = [_emit_rounded(v * inverse) for v in values]
+    whole = [emit_rounded(v * inverse) for v in values]
     for i, part in enumerate(whole if codes.halves else [reduce(operator.add, whole)]):
         offset = emit_fold(part, lambda a, b: a + b) * T.int32(-codes.zero)
         if codes.scaled:
@@ -253,7 +260,8 @@ def emit_values(codes: Codes, x, row, group) -> list:
     return found
 
 
-def _emit_rounded(value):
+def emit_rounded(value):
+    """The nearest whole numbers, as int32."""
     rounded = T.call_llvm_pure_intrin(f"float32x{LANES}", "llvm.rint", value)
     return emit_value(T.Cast(f"int32x{LANES}", rounded))
 

@@ -7,8 +7,9 @@ sum is exact, so it is the same on every machine; only the instructions differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from tvm.tirx.script import builder as T
@@ -25,13 +26,21 @@ MAX_QUADS = 10  # in one call of `emit_dots`
 TOGETHER = 2  # quads in one step of `Steps`
 
 
-def emit_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence, *, weight_bits: int):
+def emit_dots(
+    unit: DotUnit,
+    total,
+    weights: Sequence,
+    codes: Sequence,
+    *,
+    weight_bits: int,
+    code_bits: int = 8,
+):
     """Returns total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of
-    them. There are at most MAX_QUADS. `weights` are bytes of that many bits."""
+    them. There are at most MAX_QUADS. Both are bytes of that many bits."""
     assert len(weights) == len(codes) <= MAX_QUADS
     instruction = _INSTRUCTIONS[unit]
     codes = [emit_value(code) for code in codes]
-    limit = instruction.quads(weight_bits)
+    limit = instruction.quads(weight_bits, code_bits)
     for first in range(0, len(codes) if limit else 0, limit or 1):
         some = slice(first, first + limit)
         total = _emit_by_parts(instruction, total, weights[some], codes[some])
@@ -51,6 +60,11 @@ def takes_words(unit: DotUnit) -> bool:
 def has_half_floats(unit: DotUnit) -> bool:
     """Whether the CPU of the instruction has others that read float16."""
     return unit not in ("wasm", "ssse3")
+
+
+def doubles_words(unit: DotUnit) -> bool:
+    """Whether as many products of 16 bits as of floats take half of the time."""
+    return unit in _WORD_INSTRUCTIONS and not holds_group(unit)
 
 
 def multiplies_words(unit: DotUnit) -> bool:
@@ -85,14 +99,21 @@ def holds_group(unit: DotUnit) -> bool:
     return unit.startswith("avx512")
 
 
-def steps_of(unit: DotUnit, weight_bits: int, quads: int) -> Steps | None:
+def steps_of(unit: DotUnit, weight_bits: int, quads: int, code_bits: int = 8) -> Steps | None:
     """Steps that keep the sums in registers, without a group's weights, and add `quads` one after
     another before they are totalled. None for other units, and for weights that are too wide."""
     instruction = _INSTRUCTIONS[unit]
-    limit = instruction.quads(weight_bits)
-    if not instruction.crowded or limit < TOGETHER:
+    limit = instruction.quads(weight_bits, code_bits)
+    if not instruction.crowded or limit == 0:
         return None
-    return instruction.steps if limit >= quads else instruction.short_steps
+    return instruction.steps if limit >= quads else instruction.short_steps[min(limit, TOGETHER)]
+
+
+def code_bits(unit: DotUnit, weight_bits: int) -> int:
+    """The most bits of codes whose products with such weights need no splitting of weights; 8 if
+    they are split with 7 too."""
+    quads = _INSTRUCTIONS[unit].quads
+    return 7 if not quads(weight_bits, 8) and quads(weight_bits, 7) else 8
 
 
 def quads_at_a_time(unit: DotUnit, quads: int) -> int:
@@ -124,7 +145,7 @@ class _Instruction:
 
     `in_words`: it adds that many products of a quad in one number of 16 bits, and so on for further
     quads; 0: in 32 bits. `signed`: it takes weights as signed bytes. A crowded one has 16 registers
-    of half a strip's width. `short_steps` add to sums of 32 bits.
+    of half a strip's width. `short_steps` add that many quads at a time to sums of 32 bits.
     """
 
     width: int
@@ -133,15 +154,15 @@ class _Instruction:
     signed: bool = False
     crowded: bool = False
     steps: Steps | None = None
-    short_steps: Steps | None = None
+    short_steps: Mapping[int, Steps] = field(default_factory=dict)
 
-    def quads(self, weight_bits: int) -> int:
+    def quads(self, weight_bits: int, code_bits: int = 8) -> int:
         """The number of quads that `emit` can add at a time. 0: such weights are too wide."""
         if self.signed and weight_bits == 8:
             return 0
         if not self.in_words:
             return MAX_QUADS
-        largest = ((1 << weight_bits) - 1) * 128 * self.in_words
+        largest = ((1 << weight_bits) - 1) * (1 << code_bits - 1) * self.in_words
         return min(MAX_QUADS, (2**15 - 1) // largest)
 
 
@@ -205,10 +226,18 @@ def _pairs(width: int, bytes_name: str, words_name: str, *, crowded: bool = Fals
             sums = sums + products(*pair)
         return sums
 
+    def add_short(together: int, sums, weights: list, codes: list):
+        for first in range(0, len(weights), together):
+            some = slice(first, first + together)
+            sums = emit(sums, weights[some], codes[some])
+        return sums
+
     steps = Steps(width, "int16", add, in_words)
-    short = Steps(width, "int32", emit, lambda sums: sums)
-    kinds = {"steps": steps, "short_steps": short} if crowded else {}
-    return _Instruction(width, emit, in_words=2, crowded=crowded, **kinds)
+    short = {
+        count: Steps(width, "int32", partial(add_short, count), lambda sums: sums)
+        for count in range(1, TOGETHER + 1)
+    }
+    return _Instruction(width, emit, 2, crowded=crowded, steps=steps, short_steps=short)
 
 
 def _words(width: int, name: str) -> _Instruction:

@@ -8,7 +8,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
-from mlc_llm.compiler.kernels.cpu.linear import Epilogue
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, emit_rows
 
 
@@ -20,9 +20,7 @@ def join(
 
     def body(*buffers) -> None:
         parts, (*extras, y) = buffers[: len(widths)], buffers[len(widths) :]
-        epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
-        )
+        epilogue = Epilogue.of(extras, bias=bias, residual=residual)
 
         def row(r) -> None:
             first = 0
@@ -39,6 +37,5 @@ def join(
         emit_rows(y.shape[0], row)
 
     args = [Arg(f"part{i}", ("rows", width)) for i, width in enumerate(widths)]
-    args += [Arg("bias", (outs,), bias)] if bias else []
-    args += [Arg("residual", ("rows", outs))] if residual else []
+    args += epilogue_args(outs, bias, residual)
     return kernel([*args, Arg("y", ("rows", outs))], body)

@@ -18,6 +18,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.vector import (
+    ACTIVATIONS,
     at,
     emit_floats,
     emit_sum,
@@ -51,9 +52,7 @@ def linear(
 
     def body(x, *rest) -> None:
         buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
-        epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
-        )
+        epilogue = Epilogue.of(extras, bias=bias, residual=residual)
 
         def store(row, column, vector) -> None:
             T.buffer_store(y, epilogue.apply(emit_sum(vector), row, column, 1), [row, column])
@@ -67,27 +66,59 @@ def linear(
 
 
 def linear_args(
-    stored: Sequence[StoredParam], shape: tuple[int, int], bias: str | None, residual: bool
+    stored: Sequence[StoredParam],
+    shape: tuple[int, int],
+    bias: str | None,
+    residual: bool,
+    scale: str | None = None,
 ) -> list[Arg]:
-    """The arguments that `linear` describes."""
+    """The arguments that `linear` describes, and those of `Epilogue`."""
     outs, ins = shape
     args = [Arg("x", ("rows", ins))]
     args += [Arg(f"weight{i}", p.shape, p.dtype) for i, p in enumerate(stored)]
-    args += [Arg("bias", (outs,), bias)] if bias else []
-    args += [Arg("residual", ("rows", outs))] if residual else []
-    return [*args, Arg("y", ("rows", outs))]
+    return [*args, *epilogue_args(outs, bias, residual, scale), Arg("y", ("rows", outs))]
+
+
+def epilogue_args(
+    outs: int | str, bias: str | None, residual: bool, scale: str | None = None
+) -> list[Arg]:
+    """Those of `Epilogue`."""
+    args = [Arg("bias", (outs,), bias)] if bias else []
+    args += [Arg("scale", (outs,), scale)] if scale else []
+    return args + ([Arg("residual", ("rows", outs))] if residual else [])
 
 
 @dataclass(frozen=True)
 class Epilogue:
-    """The values that are added to the product before it is stored."""
+    """What a product becomes before it is stored: activation(it + bias) * scale + residual."""
 
-    bias: Any
-    residual: Any
+    bias: Any = None
+    residual: Any = None
+    activation: str | None = None
+    scale: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        given: Sequence[Any],
+        *,
+        bias: str | None,
+        residual: bool,
+        activation: str | None = None,
+        scale: str | None = None,
+    ) -> Epilogue:
+        """`given` begins with what there is of `epilogue_args`."""
+        left = iter(given)
+        added, factors, rows = (next(left) if one else None for one in (bias, scale, residual))
+        return cls(added, rows, activation, factors)
 
     def apply(self, value, row, column, lanes: int):
         if self.bias is not None:
             value = value + to_float(self.bias[at(column, lanes)], lanes)
+        if self.activation is not None:
+            value = ACTIVATIONS[self.activation](emit_value(value), lanes)
+        if self.scale is not None:
+            value = value * to_float(self.scale[at(column, lanes)], lanes)
         if self.residual is not None:
             value = value + self.residual[row, at(column, lanes)]
         return value

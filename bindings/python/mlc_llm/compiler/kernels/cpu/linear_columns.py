@@ -38,9 +38,7 @@ def linear_columns(
 
     def body(x, *rest) -> None:
         buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
-        epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
-        )
+        epilogue = Epilogue.of(extras, bias=bias, residual=residual)
 
         def tiles(first, row, x_rows: int) -> None:
             sums = panel.emit_sums(first, x, row, x_rows, buffers)

@@ -16,13 +16,13 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.common.function import Arg, kernel
+from mlc_llm.compiler.kernels.common.function import kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu import linear
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, linear_args
 from mlc_llm.compiler.kernels.cpu.linear_strips import emit_tiles
 from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed, tile_sizes
-from mlc_llm.compiler.kernels.cpu.vector import ACTIVATIONS, at, emit_floats, emit_value, shuffle
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, shuffle
 from mlc_llm.compiler.quantization.stored import StoredParam
 
 PANEL = 8  # vectors of outputs of a panel
@@ -45,11 +45,9 @@ def linear_panels(
 
     def body(x, matrix, *rest) -> None:
         (*extras, y) = rest
-        epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[-1] if residual else None
-        )
-        factors = extras[int(bias is not None)] if scale else None
-        made = _Linear(x, matrix, y, (outs, ins), tile, epilogue, activation, factors)
+        more: dict[str, Any] = {"activation": activation, "scale": scale}
+        epilogue = Epilogue.of(extras, bias=bias, residual=residual, **more)
+        made = _Linear(x, matrix, y, (outs, ins), tile, epilogue)
         rows = T.Cast("int32", x.shape[0])
         panels, parts = -(-outs // made.width), -(-rows // ROWS)
         with T.parallel(panels * parts) as task, T.sblock("panel"):
@@ -59,10 +57,7 @@ def linear_panels(
             begin = emit_value(T.min(task // panels * each, rows))
             made.emit(task % panels * made.width, begin, T.min(each, rows - begin))
 
-    args = linear_args([weight], (outs, ins), bias, residual)
-    factors = [Arg("scale", (outs,), scale)] if scale else []
-    behind = len(args) - 1 - residual
-    return kernel([*args[:behind], *factors, *args[behind:]], body)
+    return kernel(linear_args([weight], (outs, ins), bias, residual, scale), body)
 
 
 @dataclass(frozen=True)
@@ -73,8 +68,6 @@ class _Linear:
     shape: tuple[int, int]
     tile: linear.Tile
     epilogue: Epilogue
-    activation: str | None
-    factors: Any
 
     @property
     def blocks(self) -> int:
@@ -158,7 +151,9 @@ class _Linear:
         def store(i: int, j: int, sums) -> None:
             def each(base, lanes: int, *, finished: bool) -> None:
                 def value(vector, place, width: int) -> None:
-                    made = self._finished(vector, row + i, place, width) if finished else vector
+                    made = vector
+                    if finished:
+                        made = self.epilogue.apply(vector, row + i, place, width)
                     T.buffer_store(self.y, made, [row + i, at(place, width)])
 
                 if lanes == LANES:
@@ -190,12 +185,3 @@ class _Linear:
         if rest := outs % LANES:
             with T.If(base + rest == outs), T.Then():
                 body(base, rest)
-
-    def _finished(self, value, row, column, lanes: int):
-        bias, residual = self.epilogue.bias, self.epilogue.residual
-        value = Epilogue(bias, None).apply(value, row, column, lanes)
-        if self.activation is not None:
-            value = ACTIVATIONS[self.activation](emit_value(value), lanes)
-        if self.factors is not None:
-            value = value * to_float(self.factors[at(column, lanes)], lanes)
-        return Epilogue(None, residual).apply(value, row, column, lanes)

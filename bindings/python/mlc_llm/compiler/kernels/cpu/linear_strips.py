@@ -28,7 +28,7 @@ from mlc_llm.compiler.kernels.cpu.integer import (
     steps_of,
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
-from mlc_llm.compiler.kernels.cpu.linear import Epilogue
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.low_rank import Added
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.strips import Strips
@@ -36,6 +36,8 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emi
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 AHEAD_LINES = 128
+TASK_BYTES = 384 << 10  # of the rows of x of a task, which stay in the second-level cache
+FEWEST = 64  # rows of a task, if there are so many
 KEPT = 8  # rows that wait for what adapters add: on the stack
 
 
@@ -62,28 +64,31 @@ def linear_strips(
     tile: int,
     bias: str | None = None,
     residual: bool = False,
+    activation: str | None = None,
+    scale: str | None = None,
     added: Added | None = None,
 ) -> tirx.PrimFunc:
-    """f(codes, *stored, bias or none, residual or none, what `added` takes, y [m, out]).
+    """f(codes, *stored, what `Epilogue` takes, what `added` takes, y [m, out]).
 
     It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
-    the number of rows of x in registers when there are many.
+    the number of rows of x in registers when there are many. A task has as many rows as a core's
+    cache holds beside a strip.
     `added`: adapters of rows; without such rows its arguments are empty, but `b`.
     """
 
     def body(x, *rest) -> None:
         buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
-        before = int(bias is not None) + int(residual)
-        epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[before - 1] if residual else None
-        )
-        of_adapters = extras[before:]
-        rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
+        more: dict[str, Any] = {"activation": activation, "scale": scale}
+        epilogue = Epilogue.of(extras, bias=bias, residual=residual, **more)
+        of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
+        rows, outs = (T.Cast("int32", size) for size in y.shape)
+        strips, most = (outs + (LANES - 1)) // LANES, rows_of_task(codes)
 
-        def each_strip(emit: Callable[[BlockStrip, Callable], None]) -> None:
-            with T.parallel(strips) as index, T.sblock("strip"):
+        def each_strip(emit: Callable[[BlockStrip, Any, Any, Callable], None]) -> None:
+            with T.parallel(-(-rows // most) * strips) as task, T.sblock("strip"):
                 T.reads()
                 T.writes()
+                index, begin = emit_value(task % strips), emit_value(task // strips * most)
                 first = emit_value(index * LANES)
 
                 def store(row, value) -> None:
@@ -95,19 +100,24 @@ def linear_strips(
                 if added is not None:
                     add = partial(added.emit_block, of_adapters, block=index)
                     strip = replace(strip, add=add)
-                emit(strip, store)
+                emit(strip, begin, emit_value(T.min(rows - begin, most)), store)
 
-        few = partial(each_strip, lambda strip, store: strip.emit_few(0, rows, tile, store))
-        many = partial(each_strip, lambda strip, store: strip.emit_many(0, rows, tile, store))
+        few = partial(each_strip, lambda strip, *some: strip.emit_few(*some[:2], tile, some[2]))
+        many = partial(each_strip, lambda strip, *some: strip.emit_many(*some[:2], tile, some[2]))
         emit_by_count(rows, ways_by_count(codes, weights.kind, unit, few, many))
 
     shapes = [("strips", *p.shape[1:]) for p in weights.stored]
     stored = zip(shapes, weights.stored, strict=True)
     args = [codes.arg, *(Arg(f"weight{i}", s, p.dtype) for i, (s, p) in enumerate(stored))]
-    args += [Arg("bias", ("outs",), bias)] if bias else []
-    args += [Arg("residual", ("rows", "outs"))] if residual else []
+    args += epilogue_args("outs", bias, residual, scale)
     args += added.args if added else []
     return kernel([*args, Arg("y", ("rows", "outs"))], body)
+
+
+def rows_of_task(codes: Codes) -> int:
+    """Rows of x that one strip after another multiplies."""
+    row_bytes = 4 * int(codes.arg.shape[1])
+    return max(TASK_BYTES // row_bytes, FEWEST) // FEWEST * FEWEST
 
 
 def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
@@ -304,9 +314,10 @@ class BlockStrip:
             store(row + m, emit_value(sums[at(m * LANES)]))
 
     def _steps(self) -> Steps | None:
-        if self.codes.parts > 1 or self.weights.kind.factor_bits == 8:
+        codes = self.codes
+        if codes.parts > 1 or codes.bits == codes.weight_bits == 8:
             return None
-        return steps_of(self.unit, self.codes.weight_bits, self.codes.quads // self.codes.sums)
+        return steps_of(self.unit, codes.weight_bits, codes.quads // codes.sums, codes.part_bits)
 
     def _emit_by_groups(self, groups: Groups, row, rows: int, sums) -> None:
         def add(group, found: Group) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_word_dots
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, fma, shuffle
 
 Load = Callable[[int, Any], Any]  # (row of the tile, input) -> a number
@@ -23,11 +24,13 @@ Sums = Callable[[int, int], Any]  # (row of the tile, vector of the tile) -> a v
 
 @dataclass(frozen=True)
 class Panel:
-    """Columns over `inputs` inputs in a buffer, in blocks of `vectors` vectors."""
+    """Columns over `inputs` inputs in a buffer, in blocks of `vectors` vectors. With a `unit` an
+    input is two, as words of 16 bits in one number, and sums are whole numbers of 32 bits."""
 
     buffer: Any
     inputs: int
     vectors: int
+    unit: DotUnit | None = None
 
     def place(self, vector, k):
         """Of the columns [16 * vector, + 16) at input k."""
@@ -43,21 +46,30 @@ class Panel:
         start: Callable[[Tile], None],
         store: Callable[[int, int, Any], None],
         vectors: int | None = None,
+        first: Any = 0,
     ) -> None:
-        """`rows` rows times `count` inputs of a block, or of its first `vectors` vectors. `start`
-        sets the sums, `store(row, vector, sums)` takes them."""
-        tile = Tile([emit_floats(rows) for _ in range(vectors or self.vectors)], rows)
+        """`rows` rows times `count` inputs of a block from `first` on, or of its first `vectors`
+        vectors. `start` sets the sums, `store(row, vector, sums)` takes them."""
+        dtype = "int32" if self.unit else "float32"
+        tile = Tile([emit_floats(rows, dtype) for _ in range(vectors or self.vectors)], rows)
         start(tile)
-        with T.serial(count) as k:
+        with T.serial(count) as step:
+            k = emit_value(first + step)
             base = emit_value((block * self.inputs + k) * (self.vectors * LANES))
             columns = [emit_value(self.buffer[at(base + j * LANES)]) for j in range(len(tile.sums))]
             for i in range(rows):
-                value = emit_value(splat(load(i, k)))
+                number = load(i, k)
+                value = emit_value(number if self.unit else splat(number))
                 for j, column in enumerate(columns):
-                    tile.set(i, j, fma(value, column, tile.of(i, j)))
+                    tile.set(i, j, self._added(value, column, tile.of(i, j)))
         for i in range(rows):
             for j in range(len(tile.sums)):
                 store(i, j, tile.of(i, j))
+
+    def _added(self, value, column, total):
+        if self.unit:
+            return emit_word_dots(self.unit, total, [column], [value])
+        return fma(value, column, total)
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,11 @@ class Tile:
 
     def set(self, i: int, j: int, value) -> None:
         T.buffer_store(self.sums[j], value, [at(i * LANES)])
+
+    def clear(self) -> None:
+        """All sums become zero."""
+        zero = T.Cast(str(self.sums[0].dtype), T.int32(0))
+        self.fill(lambda i, j: splat(zero))
 
     def fill(self, value_of: Sums) -> None:
         for i in range(self.rows):

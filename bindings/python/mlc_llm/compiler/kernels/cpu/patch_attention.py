@@ -9,6 +9,7 @@ view alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,13 +32,16 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     shuffle,
 )
 
+Place = Callable[[int, int], Any]  # of a row of a tile and a vector of a block
 RUN = 256  # keys of a panel
 BLOCK = 384  # rows of a task
 
 
-def patch_attention(heads: int, dim: int, scale: float, *, tile: linear.Tile) -> tirx.PrimFunc:
+def patch_attention(
+    heads: int, dim: int, scale: float, *, tile: linear.Tile, head: type[Head] | None = None
+) -> tirx.PrimFunc:
     """f(qkv [n, 3 * heads * dim], view_indptr i32 [v], y [n, heads * dim]). View i has the rows
-    [view_indptr[i], view_indptr[i + 1])."""
+    [view_indptr[i], view_indptr[i + 1]). `head`: does the products in another form."""
 
     def body(qkv, indptr, y) -> None:
         rows = T.Cast("int32", qkv.shape[0])
@@ -45,8 +49,8 @@ def patch_attention(heads: int, dim: int, scale: float, *, tile: linear.Tile) ->
         with T.parallel(blocks * heads) as task, T.sblock("head"):
             T.reads()
             T.writes()
-            made = _Head(qkv, y, heads, dim, scale, tile, task % heads)
-            scratch = _Scratch.of(dim, tile)
+            made = (head or Head)(qkv, y, heads, dim, scale, tile, task % heads)
+            scratch = made.scratch()
             first = emit_value(task // heads * BLOCK)
             with T.serial(T.Cast("int32", indptr.shape[0]) - 1) as view:
                 begin, end = emit_value(indptr[view]), emit_value(indptr[view + 1])
@@ -60,7 +64,7 @@ def patch_attention(heads: int, dim: int, scale: float, *, tile: linear.Tile) ->
 
 
 @dataclass(frozen=True)
-class _Scratch:
+class Scratch:
     """The memory of a task."""
 
     queries: Any  # [rows, dim], scaled
@@ -70,25 +74,13 @@ class _Scratch:
     sums: Any  # [rows, padded dim]: of the values
     state: Any  # [2, rows]: the largest score and the sum of the weights
 
-    @classmethod
-    def of(cls, dim: int, tile: linear.Tile) -> _Scratch:
-        def floats(*shape: int):
-            return T.sblock_alloc_buffer((math.prod(shape),), "float32")
 
-        width = tile.w_rows * LANES
-        padded = -(-dim // width) * width
-        return cls(
-            queries=floats(BLOCK, dim),
-            keys=Panel(floats(RUN, dim), dim, tile.w_rows),
-            values=Panel(floats(RUN, padded), RUN, tile.w_rows),
-            scores=floats(tile.x_rows, RUN),
-            sums=floats(BLOCK, padded),
-            state=floats(2, BLOCK),
-        )
+def memory(*shape: int, dtype: str = "float32"):
+    return T.sblock_alloc_buffer((math.prod(shape),), dtype)
 
 
 @dataclass(frozen=True)
-class _Head:
+class Head:
     qkv: Any
     y: Any
     heads: int
@@ -111,7 +103,18 @@ class _Head:
         """Where the queries, keys or values of the head begin in a row."""
         return (which * self.heads + self.head) * self.dim
 
-    def emit(self, to: _Scratch, start, rows, begin, end) -> None:
+    def scratch(self) -> Scratch:
+        dim, vectors = self.dim, self.tile.w_rows
+        return Scratch(
+            queries=memory(BLOCK, dim),
+            keys=Panel(memory(RUN, dim), dim, vectors),
+            values=Panel(memory(RUN, self.padded), RUN, vectors),
+            scores=memory(self.tile.x_rows, RUN),
+            sums=memory(BLOCK, self.padded),
+            state=memory(2, BLOCK),
+        )
+
+    def emit(self, to: Any, start, rows, begin, end) -> None:
         """The rows [start, start + rows), which see [begin, end)."""
         self._emit_queries(to, start, rows)
         sizes = tile_sizes(self.tile.x_rows)
@@ -123,66 +126,80 @@ class _Head:
             emit_tiles(rows, sizes, lambda row, size: self._emit_tile(to, row, size, count))
         self._emit_results(to, start, rows)
 
-    def _emit_queries(self, to: _Scratch, start, rows) -> None:
+    @property
+    def factor(self) -> float:
+        """Of scores, whose weights are powers of two."""
+        return self.scale * math.log2(math.e)
+
+    def _emit_queries(self, to: Any, start, rows) -> None:
         """And the state before the first key."""
-        factor = self.scale * math.log2(math.e)
         with T.serial(rows) as row:
-
-            def copy(base, lanes: int) -> None:
-                value = self.qkv[start + row, at(self._column(0) + base, lanes)]
-                T.buffer_store(
-                    to.queries, value * splat(factor, lanes), [at(row * self.dim + base, lanes)]
-                )
-
-            emit_over(self.dim, copy)
+            self._emit_query(to, start + row, row)
             for vector in range(self.padded // LANES):
                 T.buffer_store(to.sums, splat(0.0), [at(row * self.padded + vector * LANES)])
             T.buffer_store(to.state, T.float32(NEVER), [row])
             T.buffer_store(to.state, T.float32(0), [BLOCK + row])
 
-    def _emit_keys(self, to: _Scratch, first, count) -> None:
+    def _emit_query(self, to: Any, source, row) -> None:
+        def copy(base, lanes: int) -> None:
+            value = self.qkv[source, at(self._column(0) + base, lanes)]
+            T.buffer_store(
+                to.queries, value * splat(self.factor, lanes), [at(row * self.dim + base, lanes)]
+            )
+
+        emit_over(self.dim, copy)
+
+    def _emit_keys(self, to: Any, first, count) -> None:
         """The lanes are keys. Behind the last key it is the last one again."""
         width = self.tile.w_rows
         with T.serial(-(-count // (width * LANES)) * width) as vector:
             rows = [emit_value(first + T.min(vector * LANES + i, count - 1)) for i in range(LANES)]
-            column = self._column(1)
-            if self.dim // LANES:
-                with T.serial(self.dim // LANES) as step:
-                    d = emit_value(step * LANES)
-                    found = [emit_value(self.qkv[row, at(column + d)]) for row in rows]
-                    for i, lanes in enumerate(emit_transposed(found)):
-                        T.buffer_store(to.keys.buffer, lanes, [to.keys.place(vector, d + i)])
-            for d in range(self.dim // LANES * LANES, self.dim):
-                gathered = emit_floats(1)
-                for i, row in enumerate(rows):
-                    T.buffer_store(gathered, self.qkv[row, column + d], [i])
-                T.buffer_store(to.keys.buffer, gathered[at(0)], [to.keys.place(vector, d)])
+            self._emit_lanes(to, vector, rows)
 
-    def _emit_values(self, to: _Scratch, first, count) -> None:
+    def _emit_lanes(self, to: Any, vector, rows: list) -> None:
+        self._emit_turned(
+            rows, lambda d, lanes: T.buffer_store(to.keys.buffer, lanes, [to.keys.place(vector, d)])
+        )
+
+    def _emit_turned(self, rows: list, store: Callable[[Any, Any], None]) -> None:
+        """`store(d, lanes)` gets the d-th numbers of the keys of 16 rows."""
+        column = self._column(1)
+        if self.dim // LANES:
+            with T.serial(self.dim // LANES) as step:
+                base = emit_value(step * LANES)
+                found = [emit_value(self.qkv[row, at(column + base)]) for row in rows]
+                for i, lanes in enumerate(emit_transposed(found)):
+                    store(base + i, lanes)
+        for d in range(self.dim // LANES * LANES, self.dim):
+            gathered = emit_floats(1)
+            for i, row in enumerate(rows):
+                T.buffer_store(gathered, self.qkv[row, column + d], [i])
+            store(d, gathered[at(0)])
+
+    def _emit_values(self, to: Any, first, count) -> None:
         """The lanes are places of a value; behind the last one they are 0."""
-        whole, rest = divmod(self.dim, LANES)
         with T.serial(count) as key:
             for vector in range(self.padded // LANES):
-                column = self._column(2) + vector * LANES
-                if vector < whole:
-                    value = self.qkv[first + key, at(column)]
-                elif vector == whole and rest:
-                    partly = emit_floats(1)
-                    T.buffer_store(partly, splat(0.0), [at(0)])
-                    for lane in range(rest):
-                        T.buffer_store(partly, self.qkv[first + key, column + lane], [lane])
-                    value = partly[at(0)]
-                else:
-                    value = splat(0.0)
+                value = self._emit_vector(2, first + key, vector)
                 T.buffer_store(to.values.buffer, value, [to.values.place(vector, key)])
 
-    def _emit_tile(self, to: _Scratch, row, rows: int, count) -> None:
+    def _emit_vector(self, which: int, row, vector: int):
+        """16 numbers of a row's queries, keys or values."""
+        whole, rest = divmod(self.dim, LANES)
+        column = self._column(which) + vector * LANES
+        if vector < whole:
+            return self.qkv[row, at(column)]
+        if vector > whole or not rest:
+            return splat(0.0)
+        partly = emit_floats(1)
+        T.buffer_store(partly, splat(0.0), [at(0)])
+        for lane in range(rest):
+            T.buffer_store(partly, self.qkv[row, column + lane], [lane])
+        return partly[at(0)]
+
+    def _emit_tile(self, to: Any, row, rows: int, count) -> None:
         """Rows [row, row + rows) of the task and the keys of the panels."""
         width = self.tile.w_rows * LANES
-
-        def zero(tile: Tile) -> None:
-            tile.fill(lambda i, j: splat(0.0))
-
         largest = emit_floats(rows)
         for i in range(rows):
             T.buffer_store(largest, splat(NEVER), [at(i * LANES)])
@@ -193,14 +210,7 @@ class _Head:
                 greater = T.max(largest[at(i * LANES)], sums)
                 T.buffer_store(largest, greater, [at(i * LANES)])
 
-            to.keys.emit_products(
-                rows,
-                block,
-                self.dim,
-                lambda i, d: to.queries[(row + i) * self.dim + d],
-                zero,
-                score,
-            )
+            self._emit_scores(to, row, rows, block, score)
         for i in range(rows):
             self._emit_weights(to, row + i, i, count, largest[at(i * LANES)])
         for block in range(self.padded // width):
@@ -209,23 +219,33 @@ class _Head:
             def place(i: int, j: int, block: int = block):
                 return at((row + i) * self.padded + block * width + j * LANES)
 
-            def begin(tile: Tile, place: Any = place) -> None:
-                tile.fill(lambda i, j: to.sums[place(i, j)])
+            self._emit_added(to, rows, block, count, place, vectors)
 
-            def add(i: int, j: int, sums, place: Any = place) -> None:
-                T.buffer_store(to.sums, sums, [place(i, j)])
+    def _emit_scores(self, to: Any, row, rows: int, block, score: Callable) -> None:
+        """`score(row of the tile, vector of the block, scores)`."""
 
-            to.values.emit_products(
-                rows,
-                block,
-                count,
-                lambda i, key: to.scores[i * RUN + key],
-                begin,
-                add,
-                vectors,
-            )
+        def load(i: int, d):
+            return to.queries[(row + i) * self.dim + d]
 
-    def _emit_weights(self, to: _Scratch, row, i: int, count, largest) -> None:
+        to.keys.emit_products(rows, block, self.dim, load, Tile.clear, score)
+
+    def _emit_added(
+        self, to: Any, rows: int, block: int, count, place: Place, vectors: int
+    ) -> None:
+        """Adds the values times the weights to the sums, which are at `place(row, vector)`."""
+
+        def begin(tile: Tile) -> None:
+            tile.fill(lambda i, j: to.sums[place(i, j)])
+
+        def add(i: int, j: int, sums) -> None:
+            T.buffer_store(to.sums, sums, [place(i, j)])
+
+        def load(i: int, key):
+            return to.scores[i * RUN + key]
+
+        to.values.emit_products(rows, block, count, load, begin, add, vectors)
+
+    def _emit_weights(self, to: Any, row, i: int, count, largest) -> None:
         """Makes the scores of a row to its weights, and brings its sums to the new largest score.
         Behind the last key are scores of that key again; they become too small to count."""
         line = i * RUN
@@ -240,7 +260,7 @@ class _Head:
         with T.serial(vectors) as vector:
             place = at(line + vector * LANES)
             weight = emit_value(exp2(to.scores[place] - splat(new)))
-            T.buffer_store(to.scores, weight, [place])
+            self._store_weights(to, i, vector, weight)
             T.buffer_store(total, total[at(0)] + weight, [at(0)])
         shrink = emit_value(exp2(old - new, 1))
         sum_place = BLOCK + row
@@ -252,7 +272,10 @@ class _Head:
                 place = at(row * self.padded + vector * LANES)
                 T.buffer_store(to.sums, to.sums[place] * splat(shrink), [place])
 
-    def _emit_results(self, to: _Scratch, start, rows) -> None:
+    def _store_weights(self, to: Any, i: int, vector, weights) -> None:
+        T.buffer_store(to.scores, weights, [at(i * RUN + vector * LANES)])
+
+    def _emit_results(self, to: Any, start, rows) -> None:
         with T.serial(rows) as row:
             factor = emit_value(T.float32(1) / to.state[BLOCK + row])
             for vector in range(self.vectors):

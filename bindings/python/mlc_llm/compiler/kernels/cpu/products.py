@@ -24,8 +24,8 @@ def emit_products(
         return [x[row, codes.place_of_quad(group, part, i)] for i in quads]
 
     def dots(first: Any, part: int):
-        bits = codes.weight_bits
-        return emit_dots(unit, splat(first), weights, factors(part), weight_bits=bits)
+        bits = {"weight_bits": codes.weight_bits, "code_bits": codes.part_bits}
+        return emit_dots(unit, splat(first), weights, factors(part), **bits)
 
     if codes.wide:
         words = [word for weight in weights for word in emit_words(weight)]

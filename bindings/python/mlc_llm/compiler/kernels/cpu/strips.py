@@ -130,7 +130,10 @@ class Strips:
         return emit_bytes(self.unit, quad, values) if values else quad
 
     def emit_pair(self, buffers, strip, group, turn) -> list[Any]:
-        """The quads `turn` and `turn` + 4 of that group, of codes below 8 bits."""
+        """The quads `turn` and `turn` + 4 of that group."""
+        if self.kind.bits == 8:
+            places = [group * self.kind.bits + turn + i for i in (0, WORDS)]
+            return [emit_value(buffers[0][strip, place, at(0)]) for place in places]
         found: list[Any] = [None, None]
         for plane in self.kind.planes:
             place, shift = group * plane.bits + plane.word_of(turn), plane.shift_of(turn)

@@ -259,13 +259,13 @@ def emit_rows(rows, body: Callable[[object], None], *, parallel_from: int = 16) 
             loop(T.serial)
 
 
-def emit_floats(vectors: int):
+def emit_floats(vectors: int, dtype: str = "float32"):
     """Memory for that many vectors; in registers if its indices are constants.
 
     TVM puts a buffer below 1 KB on the stack if its scope is "global". It takes all other buffers
     from a pool by a call, which is slow in a loop.
     """
-    return T.sblock_alloc_buffer((vectors * LANES,), "float32")
+    return T.sblock_alloc_buffer((vectors * LANES,), dtype)
 
 
 def emit_sums(count: int, dtype: str = "float32", lanes: int = LANES) -> list:
