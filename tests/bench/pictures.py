@@ -2,14 +2,15 @@
 the matrix rate of the machine.
 
 usage: ./dev bench pictures [--towers smolvlm,so400m] [--threads 1,2] [--rounds 3] [--layers 4]
-                            [--peer]
+                            [--weights q0f16,q8f32_1] [--peer]
 
 `smolvlm` is a tile of SmolVLM (SigLIP B/16, 512 pixels: 1,024 patches), `so400m` the tower of
 Gemma 3 4B (SigLIP so400m, 896 pixels: 4,096 patches), `qwen2_5_vl` that of Qwen 2.5-VL (896 pixels,
 windows in seven of eight layers). `--layers` runs that many layers of each and says the time of
-all. The rates beside them: multiply-adds on registers alone, and the products with which texts of
-1,024 rows are read (float16 weights; 4-bit weights in integers). `--peer`: llama.cpp's mtmd too,
-with a float16 tower of the same shape, of those of SigLIP.
+all, with weights of float16 and of 8 bits. The rates beside them: multiply-adds on registers alone,
+and the products with which texts of 1,024 rows are read (float16 weights; 4-bit weights in
+integers, of whose rate each tower reaches the share that is printed). `--peer`: llama.cpp's mtmd
+too, with towers of the same shape and weights (F16, Q8_0), of those of SigLIP.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "so400m": _JOINED,
     "qwen2_5_vl": {"model_type": "qwen2_5_vl", "mrope_section": [2, 3, 3]},
 }
+WEIGHTS = {"q0f16": "F16", "q8f32_1": "Q8_0"}  # here, and in llama.cpp's files
+PROMPTS = "products of texts, q4f16_1"  # of whose rate towers reach a share
 PATCHES = 4096  # of a view, at most
 ROWS = 1024  # of the products beside a tower
 
@@ -81,21 +85,27 @@ def main() -> None:
         environment = {**os.environ, "TVM_NUM_THREADS": str(threads)}
         print(f"{threads} thread{'s' * (threads > 1)}", flush=True)
         subprocess.run(command, env=environment, check=True)
-        for name in args.towers if args.peer else []:
+        for name, weights in product(args.towers, args.weights) if args.peer else []:
             from pictures_parts import mtmd
 
             if CONFIGS[name] is not _JOINED:
                 continue
-            taken = mtmd.seconds(name, _shape(name, args), threads, args.rounds)
+            types, shape = WEIGHTS[weights], _shape(name, args)
+            taken = mtmd.seconds(name, types, shape, threads, args.rounds)
             if taken is not None:
-                print(f"  llama.cpp, {name}: {taken * 1e3:.0f} ms", flush=True)
+                print(f"  llama.cpp, {name}, {types}: {taken * 1e3:.0f} ms", flush=True)
 
 
 def _child(args: argparse.Namespace) -> None:
     sys.path.append(str(SUPPORT))
-    for name, (work, run) in {**_products(), **_towers(args)}.items():
-        best = min(seconds(run) for _ in range(args.rounds))
-        print(f"  {name}: {best * 1e3:.0f} ms, {work / best / 1e9:.0f} GFLOP/s", flush=True)
+    every = {**_products(), **_towers(args)}
+    rounds = [[seconds(run) for _, run in every.values()] for _ in range(args.rounds)]
+    best = dict(zip(every, map(min, zip(*rounds, strict=True)), strict=True))
+    prompts = every[PROMPTS][0] / best[PROMPTS]
+    for name, (work, _) in every.items():
+        rate = work / best[name]
+        line = f"  {name}: {best[name] * 1e3:.0f} ms, {rate / 1e9:.0f} GFLOP/s"
+        print(line + (f", {rate / prompts:.0%} of prompts" * (name != PROMPTS)), flush=True)
 
 
 def seconds(run: Any) -> float:
@@ -112,16 +122,18 @@ def _towers(args: argparse.Namespace) -> dict[str, tuple[float, Any]]:
     from mlc_llm.compiler.library import build_module
 
     found = {}
-    for name in args.towers:
+    for name, weights in product(args.towers, args.weights):
         tower = {**CONFIGS[name], "vision_config": _shape(name, args)}
         chat = {**_TEXT, "tower_config": tower, "quantization": "q0f16"}
+        chat["tower_quantization"] = weights
         spec = library_spec(chat, device="cpu")
         module = pipeline.build(build_module(spec, models.get("llama")), spec.device)
         runner = Runner(module, _random_weights(module))
         memory = runner.metadata["tower"]["memory"]
         count = min(spec.tower.view_patches, PATCHES)
         inputs = _inputs(spec.tower)
-        label = f"{name}, {count} patches, {spec.tower.layers} layers, {memory / 2**20:.0f} MiB"
+        label = f"{name}, {weights}, {count} patches, {spec.tower.layers} layers"
+        label += f", {memory / 2**20:.0f} MiB"
 
         def run(runner: Any = runner, inputs: Any = inputs) -> None:
             runner.call("image_embed", **inputs, params=runner.params)
@@ -141,17 +153,21 @@ def _shape(name: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _random_weights(module: Any) -> dict[str, Any]:
-    """For the library of a scheme of floats."""
+    """For the library of a scheme of floats, and of a tower of 8 bits."""
     import tvm
 
     machine = tvm.relax.VirtualMachine(module, tvm.cpu())
     rng = np.random.default_rng(0)
-    return {
-        param["name"]: (rng.standard_normal(param["shape"], np.float32) * 0.02).astype(
-            param["dtype"]
-        )
-        for param in json.loads(str(machine["_metadata"]()))["params"]
-    }
+
+    def draw(name: str, shape: Any, dtype: str) -> Any:
+        if dtype == "uint32":
+            return rng.integers(0, 255, (*shape, 4), np.uint8).view(dtype)[..., 0]
+        if name.endswith("q_scale"):
+            return np.full(shape, 2e-4, dtype)
+        return (rng.standard_normal(shape, np.float32) * 0.02).astype(dtype)
+
+    params = json.loads(str(machine["_metadata"]()))["params"]
+    return {param["name"]: draw(param["name"], param["shape"], param["dtype"]) for param in params}
 
 
 def _inputs(tower: Any) -> dict[str, Any]:
@@ -254,6 +270,8 @@ def peak() -> tuple[float, Any]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--towers", type=lambda t: t.split(","), default=list(TOWERS))
+    words = {"type": lambda t: t.split(","), "default": list(WEIGHTS)}
+    parser.add_argument("--weights", **words, help="tower_quantization (default: both)")
     parser.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--layers", type=int, default=0, help="of each tower; 0: all")

@@ -13,6 +13,10 @@ import pytest
 import snippets
 from serving import serving
 
+sys.path.append(str(snippets.ROOT / "tests/python/convert"))
+
+import tiny_pictures  # noqa: E402
+
 FAKE = snippets.ROOT / "tests" / "fixtures" / "fake-model"
 PAGE = "docs/pictures.md"
 TEMPLATE = (
@@ -66,6 +70,19 @@ def test_the_program_answers(
     exec(compile(source, PAGE, "exec", dont_inherit=True), names)
     names["engine"].terminate()  # type: ignore[attr-defined]
     assert " tokens\n" in capsys.readouterr().out
+
+
+def test_a_tower_is_converted_with_weights_of_8_bits(tmp_path: Path) -> None:
+    tiny_pictures.write_hf_folder(tmp_path / "MODEL")
+    command = text_of("sh", "--tower-quantization").replace(
+        "mlc_llm ", f"{sys.executable} -m mlc_llm "
+    )
+    done = subprocess.run(["bash", "-ec", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "dist/MODEL-MLC"
+    chat = json.loads((folder / "mlc-chat-config.json").read_text())
+    assert chat["tower_quantization"] == "q8f32_1"
+    assert b"fc1.q_weight" in (folder / "tensor-cache.json").read_bytes()
 
 
 def test_the_request_is_answered(folder: Path, tmp_path: Path) -> None:

@@ -21,12 +21,14 @@ CHILD = Path(__file__).with_name("mtmd_child.py")
 MERGE = 4
 
 
-def seconds(name: str, vision: Mapping[str, Any], threads: int, rounds: int) -> float | None:
+def seconds(
+    name: str, types: str, vision: Mapping[str, Any], threads: int, rounds: int
+) -> float | None:
     """The median time of one picture; None where llama.cpp cannot be had."""
     python = peer.LLAMA_CPP.install()
     if python is None:
         return None
-    text, tower = _files(name, vision)
+    text, tower = _files(name, types, vision)
     command = [python, CHILD, text, tower, vision["image_size"], threads, rounds]
     with (HOME / "log.txt").open("w") as log:
         done = subprocess.run(
@@ -39,14 +41,14 @@ def seconds(name: str, vision: Mapping[str, Any], threads: int, rounds: int) -> 
     return statistics.median(answer["seconds"])
 
 
-def _files(name: str, vision: Mapping[str, Any]) -> tuple[Path, Path]:
+def _files(name: str, types: str, vision: Mapping[str, Any]) -> tuple[Path, Path]:
     """A small text, and the tower; made once."""
     import tiny_pictures
     import tower_gguf
     import tower_shapes
 
-    folder = HOME / f"{name}-{vision['num_hidden_layers']}"
-    text, tower = folder / "text-F32.gguf", folder / "mmproj-F16.gguf"
+    folder = HOME / f"{name}-{vision['num_hidden_layers']}-{types}"
+    text, tower = folder / "text-F32.gguf", folder / f"mmproj-{types}.gguf"
     if tower.is_file():
         return text, tower
     drawn = tiny_pictures.write_gguf_pair(folder, "gemma3", said_name=text.stem)
@@ -65,6 +67,7 @@ def _files(name: str, vision: Mapping[str, Any]) -> tuple[Path, Path]:
         for key, shape in tower_shapes.tower_shapes(config).items()
     }
     partial = tower.with_suffix(".partial")
-    tower_gguf.write(partial, config, tiny_pictures.processor(config), weights)
+    processor = tiny_pictures.processor(config)
+    tower_gguf.write(partial, config, processor, weights, in_octets=types == "Q8_0")
     partial.rename(tower)
     return text, tower

@@ -16,7 +16,7 @@ import tvm  # noqa: E402
 from kernel_tools import Array, frozen  # noqa: E402
 from quick_compile import unoptimized  # noqa: E402
 from test_patch_kernels import attended  # noqa: E402
-from test_tower import TOLERANCE, apart  # noqa: E402
+from test_tower import EIGHT_BITS, TOLERANCE, apart, far  # noqa: E402
 from tower_fixtures import NAMES, Fixture, load  # noqa: E402
 
 from mlc_llm.compiler import nvrtc, pipeline, quantization, targets  # noqa: E402
@@ -38,10 +38,11 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 def module_of(
-    fixture: Fixture, device: Any, scheme: str
+    fixture: Fixture, device: Any, scheme: str, tower: str | None = None
 ) -> tuple[Any, list[str], list[StoredParam]]:
     """The tower without its text model; the names of its inputs, and its parameters."""
-    nn = Builder(quantization.get(scheme), device, tower_weights(fixture.tower))
+    chosen = quantization.with_tower(quantization.get(scheme), tower)
+    nn = Builder(chosen, device, tower_weights(fixture.tower))
     made = Tower(nn, fixture.tower)
     with nn.function("image_embed", made.inputs(), bounds={}) as f:
         f.results = {"rows": made(f)}
@@ -49,13 +50,15 @@ def module_of(
 
 
 class TowerOn:
-    def __init__(self, fixture: Fixture, backend: str, scheme: str = "q0f32") -> None:
+    def __init__(
+        self, fixture: Fixture, backend: str, scheme: str = "q0f32", tower: str | None = None
+    ) -> None:
         device = unoptimized(targets.resolve(backend))
-        module, self.names, params = module_of(fixture, device, scheme)
+        module, self.names, params = module_of(fixture, device, scheme, tower)
         library = gpu_tools.reloaded(pipeline.build(module, device))
         self.device = tvm.device(backend, 0)
         self.machine = tvm.relax.VirtualMachine(library, self.device)
-        values = fixture.params(scheme)
+        values = fixture.params(scheme, tower)
         self.params = [
             self._tensor(values[param.name].view(param.dtype).reshape(param.shape))
             for param in params
@@ -90,6 +93,12 @@ def test_float16_weights_are_close(backend: str) -> None:
     fixture = load("smolvlm")
     made = TowerOn(fixture, backend, scheme)(fixture.inputs(fixture.pixels))
     assert 0 < apart(made, fixture.rows) < HALF_TOLERANCE
+
+
+def test_weights_of_8_bits_are_multiplied_as_floats(backend: str) -> None:
+    fixture = load("smolvlm")
+    made = TowerOn(fixture, backend, tower="q8f32_1")(fixture.inputs(fixture.pixels))
+    assert HALF_TOLERANCE < far(made, fixture.rows) < EIGHT_BITS / 4
 
 
 # Heads that fill whole vectors and that do not; views of one patch, of less and more than a tile.

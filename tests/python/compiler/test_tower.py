@@ -13,11 +13,16 @@ from tower_fixtures import NAMES, Array, embedded, load, tower_numpy  # noqa: E4
 
 TOLERANCE = 1e-3  # of the largest value
 COUNTS = 0.01  # a switch that changes less than this proves nothing
+EIGHT_BITS = 0.2  # of the root mean square: drawn weights make small differences large
 ALWAYS = ("smolvlm",)
 
 
 def apart(made: Array, expected: Array) -> float:
     return float(np.abs(made - expected).max() / np.abs(expected).max())
+
+
+def far(made: Array, expected: Array) -> float:
+    return float(np.sqrt(((made - expected) ** 2).mean() / (expected**2).mean()))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,6 +87,20 @@ def test_a_compiled_tower_gives_the_references_rows(name: str, request: Any) -> 
     assert tower["max_patches"] >= fixture.tower.view_patches
     logits = runner.forward([("a", [3, 5, 7])])
     assert np.isfinite(logits).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_of_8_bits_are_close(name: str, request: Any) -> None:
+    if name not in ALWAYS and not request.config.getoption("--long"):
+        pytest.skip("compiles a library for each tower; run with --long")
+    fixture = load(name)
+    runner = fixture.runner(tower="q8f32_1")
+    names = {p["name"] for p in runner.metadata["params"]}
+    assert any(one.startswith("vision_tower") and one.endswith("q_weight") for one in names)
+    made = embedded(runner, fixture.inputs(fixture.pixels))[:, : fixture.rows.shape[1]]
+    assert far(made, fixture.rows) < EIGHT_BITS
+    alone = embedded(runner, fixture.inputs(fixture.pixels[1:]))[:, : made.shape[1]]
+    assert np.array_equal(alone, made[len(made) - len(alone) :]), "views change each other"
 
 
 def test_float16_weights_are_close() -> None:

@@ -85,6 +85,12 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "which draft with --speculative-mode medusa, eagle or mtp",
     )
     add_projector_option(parser)
+    parser.add_argument(
+        "--tower-quantization",
+        metavar="NAME",
+        help="weights of the tower of a model that takes pictures: q0f16, or q8f32_1, which is "
+        "faster on CPUs and less exact (default: q8f32_1 if its GGUF file is Q8_0, else q0f16)",
+    )
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
     add_output_options(parser)
 
@@ -116,6 +122,7 @@ def run(args: argparse.Namespace) -> None:
             importance=importance,
             adapters=adapters,
             draft=args.draft,
+            tower_quantization=args.tower_quantization,
             shards=1 if args.tensor_parallel_shards is None else args.tensor_parallel_shards,
             report=update,
         )

@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> None:
         model_type=model_type_of(args),
         overrides=overrides,
         draft=args.draft,
+        tower_quantization=args.tower_quantization,
     )
     if not args.quiet:
         print(f"Saved to directory: {args.output}")

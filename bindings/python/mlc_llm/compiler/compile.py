@@ -191,9 +191,7 @@ def library_spec(
         model_type=name,
         made_by_mlc_llm=theirs,
         config=typed,
-        scheme=schemes.get(
-            quantization or _text(config, "quantization"), weight_types=config.get("weight_types")
-        ),
+        scheme=_scheme(config, quantization or _text(config, "quantization")),
         device=device,
         prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
         max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
@@ -229,6 +227,11 @@ def _shards_not_used(
     if config.get("pictures") is not None:
         return "a model that takes pictures"
     return hindrance(device, adapters=adapters)
+
+
+def _scheme(config: Mapping[str, Any], quantization: str) -> schemes.Scheme:
+    found = schemes.get(quantization, weight_types=config.get("weight_types"))
+    return schemes.with_tower(found, config.get(schemes.TOWER))
 
 
 def _activation_bits(config: Mapping[str, Any], opt: str, flags: OptimizationFlags) -> int:

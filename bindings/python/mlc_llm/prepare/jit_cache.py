@@ -316,6 +316,7 @@ def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:
         "model_type",
         "quantization",
         "weight_types",
+        "tower_quantization",
         "activation_bits",
         "kv_cache_dtype",
         "draft",

@@ -72,14 +72,14 @@ class Fixture:
         assert found is not None
         return found
 
-    def params(self, scheme: str = "q0f32") -> dict[str, Array]:
-        """By the converter's own way."""
+    def params(self, scheme: str = "q0f32", tower: str | None = None) -> dict[str, Array]:
+        """By the converter's own way. `tower`: a `tower_quantization`."""
         source, text = tiny_families.Source(self.weights), text_part(self.config)
         assert text is not None
         family = models.get(text["model_type"])
         ours = with_tower(family.weight_map(models.config_from_hf(text)), self.tower)
         weights = as_in_files(ours, source.tensors())
-        chosen = quantization.get(scheme)
+        chosen = quantization.with_tower(quantization.get(scheme), tower)
         check_tensors(weights, source.tensors(), chosen)
         collector = tiny_families.Collector()
         convert_weights(source, weights, chosen, collector, lambda _: None)
@@ -109,13 +109,14 @@ class Fixture:
             ids.append(int(reference.logits(spec, params, ids, step=step)[-1][:words].argmax()))
         return ids[-count:]
 
-    def runner(self, scheme: str = "q0f32") -> Runner:
-        spec = library_spec({**self.chat, "quantization": scheme}, device="cpu")
+    def runner(self, scheme: str = "q0f32", tower: str | None = None) -> Runner:
+        chat = {**self.chat, "quantization": scheme, quantization.TOWER: tower}
+        spec = library_spec(chat, device="cpu")
         most = self.inputs(self.pixels)["view_indptr"][-1]
         if most > LIBRARY_PATCHES:  # all views go through the tower in one call
             spec = replace(spec, tower=replace(self.tower, largest_view=int(most)))
         module = quick_code.build(spec, models.get(self.chat["model_type"]))
-        return Runner(module, self.params(scheme), num_pages=16)
+        return Runner(module, self.params(scheme, tower), num_pages=16)
 
     def inputs(self, pixels: Sequence[Array]) -> dict[str, Array]:
         """The inputs of `image_embed`: patches window by window and in a window block by block, a

@@ -30,7 +30,7 @@ from mlc_llm.compiler.convert.mlc_folder import MLCFolder, is_readable
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import Array, ModelSource
-from mlc_llm.compiler.convert.tower import picture_fields, tower_of
+from mlc_llm.compiler.convert.tower import picture_fields, quantization_of_tower, tower_of
 from mlc_llm.compiler.convert.weights import (
     ChangeOf,
     as_in_files,
@@ -156,13 +156,15 @@ def convert_model(
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
     draft: Path | None = None,
+    tower_quantization: str | None = None,
     report: Report = _ignore,
     take_config: TakeConfig = _ignore,
 ) -> None:
     """Writes the whole `-MLC` folder, in one atomic step. `take_config` gets the content of
     mlc-chat-config.json before any weight is read. `draft`: a folder of what drafts for the
-    model (`drafts.py`)."""
-    work = _Work(source, quantization, model_type, draft)
+    model (`drafts.py`). `tower_quantization`: of `quantization.schemes.TOWERS`; None: what the
+    file of the tower has."""
+    work = _Work(source, quantization, model_type, draft, tower_quantization)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         take_config(work.write_config(stage, overrides or ConfigOverrides()))
         work.write_weights(stage, report)
@@ -178,14 +180,16 @@ def write_weights(
     importance: Mapping[str, Array] | None = None,
     adapters: Sequence[tuple[Adapter, float]] = (),
     draft: Path | None = None,
+    tower_quantization: str | None = None,
     shards: int = 1,
     report: Report = _ignore,
 ) -> WeightStats:
     """Writes only the weights, for `convert_weight`. `search_scales`: slower, and the weights lose
     less (compiler/quantization/search.py). `importance`: of weights' inputs, for that search
-    (compiler/calibrate.py). `adapters`: are merged into the weights, each with a scale. `draft`: as
-    in `convert_model`. `shards`: weights that so many shards cannot share are refused."""
-    work = _Work(source, quantization, model_type, draft)
+    (compiler/calibrate.py). `adapters`: are merged into the weights, each with a scale. `draft` and
+    `tower_quantization`: as in `convert_model`. `shards`: weights that so many shards cannot share
+    are refused."""
+    work = _Work(source, quantization, model_type, draft, tower_quantization)
     work.check_shards(shards)
     if adapters:
         work.merge(adapters, quantization)
@@ -203,9 +207,10 @@ def write_config(
     model_type: str | None = None,
     overrides: ConfigOverrides | None = None,
     draft: Path | None = None,
+    tower_quantization: str | None = None,
 ) -> None:
     """Writes only the config and the tokenizer files, for `gen_config`."""
-    work = _Work(source, quantization, model_type, draft)
+    work = _Work(source, quantization, model_type, draft, tower_quantization)
     overrides = overrides or ConfigOverrides()
     count = overrides.tensor_parallel_shards
     work.check_shards(1 if count is None else count)
@@ -234,6 +239,7 @@ class _Work:
         quantization: str,
         model_type: str | None,
         draft: Path | None = None,
+        tower_quantization: str | None = None,
     ) -> None:
         self._source = source
         self._hf_config: dict[str, Any] = source.hf_config()
@@ -244,7 +250,8 @@ class _Work:
         self._config = with_mtp_of_files(self._config, self._family, source)
         self._tower = tower_of(source, self._hf_config, self._config.hidden_size)
         self._draft = None if draft is None else self._add_draft(draft, quantization)
-        self._scheme = self._scheme_of(quantization)
+        of_tower = quantization_of_tower(source, self._tower, tower_quantization)
+        self._scheme = schemes.with_tower(self._scheme_of(quantization), of_tower)
         self._importance: Mapping[str, Array] | None = None
         self._change_of: ChangeOf = lambda name: None
 

@@ -16,19 +16,20 @@ does not need a compiler.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from mlc_llm.compiler.quantization.pack import cast_rows
-from mlc_llm.compiler.quantization.stored import Float8Part, StoredParam, WeightUse
+from mlc_llm.compiler.quantization.stored import STRIP, Float8Part, StoredParam, WeightUse
 from mlc_llm.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
     from mlc_llm.compiler.kernels.gpu.packs import Packs
 
+TOWER = "tower_quantization"  # the field of an mlc-chat-config.json
 Array = np.ndarray[Any, Any]
 Converted = tuple[StoredParam, Iterable[Array]]  # a tensor and its rows, in chunks
 
@@ -98,11 +99,13 @@ class Matrix(Protocol):
     def on_gpu(self) -> Packs: ...
 
 
+@dataclass(frozen=True, kw_only=True)
 class Scheme:
     """How all weights of a model are stored. A scheme has `matrices`; the rest follows."""
 
     name: str
     model_dtype: str  # of tensors that no scheme quantizes; with float16 some devices compute in it
+    tower: str = ""  # the scheme of the linear weights of what reads pictures; "": floats
 
     @property
     def exact(self) -> bool:
@@ -133,10 +136,7 @@ class Scheme:
         """The same for a stack (experts, out, in): one matrix with the rows of all experts. Its
         stored tensors have an axis for experts before the others."""
         if use == "tower":
-            from mlc_llm.compiler.quantization.plain import TowerMatrix
-
-            dtype = self.model_dtype if self.exact else "float16"
-            return [TowerMatrix.of(name, (shape[0], shape[1]), dtype)]
+            return [self._of_tower(name, (shape[0], shape[1]))]
         if use != "experts":
             rows, ins = shape
             return self.matrices(name, (rows, ins), use)
@@ -150,6 +150,16 @@ class Scheme:
                 param="quantization",
             )
         return [_with_experts(made[0], experts)]
+
+    def _of_tower(self, name: str, shape: tuple[int, int]) -> Matrix:
+        """Inputs that are no whole vectors stay floats, as those of the first layer often are."""
+        from mlc_llm.compiler.quantization.plain import TowerMatrix
+        from mlc_llm.compiler.quantization.schemes import get
+
+        if self.tower and shape[1] % STRIP == 0:
+            (matrix,) = get(self.tower).matrices(name, shape, "linear")
+            return cast("Matrix", replace(matrix, pads=True))
+        return TowerMatrix.of(name, shape, self.model_dtype if self.exact else "float16")
 
     def with_rows(self, name: str, rows: int) -> Any:
         """The scheme of a model whose stack `name` has so many rows."""
@@ -181,7 +191,7 @@ class Scheme:
 
     def config_fields(self) -> dict[str, Any]:
         """The fields of the scheme in mlc-chat-config.json, besides its name."""
-        return {}
+        return {TOWER: self.tower} if self.tower else {}
 
 
 def _with_experts(matrix: Any, experts: int) -> Matrix:

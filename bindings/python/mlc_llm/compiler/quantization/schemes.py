@@ -20,7 +20,7 @@ from mlc_llm.compiler.quantization.fp8_blocks import BlockFloat8Scheme
 from mlc_llm.compiler.quantization.gguf import scheme as gguf
 from mlc_llm.compiler.quantization.group import Groups, GroupScheme
 from mlc_llm.compiler.quantization.plain import PlainScheme
-from mlc_llm.compiler.quantization.scheme import Scheme
+from mlc_llm.compiler.quantization.scheme import TOWER, Scheme
 from mlc_llm.compiler.quantization.stored import WeightUse
 from mlc_llm.errors import UnsupportedError
 
@@ -72,6 +72,22 @@ _SHUFFLED = (
 REFUSED = {"q4f16_ft": (_SHUFFLED, "q4f16_1"), "q8f16_ft": (_SHUFFLED, "q8f32_1")}
 
 
+# Of the weights of towers: floats, and whole numbers of 8 bits.
+TOWERS = ("q0f16", "q8f32_1")
+
+
+def with_tower(scheme: Scheme, quantization: object) -> Scheme:
+    """The scheme with weights of the tower as in that one: a `tower_quantization` of a config or of
+    the command line. None: floats of 16 bits, or those of the scheme if it has floats."""
+    if quantization is None:
+        return scheme
+    if quantization not in TOWERS:
+        raise UnsupportedError(
+            f'unknown {TOWER} "{quantization}"; available: {", ".join(TOWERS)}', param=TOWER
+        )
+    return replace(scheme, tower="" if quantization == TOWERS[0] else str(quantization))
+
+
 def get(name: str, *, weight_types: object = None) -> Scheme:
     """The scheme with that name, here or in another package (`outside.py`). An unknown name is an
     error that lists the existing names.
@@ -104,4 +120,4 @@ def with_searched_scales(scheme: Scheme) -> Scheme:
             f"quantization {scheme.name} has no scales to search; {', '.join(SEARCHED)} have",
             param="search-scales",
         )
-    return SEARCHED[scheme.name]
+    return replace(SEARCHED[scheme.name], tower=scheme.tower)

@@ -11,7 +11,7 @@ import numpy as np
 # which rows are read, and nothing else; "tied_embedding": one that is the output layer too.
 # "experts": a stack (experts, out, in) of linear weights. "router": a linear weight that chooses
 # experts, or that makes a text's vector into its score; schemes that quantize floats leave it as it
-# is. "tower": a linear weight of what reads pictures; no scheme quantizes it.
+# is. "tower": a linear weight of what reads pictures, of `Scheme.tower`.
 WeightUse = Literal[
     "linear", "embedding", "tied_embedding", "lm_head", "experts", "router", "tower"
 ]

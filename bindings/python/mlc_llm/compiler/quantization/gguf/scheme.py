@@ -58,10 +58,8 @@ class GGUFScheme(Scheme):
 
     def config_fields(self) -> dict[str, Any]:
         """`others_of` reads it."""
-        if not self.others:
-            return {}
         types = {name: [list(run) for run in runs] for name, runs in self.others.items()}
-        return {"weight_types": types}
+        return super().config_fields() | ({"weight_types": types} if types else {})
 
 
 def others_of(weight_types: Any) -> dict[str, Runs]:
