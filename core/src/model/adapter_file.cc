@@ -10,6 +10,7 @@
 #include "base/half.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "model/adapter_codes.h"
 #include "platform/file.h"
 
 namespace mlc {
@@ -84,8 +85,8 @@ uint32_t LargestOf(const uint32_t* bits, size_t count) {
   return static_cast<uint32_t>(most);
 }
 
-// The values in the form of the pool, some at a time so that they stay in the cache. They may begin
-// at any address.
+// The values, some at a time so that they stay in the cache: as float16, or as they are. They may
+// begin at any address.
 Result<std::vector<char>> InForm(std::string_view bytes, DType dtype) {
   constexpr size_t kSome = 1024;
   size_t count = bytes.size() / sizeof(float), size = static_cast<size_t>(DTypeBytes(dtype));
@@ -110,6 +111,25 @@ Result<std::vector<char>> InForm(std::string_view bytes, DType dtype) {
   return out;
 }
 
+// Adds A and B of a layer in the form of the pool.
+Status AddLayer(const AdapterLayer& layer, const std::string_view (&given)[2], DType dtype,
+                AdapterWeights* out) {
+  std::vector<char> found[2];
+  for (size_t i = 0; i < 2; ++i) {
+    DType wanted = layer.group > 0 ? DType::kFloat32 : dtype;
+    MLC_ASSIGN_OR_RETURN(found[i], InForm(given[i], wanted));
+  }
+  if (layer.group > 0) {
+    const auto* a = reinterpret_cast<const float*>(found[0].data());
+    const auto* b = reinterpret_cast<const float*>(found[1].data());
+    out->tensors.push_back(CodesOfA(layer, a, b, out->num_groups));
+    out->tensors.push_back(CodesOfB(layer, b, out->num_groups));
+  } else {
+    for (std::vector<char>& one : found) out->tensors.push_back(std::move(one));
+  }
+  return Status();
+}
+
 Status ReadTensors(const Json& head, std::string_view body, const AdapterSpec& spec,
                    AdapterWeights* out) {
   std::set<std::string> known = {"__metadata__"};
@@ -120,13 +140,16 @@ Status ReadTensors(const Json& head, std::string_view body, const AdapterSpec& s
     if ((given[0] == nullptr) != (given[1] == nullptr)) {
       return BadFile("a layer has one factor without the other");
     }
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      out->tensors.emplace_back();
-      if (given[i] == nullptr) continue;
-      shapes[i].insert(shapes[i].begin(), out->num_groups);
-      MLC_ASSIGN_OR_RETURN(std::string_view bytes, BytesOf(*given[i], shapes[i], body));
-      MLC_ASSIGN_OR_RETURN(out->tensors.back(), InForm(bytes, spec.dtype));
+    if (given[0] == nullptr) {
+      out->tensors.resize(out->tensors.size() + 2);
+      continue;
     }
+    std::string_view bytes[2];
+    for (size_t i = 0; i < 2; ++i) {
+      shapes[i].insert(shapes[i].begin(), out->num_groups);
+      MLC_ASSIGN_OR_RETURN(bytes[i], BytesOf(*given[i], shapes[i], body));
+    }
+    MLC_RETURN_IF_ERROR(AddLayer(layer, bytes, spec.dtype, out));
   }
   for (const auto& [name, unused] : head.as_object()) {
     if (known.count(name) != 0) continue;
@@ -161,11 +184,21 @@ std::vector<Shape> AdapterLayer::shapes() const {
           {all / AdapterSpec::kLanes, AdapterSpec::kRanks, AdapterSpec::kLanes}};
 }
 
+std::vector<AdapterTensor> AdapterSpec::tensors() const {
+  std::vector<AdapterTensor> found;
+  for (const AdapterLayer& layer : layers) {
+    if (layer.group > 0) {
+      for (AdapterTensor& tensor : CodedAdapter(layer)) found.push_back(std::move(tensor));
+    } else {
+      for (Shape& shape : layer.shapes()) found.push_back({std::move(shape), dtype});
+    }
+  }
+  return found;
+}
+
 int64_t AdapterSpec::group_bytes() const {
   int64_t bytes = 0;
-  for (const AdapterLayer& layer : layers) {
-    for (const Shape& shape : layer.shapes()) bytes += *TensorBytes(shape, dtype);
-  }
+  for (const AdapterTensor& tensor : tensors()) bytes += *TensorBytes(tensor.shape, tensor.dtype);
   return bytes;
 }
 

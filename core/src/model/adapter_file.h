@@ -17,21 +17,33 @@
 
 namespace mlc {
 
+// The weights of a group of ranks in the pool.
+struct AdapterTensor {
+  Shape shape;
+  DType dtype;
+};
+
 // A linear layer. Its outputs are in parts, each with an A of its own.
 struct AdapterLayer {
   std::string name;
   int64_t inputs = 0;
   std::vector<int64_t> outputs;
+  // Where the layer multiplies integers: how many inputs have one scale, and how far the four
+  // inputs of a quad are from one another (model/adapter_codes.h). 0: adapters are floats.
+  int64_t group = 0, step = 1;
 
-  // Of the weights A and B of a group of ranks.
+  // Of A and B of a group of ranks in the file.
   std::vector<Shape> shapes() const;
 };
 
 struct AdapterSpec {
   static constexpr int kRanks = 8;   // of a group
   static constexpr int kLanes = 16;  // inputs, or outputs, that are together in memory
-  DType dtype = DType::kFloat32;     // in the pool
+  DType dtype = DType::kFloat32;     // of floats in the pool
   std::vector<AdapterLayer> layers;
+
+  // A and B of each layer.
+  std::vector<AdapterTensor> tensors() const;
 
   int64_t group_bytes() const;  // in the pool, all layers
 };

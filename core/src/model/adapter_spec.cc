@@ -7,7 +7,7 @@
 namespace mlc {
 namespace {
 
-constexpr int64_t kMaxAdapterWidth = 1 << 20;
+constexpr int64_t kMaxAdapterWidth = 1 << 20, kMaxAdapterGroup = 1 << 10;
 constexpr size_t kMaxAdapterParts = 64, kMaxAdapterLayers = 1 << 16;
 
 bool IsWidth(const Json& json) {
@@ -15,7 +15,8 @@ bool IsWidth(const Json& json) {
          json.as_int() % AdapterSpec::kLanes == 0;
 }
 
-// {"name": "model.layers.0.self_attn.qkv_proj", "inputs": 576, "outputs": [576, 192, 192]}.
+// {"name": "model.layers.0.self_attn.qkv_proj", "inputs": 576, "outputs": [576, 192, 192]}, and
+// "group" and "step" where adapters are integers.
 Result<AdapterLayer> ReadAdapterLayer(const Json& json) {
   AdapterLayer layer;
   MLC_ASSIGN_OR_RETURN(layer.name, GetString(json, "name"));
@@ -28,6 +29,15 @@ Result<AdapterLayer> ReadAdapterLayer(const Json& json) {
   }
   layer.inputs = inputs->as_int();
   for (const Json& part : outputs->as_array()) layer.outputs.push_back(part.as_int());
+  if (json.Find("group") == nullptr) return layer;
+  MLC_ASSIGN_OR_RETURN(layer.group, GetInt(json, "group"));
+  MLC_ASSIGN_OR_RETURN(layer.step, GetInt(json, "step"));
+  bool is_known = layer.group > 0 && layer.group <= kMaxAdapterGroup && layer.step > 0 &&
+                  layer.step <= 2 && layer.group % (4 * layer.step) == 0;
+  if (!is_known) {
+    return InvalidArgument("field 'adapters' has a layer with unknown groups")
+        .WithParam("adapters");
+  }
   return layer;
 }
 
@@ -57,13 +67,8 @@ Result<std::shared_ptr<const AdapterSpec>> ReadAdapterSpec(const Json& metadata)
   return std::shared_ptr<const AdapterSpec>(std::move(spec));
 }
 
-std::vector<Shape> LibraryMetadata::adapter_shapes() const {
-  std::vector<Shape> shapes;
-  if (info.adapters == nullptr) return shapes;
-  for (const AdapterLayer& layer : info.adapters->layers) {
-    for (Shape& shape : layer.shapes()) shapes.push_back(std::move(shape));
-  }
-  return shapes;
+std::vector<AdapterTensor> LibraryMetadata::adapter_tensors() const {
+  return info.adapters == nullptr ? std::vector<AdapterTensor>() : info.adapters->tensors();
 }
 
 }  // namespace mlc

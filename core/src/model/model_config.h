@@ -69,7 +69,7 @@ struct LayerStates {
 struct LibraryMetadata {
   ModelInfo info;
   // Of the weights of one group of ranks in the pool of adapters: A and B of each layer.
-  std::vector<Shape> adapter_shapes() const;
+  std::vector<AdapterTensor> adapter_tensors() const;
   std::vector<LayerPages> layers;   // in the order of the library's kv_pages
   std::vector<LayerStates> states;  // in the order of the library's states
   std::vector<ParamSpec> params;

@@ -79,6 +79,47 @@ TEST(AdapterFile, IsReadInTheFormOfThePool) {
   EXPECT_EQ(half, 0x3A00);  // 0.75
 }
 
+// A code beside its value, in steps of which the row's largest value has `most`.
+void ExpectCode(int code, float value, float largest, int most) {
+  EXPECT_NEAR(code, value / largest * static_cast<float>(most), 0.501) << value;
+}
+
+// A layer's inputs are fewer than a group of codes.
+TEST(AdapterFile, IsReadAsCodesForLayersOfIntegers) {
+  std::string path = WriteFile(Written().Bytes());
+  for (int64_t step : {1, 2}) {
+    AdapterSpec spec = SomeSpec(DType::kFloat16);
+    spec.layers[0].group = 32;
+    spec.layers[0].step = step;
+    AdapterWeights coded = *ReadAdapter(path, spec);
+    ASSERT_EQ(coded.tensors.size(), 4u);
+    EXPECT_TRUE(coded.tensors[2].empty() && coded.tensors[3].empty());
+    const std::vector<char>&a = coded.tensors[0], &b = coded.tensors[1];
+    ASSERT_EQ(a.size(), 2u * 2 * 9 * 32);  // groups, parts, scales and quads
+    ASSERT_EQ(b.size(), 2u * 3 * 128);
+    EXPECT_EQ(2 * spec.group_bytes(),  // and of the other layer's float16
+              static_cast<int64_t>(a.size() + b.size()) + 2 * 2 * 128 * (2 + 1));
+    for (int row = 0; row < 2 * 2 * 8; ++row) {
+      int part = row / 8, rank = row % 8, group = part / 2;
+      float largest = 0.25f * static_cast<float>(row * 16 + 15);
+      int first = group * 3 + part % 2 * 2, end = group * 3 + 2 + part % 2;  // the part's blocks
+      float other = 0.25f * static_cast<float>((end - 1) * 128 + rank * 16 + 15);
+      float scale;
+      std::memcpy(&scale, &a[part * 288 + rank * 4], sizeof(scale));
+      EXPECT_NEAR(scale, largest / 63 * other / 127, 1e-5f * scale);
+      for (int i = 0; i < 32; ++i) {
+        int place = step == 1 ? i : i % 2 * 16 + i / 8 * 4 + i % 8 / 2;
+        int code = a[part * 288 + 32 + (place / 4 * 8 + rank) * 4 + place % 4] - 64;
+        ExpectCode(code, i < 16 ? 0.25f * static_cast<float>(row * 16 + i) : 0, largest, 63);
+      }
+      for (int i = first * 16; i < end * 16; ++i) {
+        auto code = static_cast<int8_t>(b[i / 16 * 128 + rank / 2 * 32 + i % 16 * 2 + rank % 2]);
+        ExpectCode(code, 0.25f * static_cast<float>(i / 16 * 128 + rank * 16 + i % 16), other, 127);
+      }
+    }
+  }
+}
+
 // Every float16 beside its neighbours, and what lies half way between two.
 TEST(AdapterFile, HalvesOfManyAreThoseOfEach) {
   std::vector<uint32_t> bits;

@@ -152,43 +152,6 @@ def test_zero_factors_change_no_bit():
     assert np.array_equal(run(kernels("float16"), x, y, a, 0 * b, UNITS), y)
 
 
-def test_a_product_with_strips_adds_the_same():
-    """As the product alone, then `expand`; and the product alone without units."""
-    from test_linear_strips import coded_rows, make, quantize, stored
-
-    tensors, reader, _ = stored("q4f16_1", OUTS, 64)
-    added = low_rank.Added(WIDTHS, "float16")
-    (codes, plain), (_, fused) = (make(reader, (OUTS, 64), added=a) for a in (None, added))
-    rng = np.random.default_rng(7)
-    b = rng.standard_normal((POOL, OUTS // 16, 8, 16)).astype(np.float16)
-    make_table, expand = compiled(low_rank.table()), compiled(low_rank.expand(added))
-    for rows in (1, 8, 70):
-        x = rng.standard_normal((rows, 64), np.float32)
-        coded = frozen(coded_rows(codes, quantize(codes), x))
-        # neighbours of one adapter, of another one, and without
-        sets = {r: (1, 3) for r in range(min(rows, 21))}
-        sets |= {r: (2,) for r in range(40, min(rows, 53))}
-        for of_row in (sets, {}):
-            units = [
-                (r, group)
-                for adapter in dict.fromkeys(of_row.values())
-                for group in adapter
-                for r in of_row
-                if of_row[r] == adapter
-            ]
-            owners, groups = (np.array([u[i] for u in units], np.int32) for i in (0, 1))
-            t = rng.standard_normal((len(units), 8 * PARTS)).astype(np.float32)
-            table = np.zeros((rows, FIELDS), np.int32)
-            make_table(np.zeros(rows, np.int32), frozen(owners), frozen(groups), table)
-            extras = list(map(frozen, (t, b, groups, table)))
-            wanted, got = (np.zeros((rows, OUTS), np.float32) for _ in range(2))
-            plain(coded, *map(frozen, tensors), wanted)
-            fused(coded, *map(frozen, tensors), *extras, got)
-            if units:
-                expand(*extras, wanted)
-            assert np.array_equal(got, wanted), (rows, len(units))
-
-
 @pytest.mark.parametrize(
     "bits, weight_bits, wide, group",
     [(8, 4, 0, 32), (8, 8, 0, 32), (16, 4, 0, 32), (16, 8, 1, 32), (8, 3, 0, 40), (16, 3, 1, 40)],

@@ -144,8 +144,8 @@ class _Writer:
         made = [self._temporary(kind) for kind in kinds]
         self.calls.append([kernel.name_hint, *arguments, *made])
         if (other := self.without.get(kernel.name_hint)) is not None:
-            *given, missing = arguments[: other.count + 1]
-            self.calls.append([other.kernel, *given, *made, missing + EMPTY])
+            *given, missing = arguments[: other.count + 1]  # and it makes the first result alone
+            self.calls.append([other.kernel, *given, made[0], missing + EMPTY])
         if call.op.name == "relax.call_tir":
             return made if isinstance(binding.var.ty, relax.TupleType) else made[0]
         fresh = iter(made)

@@ -6,10 +6,9 @@ namespace mlc {
 
 Status AdapterPool::Allocate(int num_groups) {
   tensors_.clear();
-  for (Shape shape : metadata_->adapter_shapes()) {
+  for (auto& [shape, dtype] : metadata_->adapter_tensors()) {
     shape.insert(shape.begin(), num_groups);
-    MLC_ASSIGN_OR_RETURN(Tensor tensor,
-                         Tensor::Empty(shape, metadata_->info.adapters->dtype, device_));
+    MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(shape, dtype, device_));
     tensors_.push_back(std::move(tensor));
   }
   return Status();

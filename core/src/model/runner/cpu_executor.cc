@@ -14,7 +14,7 @@ Result<std::unique_ptr<CpuExecutor>> CpuExecutor::Load(const ModelLibrary& libra
     auto found = metadata.functions.find(function);
     std::string name = found == metadata.functions.end() ? function : found->second.name;
     KernelProgram::Kept kept{metadata.layers.size(), metadata.states.size(),
-                             metadata.adapter_shapes().size()};
+                             metadata.adapter_tensors().size()};
     return KernelProgram::Load(library, name, params, kept, Device{});
   };
   std::unique_ptr<CpuExecutor> executor(new CpuExecutor());

@@ -14,7 +14,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mlc_llm.compiler.kernels.common.low_rank import FIELDS
-from mlc_llm.compiler.kernels.cpu import low_rank
+from mlc_llm.compiler.kernels.cpu import low_rank, low_rank_codes
+from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.gpu import low_rank as gpu_low_rank
 from mlc_llm.compiler.nn.tensors import num_rows, tensor
 from mlc_llm.compiler.spec.adapters import RANKS, VECTOR, Widths
@@ -28,16 +29,26 @@ assert low_rank.RANKS == RANKS
 
 @dataclass(frozen=True)
 class Place:
-    """A layer that may have an adapter."""
+    """A layer that may have an adapter. `codes`: of its rows, where adapters are integers too."""
 
     name: str
     ins: int
     widths: Widths
+    codes: Codes | None
 
-    def shapes(self) -> list[tuple[int, ...]]:
-        """Of a group's weights, A and B."""
+    def weights(self, dtype: str) -> list[tuple[tuple[int, ...], str]]:
+        """The shapes and types of a group's weights, A and B. `dtype`: of floats."""
+        if self.codes is not None:
+            *_, a, b = low_rank_codes.Added(self.widths, self.codes).args
+            return [(arg.shape[1:], arg.dtype) for arg in (a, b)]
         blocks = len(self.widths) * self.ins // VECTOR, sum(self.widths) // VECTOR
-        return [(count, RANKS, VECTOR) for count in blocks]
+        return [((count, RANKS, VECTOR), dtype) for count in blocks]
+
+    def describe(self) -> dict[str, Any]:
+        about = {"name": self.name, "inputs": self.ins, "outputs": list(self.widths)}
+        if self.codes is None:
+            return about
+        return about | {"group": self.codes.group, "step": low_rank_codes.step_of(self.codes)}
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ class Adapters:
         """The layer with what adapters add to it."""
         if name not in self._widths:
             return linear
-        self.places.append(Place(name, ins, self._widths[name]))
+        self.places.append(Place(name, ins, self._widths[name], linear.codes_beside))
         return _Adapted(self, linear, len(self.places) - 1)
 
     def table(self, function: Function) -> Any:
@@ -87,12 +98,12 @@ class Adapters:
     def inputs(self) -> list[Input]:
         from mlc_llm.compiler.nn.builder import Input
 
-        shapes = [shape for place in self.places for shape in place.shapes()]
-        return [Input(("pool", *shape), self.dtype) for shape in shapes]
+        found = [weight for place in self.places for weight in place.weights(self.dtype)]
+        return [Input(("pool", *shape), dtype) for shape, dtype in found]
 
     def describe(self) -> dict[str, Any]:
         """For the library's metadata."""
-        layers = [{"name": p.name, "inputs": p.ins, "outputs": list(p.widths)} for p in self.places]
+        layers = [place.describe() for place in self.places]
         return {"ranks": RANKS, "dtype": self.dtype, "layers": layers}
 
 
@@ -111,6 +122,9 @@ class _Adapted:
         a, b = function.items(WEIGHTS)[2 * self.index : 2 * self.index + 2]
         batch, table = function.batch, self.adapters.table(function)
         units = [batch.adapter_groups, batch.adapter_scales]
+        if place.codes is not None:
+            inside = low_rank_codes.Added(place.widths, place.codes)
+            return self.linear(x, residual, (inside, [*units, table, a, b]))
         form, rows = self.linear.form_of(x)
         key = (place.ins, len(place.widths), self.adapters.dtype, form)
         t = nn.call(
@@ -120,8 +134,6 @@ class _Adapted:
         )
         added = kernels.Added(place.widths, self.adapters.dtype)
         args = [t, b, batch.adapter_groups, table]
-        if self.linear.adds:
-            return self.linear(x, residual, (added, args))
         y = self.linear(x, residual)
         dtypes = nn.typed(y_dtype=y)
         make = partial(kernels.expand, added, **dtypes)

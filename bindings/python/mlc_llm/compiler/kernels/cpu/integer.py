@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+import tvm
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
@@ -33,14 +34,15 @@ def emit_dots(
     codes: Sequence,
     *,
     weight_bits: int,
-    code_bits: int = 8,
+    lanes: int = LANES,
 ):
     """Returns total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of
-    them. There are at most MAX_QUADS. Both are bytes of that many bits."""
+    them. There are at most MAX_QUADS. `weights` are bytes of that many bits. `lanes`: 16, or 8 for
+    an even number of vectors of fewer than 8 bits."""
     assert len(weights) == len(codes) <= MAX_QUADS
     instruction = _INSTRUCTIONS[unit]
     codes = [emit_value(code) for code in codes]
-    limit = instruction.quads(weight_bits, code_bits)
+    limit = instruction.quads(weight_bits) * instruction.side_by_side(lanes)
     for first in range(0, len(codes) if limit else 0, limit or 1):
         some = slice(first, first + limit)
         total = _emit_by_parts(instruction, total, weights[some], codes[some])
@@ -69,7 +71,7 @@ def doubles_words(unit: DotUnit) -> bool:
 
 def multiplies_words(unit: DotUnit) -> bool:
     """Whether products of 16 bits cost less than those of bytes above 4 bits."""
-    return unit in _WORD_INSTRUCTIONS
+    return unit in ("avx512bw", "avx2", "ssse3", "wasm")
 
 
 def emit_word_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence):
@@ -78,10 +80,10 @@ def emit_word_dots(unit: DotUnit, total, weights: Sequence, codes: Sequence):
     return _emit_by_parts(_WORD_INSTRUCTIONS[unit], total, weights, codes)
 
 
-def emit_words(quads) -> list:
+def emit_words(quads, lanes: int = LANES) -> list:
     """The bytes 0 and 2 of each quad, then the bytes 1 and 3, as numbers of 16 bits."""
-    mask = splat(T.uint32(0x00FF00FF))
-    odd = T.shift_right(quads, splat(T.uint32(8)))
+    mask = splat(T.uint32(0x00FF00FF), lanes)
+    odd = T.shift_right(quads, splat(T.uint32(8), lanes))
     return [emit_value(T.bitwise_and(some, mask)) for some in (quads, odd)]
 
 
@@ -165,18 +167,40 @@ class _Instruction:
         largest = ((1 << weight_bits) - 1) * (1 << code_bits - 1) * self.in_words
         return min(MAX_QUADS, (2**15 - 1) // largest)
 
+    def side_by_side(self, lanes: int) -> int:
+        """How many quads of so many lanes are in one vector."""
+        return max(1, self.width // lanes)
+
 
 def _emit_by_parts(instruction: _Instruction, total, weights: Sequence, codes: list):
-    width = instruction.width
-    if width == LANES:
-        return instruction.emit(total, list(weights), [splat(code) for code in codes])
+    width, lanes = instruction.width, tvm.DataType(str(total.ty.dtype)).lanes
+    if width == lanes:
+        return instruction.emit(total, list(weights), [splat(code, lanes) for code in codes])
+    if width > lanes:
+        return _emit_side_by_side(instruction, total, weights, codes, lanes)
     total, found = emit_value(total), []
-    for first in range(0, LANES, width):
-        lanes = range(first, first + width)
-        part = [shuffle([weight], lanes) for weight in weights]
+    for first in range(0, lanes, width):
+        picked = range(first, first + width)
+        part = [shuffle([weight], picked) for weight in weights]
         broadcast = [T.Broadcast(code, width) for code in codes]
-        found.append(instruction.emit(shuffle([total], lanes), part, broadcast))
-    return emit_value(shuffle(found, range(LANES)))
+        found.append(instruction.emit(shuffle([total], picked), part, broadcast))
+    return emit_value(shuffle(found, range(lanes)))
+
+
+def _emit_side_by_side(
+    instruction: _Instruction, total, weights: Sequence, codes: list, lanes: int
+):
+    """Two quads of half a vector each at a time."""
+    both = range(instruction.width)
+    assert len(both) == 2 * lanes and len(codes) % 2 == 0
+    spread = [T.Broadcast(code, lanes) for code in codes]
+    wide = [
+        [emit_value(shuffle(pair, both)) for pair in zip(some[::2], some[1::2], strict=True)]
+        for some in (list(weights), spread)
+    ]
+    found = instruction.emit(splat(T.int32(0), len(both)), *wide)
+    halves = [shuffle([found], range(first, first + lanes)) for first in (0, lanes)]
+    return emit_value(total + halves[0] + halves[1])
 
 
 def _intrinsic(name: str, out: str, *args):
@@ -250,6 +274,23 @@ def _words(width: int, name: str) -> _Instruction:
         return emit_value(total)
 
     return _Instruction(width, emit)
+
+
+def _portable_words() -> _Instruction:
+    """The same in any code; NEON adds products of 32 bits."""
+
+    def parts(words) -> list:
+        half, words = splat(T.int32(16)), emit_value(T.reinterpret(f"int32x{LANES}", words))
+        low = emit_value(T.shift_left(words, half))
+        return [emit_value(T.shift_right(some, half)) for some in (low, words)]
+
+    def emit(total, weights: list, codes: list):
+        for pair in zip(weights, codes, strict=True):
+            for factors in zip(*map(parts, pair), strict=True):
+                total = emit_value(total + emit_value(factors[0] * factors[1]))
+        return total
+
+    return _Instruction(LANES, emit)
 
 
 def _neon_dots(name: str, *, signed: bool) -> _Instruction:
@@ -351,8 +392,11 @@ _INSTRUCTIONS: dict[str, _Instruction] = {
     "portable": _portable(),
 }
 _WORD_INSTRUCTIONS: dict[str, _Instruction] = {
+    "avx512vnni": _words(16, "llvm.x86.avx512.pmaddw.d.512"),
     "avx512bw": _words(16, "llvm.x86.avx512.pmaddw.d.512"),
+    "avxvnni": _words(8, "llvm.x86.avx2.pmadd.wd"),
     "avx2": _words(8, "llvm.x86.avx2.pmadd.wd"),
     "ssse3": _words(4, "llvm.x86.sse2.pmadd.wd"),
     "wasm": _words(4, "llvm.wasm.dot"),
+    **dict.fromkeys(("neoni8mm", "neondot", "neon", "portable"), _portable_words()),
 }

@@ -11,6 +11,7 @@ result does not depend on the number of rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -28,8 +29,8 @@ from mlc_llm.compiler.kernels.cpu.integer import (
     steps_of,
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
-from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
-from mlc_llm.compiler.kernels.cpu.low_rank import Added
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue
+from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added, Products, Shared
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
@@ -68,21 +69,25 @@ def linear_strips(
     scale: str | None = None,
     added: Added | None = None,
 ) -> tirx.PrimFunc:
-    """f(codes, *stored, what `Epilogue` takes, what `added` takes, y [m, out]).
+    """f(codes, *stored, bias or none, residual or none, what `added` takes, y [m, out], scratch).
 
     It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
-    the number of rows of x in registers when there are many. A task has as many rows as a core's
-    cache holds beside a strip.
-    `added`: adapters of rows; without such rows its arguments are empty, but `b`.
+    the number of rows of x in registers when there are many.
+    `added`: adapters of rows; there is a plain kernel for none.
     """
+    scratch = added.scratch if added else []
 
     def body(x, *rest) -> None:
-        buffers, (*extras, y) = rest[: len(weights.stored)], rest[len(weights.stored) :]
-        more: dict[str, Any] = {"activation": activation, "scale": scale}
-        epilogue = Epilogue.of(extras, bias=bias, residual=residual, **more)
-        of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
-        rows, outs = (T.Cast("int32", size) for size in y.shape)
-        strips, most = (outs + (LANES - 1)) // LANES, rows_of_task(codes)
+        buffers, extras = rest[: len(weights.stored)], rest[len(weights.stored) :]
+        *extras, y = extras[: len(extras) - len(scratch)]
+        before = int(bias is not None) + int(residual)
+        epilogue = Epilogue(
+            bias=extras[0] if bias else None, residual=extras[before - 1] if residual else None
+        )
+        rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
+        products = None
+        if added is not None:
+            products = added.of(unit, x, [*extras[before:], *rest[len(rest) - len(scratch) :]])
 
         def each_strip(emit: Callable[[BlockStrip, Any, Any, Callable], None]) -> None:
             with T.parallel(-(-rows // most) * strips) as task, T.sblock("strip"):
@@ -94,24 +99,29 @@ def linear_strips(
                 def store(row, value) -> None:
                     _emit_store(y, epilogue, value, row, first)
 
-                if added is not None:
-                    added.emit_ahead(of_adapters, index)
                 strip = BlockStrip(codes, weights.on(unit), unit, x, buffers, index)
-                if added is not None:
-                    add = partial(added.emit_block, of_adapters, block=index)
-                    strip = replace(strip, add=add)
-                emit(strip, begin, emit_value(T.min(rows - begin, most)), store)
+                if products is not None:
+                    products.emit_ahead(index)
+                    strip = replace(strip, products=products)
+                emit(strip, store)
 
-        few = partial(each_strip, lambda strip, *some: strip.emit_few(*some[:2], tile, some[2]))
-        many = partial(each_strip, lambda strip, *some: strip.emit_many(*some[:2], tile, some[2]))
-        emit_by_count(rows, ways_by_count(codes, weights.kind, unit, few, many))
+        few = partial(each_strip, lambda strip, store: strip.emit_few(0, rows, tile, store))
+        many = partial(each_strip, lambda strip, store: strip.emit_many(0, rows, tile, store))
+        ways = ways_by_count(codes, weights.kind, unit, few, many)
+        with T.If(rows == 1):
+            with T.Then(), products.shared() if products else nullcontext() as shared:
+                each_strip(lambda strip, store: strip.emit_one(shared, store))
+            with T.Else():
+                if products is not None:
+                    products.emit_all()
+                emit_by_count(rows, ways)
 
     shapes = [("strips", *p.shape[1:]) for p in weights.stored]
     stored = zip(shapes, weights.stored, strict=True)
     args = [codes.arg, *(Arg(f"weight{i}", s, p.dtype) for i, (s, p) in enumerate(stored))]
     args += epilogue_args("outs", bias, residual, scale)
     args += added.args if added else []
-    return kernel([*args, Arg("y", ("rows", "outs"))], body)
+    return kernel([*args, Arg("y", ("rows", "outs")), *scratch], body)
 
 
 def rows_of_task(codes: Codes) -> int:
@@ -248,26 +258,27 @@ class BlockStrip:
     x: Any
     buffers: Any
     index: Any
-    # Stores rows that it changes: of (first, rows), how to read them, and how to store them.
-    add: Callable[..., None] | None = None
+    products: Products | None = None  # of adapters, that are added
+
+    def emit_one(self, shared: Shared | None, store: Callable) -> None:
+        """Computes the only row of x, and what adapters add to it."""
+        groups = StoredGroups(self.weights, self.buffers, self.index)
+        if shared is None:
+            return self._emit_tile(groups, 0, 1, store)
+        shared.emit_taken()
+
+        def changed(row, value) -> None:
+            shared.emit_wait()
+            store(row, shared.products.emit_one(value, block=self.index))
+
+        self._emit_tile(groups, 0, 1, changed)
 
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
         tile = 1 if self.weights.kind.takes_bytes else tile  # several rows are for `emit_many`
         groups = StoredGroups(self.weights, self.buffers, self.index)
-        several = partial(self._emit_tiles, groups, first, count, tile, store)
-        if (add := self.add) is None:
-            return several()
-
-        def changed(row, value) -> None:
-            add(row, 1, lambda row: value, store)
-
-        with T.If(count == 1):
-            with T.Then():
-                self._emit_tile(groups, first, 1, changed)
-            with T.Else():
-                several()
+        self._emit_tiles(groups, first, count, tile, store)
 
     def emit_many(self, first, count, tile: int, store: Callable) -> None:
         """The same; the codes of the whole strip become bytes once."""
@@ -287,7 +298,7 @@ class BlockStrip:
         def emit(begin, rows, store: Callable) -> None:
             emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))
 
-        if self.add is None:
+        if self.products is None:
             return emit(first, count, store)
         # Sums that are changed in the same registers made the tiles slower, so they are kept first.
         kept = emit_floats(KEPT)
@@ -299,7 +310,9 @@ class BlockStrip:
 
             rows = emit_value(T.min(first + count - begin, KEPT))
             emit(begin, rows, lambda row, value: T.buffer_store(kept, value, [place(row)]))
-            self.add(begin, rows, lambda row: kept[place(row)], store)
+            self.products.emit_block(
+                begin, rows, lambda row: kept[place(row)], store, block=self.index
+            )
 
     def _emit_tile(self, groups: Groups, row, rows: int, store: Callable) -> None:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
@@ -333,6 +346,8 @@ class BlockStrip:
 
     def _emit_by_quads(self, steps: Steps, groups: Groups, row, rows: int, sums) -> None:
         before = emit_floats(rows) if self.codes.halves else None
+        if before is not None:  # begun here, it keeps its memory from one turn to the next
+            emit_zero(before, rows)
 
         def quads(group, turn) -> list[tuple[Any, Any]]:
             first, second = groups.emit_pair(group, turn)

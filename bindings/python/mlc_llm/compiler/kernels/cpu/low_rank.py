@@ -8,8 +8,8 @@ a group that changes it. The outputs of a layer are in parts p (queries, keys, v
 A of its own. Units of a row are in a fixed order and so are the sums over k and j: a row gets the
 same bits in any company. Neighbouring units of one group read its weights together.
 
-`Added` is `expand` inside of another kernel: a task that has made 16 outputs of some rows changes
-them before it stores them. So nothing is read again, and no second loop waits for its threads.
+These products are in floats. Where the base multiplies integers, those of `low_rank_codes.py` are
+in its own loop instead.
 
 Both weights are [groups, blocks, 8, 16], so that a thread reads them from end to end: A has a block
 for each 16 inputs of a part, B one for each 16 outputs.
@@ -48,10 +48,9 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     shuffle,
 )
 
-_TOGETHER = 16  # units whose groups are prefetched
-_ROWS = 4  # of a task
+ROWS = 4  # of a task
 _TASKS = 4  # of several threads, for few rows
-_PAIR = 2  # rows that are tried together where a whole tile has different adapters
+PAIR = 2  # rows that are tried together where a whole tile has different adapters
 _VECTORS = 8  # of outputs in a task
 # The products for which waking other threads pays.
 _MANY = 1 << 15
@@ -79,7 +78,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
             first = emit_value(slice * share)
             turns = emit_value(T.min(products - first, share))
             with T.If(turns > 0), T.Then():
-                if count <= _PAIR:
+                if count <= PAIR:
                     _emit_start(a, groups, table, row, first, turns, parts)
                 read = _emit_reader(x, codes, row, count, floats)
                 with T.serial(turns) as turn:
@@ -98,7 +97,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
                 for start in range(0, RANKS, each):
                     with T.serial(T.min(blocks - begin, _CHUNK)) as i:
                         block = emit_value(begin + i)
-                        if start == 0 and count <= _PAIR:  # behind a group is the adapter's next
+                        if start == 0 and count <= PAIR:  # behind a group is the adapter's next
                             with T.If(block + _AHEAD < left * blocks), T.Then():
                                 _emit_prefetch(a, group, part * blocks + block + _AHEAD)
                         ranks = range(start, start + each)
@@ -121,7 +120,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
             first = emit_value(row * rows_at_once)
             floats = _floats(codes, rows_at_once) if codes else None
             each = partial(emit, slice=slice, floats=floats)
-            _emit_alike(table, first, rows_at_once, each)
+            emit_alike(table, first, rows_at_once, each)
 
         _emit_tasks(emit_value(blocks_of_rows * slices), threads, task)
 
@@ -198,7 +197,7 @@ def _alike(table, groups, row, after):
     return T.And(same, T.Or(table[row, COUNT] == 0, beside))
 
 
-def _emit_alike(table, first, rows: int, emit: Callable) -> None:
+def emit_alike(table, first, rows: int, emit: Callable) -> None:
     """Calls `emit(row, count)` for the rows [first, first + rows) of the table that have units: for
     all at once if they are alike, or for some."""
 
@@ -217,74 +216,71 @@ def _emit_alike(table, first, rows: int, emit: Callable) -> None:
 def _emit_some(table, first, rows, most: int, emit: Callable) -> None:
     """Calls `emit(m, count)` for the rows first + [0, rows), at most `most`: for two at once if
     they are alike, or for each. If there are more rows behind these, `most` is 1 or even."""
-    if most <= _PAIR:
+    if most <= PAIR:
         with T.serial(rows) as m:
             emit(m, 1)
         return
-    with T.serial(T.Div(rows + (_PAIR - 1), _PAIR)) as pair:
-        m = emit_value(pair * _PAIR)
-        with T.If(table[first + m, RUN] >= _PAIR):
+    with T.serial(T.Div(rows + (PAIR - 1), PAIR)) as pair:
+        m = emit_value(pair * PAIR)
+        with T.If(table[first + m, RUN] >= PAIR):
             with T.Then():
-                emit(m, _PAIR)
-            with T.Else(), T.serial(T.min(rows - m, _PAIR)) as i:
+                emit(m, PAIR)
+            with T.Else(), T.serial(T.min(rows - m, PAIR)) as i:
                 emit(emit_value(m + i), 1)
+
+
+def emit_changed(table, first, rows, load: Callable, store: Callable, units: Callable) -> None:
+    """Changes 16 outputs of the rows [first, first + rows): reads them by `load(row)`, lets
+    `units(sums, first, begin, rows)` add to those of alike rows first + [begin, begin + rows) in
+    `sums`, and stores them by `store(row, value)`."""
+
+    def emit(row, count: int) -> None:
+        """All loads stand before the stores: rows may lie apart by multiples of 4 KB, and then
+        a CPU takes the next load for one of what was just stored."""
+        sums = emit_floats(count)
+        for m in range(count):
+            T.buffer_store(sums, load(row + m), [at(m * LANES)])
+        _emit_halves(table, units, sums, row, 0, count)
+        for m in range(count):
+            store(row + m, emit_value(sums[at(m * LANES)]))
+
+    with T.serial((rows + (ROWS - 1)) // ROWS) as part:
+        row = emit_value(first + part * ROWS)
+        with T.If(row + ROWS <= first + rows):
+            with T.Then():
+                emit(row, ROWS)
+            with T.Else(), T.serial(first + rows - row) as m:
+                emit(emit_value(row + m), 1)
+
+
+def _emit_halves(table, units: Callable, sums, first, begin: int, rows: int) -> None:
+    """Calls `units` for the rows first + [begin, begin + rows): for all at once if they are alike,
+    or for each half."""
+    if rows == 1:
+        return units(sums, first, begin, rows)
+    half = rows // 2
+    with T.If(table[first + begin, RUN] >= rows):
+        with T.Then():
+            units(sums, first, begin, rows)
+        with T.Else():
+            _emit_halves(table, units, sums, first, begin, half)
+            _emit_halves(table, units, sums, first, begin + half, rows - half)
+
+
+def part_of(widths: Sequence[int], block):
+    """The part of an output block."""
+    ends = [sum(widths[: i + 1]) // LANES for i in range(len(widths) - 1)]
+    return sum((T.Cast("int32", block >= end) for end in ends), T.int32(0))
 
 
 class Added(low_rank.Added):
     """What `expand` adds to the outputs of a layer."""
 
-    def emit_ahead(self, args: Sequence[Any], block) -> None:
-        """Prefetches what `emit_rows` reads first."""
-        t, b, groups, _ = args
-        with T.serial(T.min(T.Cast("int32", t.shape[0]), _TOGETHER)) as unit:
-            group = emit_value(groups[unit])
-            with T.If(T.Or(unit == 0, groups[T.max(unit - 1, 0)] != group)), T.Then():
-                _emit_prefetch(b, group, block)
-
-    def emit_block(
-        self, args: Sequence[Any], first, rows, load: Callable, store: Callable, *, block
-    ) -> None:
-        """Reads by `load(row)`, changes and stores by `store(row, value)` the outputs
-        [16 * block, + 16) of the rows [first, first + rows)."""
-
-        def emit(row, count: int) -> None:
-            """All loads stand before the stores: rows may lie apart by multiples of 4 KB, and then
-            a CPU takes the next load for one of what was just stored."""
-            sums = emit_floats(count)
-            for m in range(count):
-                T.buffer_store(sums, load(row + m), [at(m * LANES)])
-            self._emit_rows(args, sums, row, 0, count, block)
-            for m in range(count):
-                store(row + m, emit_value(sums[at(m * LANES)]))
-
-        with T.serial((rows + (_ROWS - 1)) // _ROWS) as part:
-            row = emit_value(first + part * _ROWS)
-            with T.If(row + _ROWS <= first + rows):
-                with T.Then():
-                    emit(row, _ROWS)
-                with T.Else(), T.serial(first + rows - row) as m:
-                    emit(emit_value(row + m), 1)
-
-    def _emit_rows(self, args: Sequence[Any], sums, first, begin: int, rows: int, block) -> None:
-        """Adds to those of the rows first + [begin, begin + rows) in `sums`: of all at once if they
-        are alike, or of each half."""
-        units = partial(self._emit_units, args, sums, first, begin, rows, block)
-        if rows == 1:
-            return units()
-        half = rows // 2
-        with T.If(args[3][first + begin, RUN] >= rows):
-            with T.Then():
-                units()
-            with T.Else():
-                self._emit_rows(args, sums, first, begin, half, block)
-                self._emit_rows(args, sums, first, begin + half, rows - half, block)
-
-    def _emit_units(self, args: Sequence[Any], sums, first, begin: int, rows: int, block) -> None:
+    def emit_units(self, args: Sequence[Any], sums, first, begin: int, rows: int, *, block) -> None:
         """Of the rows first + [begin, begin + rows), whose units are neighbours."""
         t, b, groups, table = args
-        ends = [sum(self.widths[: i + 1]) // LANES for i in range(len(self.widths) - 1)]
-        part = sum((T.Cast("int32", block >= end) for end in ends), T.int32(0))
-        place, row = emit_value(part * RANKS), emit_value(first + begin)
+        place = emit_value(part_of(self.widths, block) * RANKS)
+        row = emit_value(first + begin)
         with T.serial(table[row, COUNT]) as turn:
             unit = emit_value(table[row, FIRST] + turn * table[row, DISTANCE])
             group = emit_value(groups[unit])
@@ -304,7 +300,7 @@ def expand(added: Added) -> tirx.PrimFunc:
         rows, panels = T.Cast("int32", y.shape[0]), -(-added.blocks // _VECTORS)
 
         def task(index) -> None:
-            row = emit_value(index // panels * _ROWS)
+            row = emit_value(index // panels * ROWS)
             first = emit_value(index % panels * _VECTORS)
             with T.serial(T.min(T.int32(added.blocks) - first, _VECTORS)) as vector:
                 block = emit_value(first + vector)
@@ -315,11 +311,12 @@ def expand(added: Added) -> tirx.PrimFunc:
                 def store(row, value) -> None:
                     T.buffer_store(y, value, place(row))
 
-                some = T.min(rows - row, _ROWS)
-                added.emit_block(args, row, some, lambda r: y[tuple(place(r))], store, block=block)
+                some = T.min(rows - row, ROWS)
+                units = partial(added.emit_units, args, block=block)
+                emit_changed(args[3], row, some, lambda r: y[tuple(place(r))], store, units)
 
         units = T.Cast("int32", args[0].shape[0])
-        tasks = emit_value((rows + (_ROWS - 1)) // _ROWS * panels)
+        tasks = emit_value((rows + (ROWS - 1)) // ROWS * panels)
         _emit_tasks(tasks, units >= _from(RANKS * sum(added.widths)), task)
 
     return kernel([*added.args, Arg("y", ("rows", sum(added.widths)))], body)

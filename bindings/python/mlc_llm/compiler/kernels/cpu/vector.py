@@ -104,9 +104,9 @@ def emit_max(vector):
     return emit_fold(vector, T.max)
 
 
-def emit_fold(vector, combine: Callable):
-    """Combines the 16 lanes to one value, by halves."""
-    width = LANES
+def emit_fold(vector, combine: Callable, lanes: int = LANES):
+    """Combines the lanes to one value, by halves."""
+    width = lanes
     while width > 1:
         width //= 2
         low, high = range(width), range(width, 2 * width)

@@ -21,12 +21,12 @@ from mlc_llm.compiler.kernels.cpu import (
     positions,
 )
 from mlc_llm.compiler.kernels.cpu.linear import Tile
-from mlc_llm.compiler.kernels.cpu.low_rank import Added
+from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added
 from mlc_llm.compiler.kernels.cpu.matrices import CPUMatrix
 from mlc_llm.compiler.nn.cpu.experts import Experts
 from mlc_llm.compiler.nn.cpu.tower import Tower
 from mlc_llm.compiler.nn.interface import DeviceLayers
-from mlc_llm.compiler.nn.tensors import Deferred, num_rows, plain, quantized, tensor
+from mlc_llm.compiler.nn.tensors import Deferred, num_rows, plain, quantized, tensor, types_of
 from mlc_llm.compiler.quantization import Matrix
 from mlc_llm.compiler.spec import NormSpec
 
@@ -60,10 +60,10 @@ class Linear:
         return _join(self.nn, self.matrices, x, self.bias, residual)
 
     @property
-    def adds(self) -> bool:
-        """Whether its kernel can add what adapters add."""
+    def codes_beside(self) -> activations.Codes | None:
+        """The codes of its rows, if its kernel can add what adapters add."""
         codes = [self.nn.codes_of(matrix) for matrix in self.matrices]
-        return len(codes) == 1 and codes[0] is not None
+        return codes[0] if len(codes) == 1 else None
 
     def form_of(self, x: Any) -> tuple[activations.Codes | None, relax.Expr]:
         """The form in which it multiplies x: codes or floats; and x in it."""
@@ -87,12 +87,14 @@ def multiply(
         make = partial(matrix.linear_of_codes, codes, unit, **options)
     args = [rows, *nn.params_of(matrix), *_extras(nn, bias, residual)]
     key = (*key, *options.values())
-    kernel = nn.kernel(name, key, make)
-    if added is not None:
-        adding = nn.kernel(f"{name}_added", (*key, added[0]), partial(make, added=added[0]))
-        nn.adapters.run_without_units(adding, kernel, len(args))
-        kernel, args = adding, [*args, *added[1]]
-    return nn.call(kernel, args, tensor(num_rows(x), matrix.shape[0]))
+    kernel, out = nn.kernel(name, key, make), tensor(num_rows(x), matrix.shape[0])
+    if added is None:
+        return nn.call(kernel, args, out)
+    inside, more = added
+    adding = nn.kernel(f"{name}_added", (*key, inside), partial(make, added=inside))
+    nn.adapters.run_without_units(adding, kernel, len(args))
+    scratch = types_of(inside.scratch, units=num_rows(more[0]))
+    return nn.first_of(nn.call(adding, [*args, *more], [out, *scratch]))
 
 
 def _join(nn: Builder, matrices: list[CPUMatrix], x, bias, residual) -> relax.Var:

@@ -95,7 +95,7 @@ class Linear:
     def __call__(self, x: relax.Expr, residual: relax.Expr | None = None) -> relax.Var:
         return self.matrix.multiply(x, bias=self.bias, residual=residual)
 
-    adds = False  # what adapters add
+    codes_beside = None  # it multiplies floats
 
     def form_of(self, x: Any) -> tuple[str, relax.Expr]:
         """The form in which it multiplies x: their type; and x in it."""
