@@ -39,7 +39,8 @@ def main() -> None:
     model = resolve_model(args.model, quantization=args.quantization)
     threads = len(os.sched_getaffinity(0))
     begin = time.perf_counter()
-    runner = mlc_core_parts.ModelRunner(str(model.folder), str(model.model_lib), 64, threads)
+    files = str(model.folder), str(model.model_lib)
+    runner = mlc_core_parts.ModelRunner(*files, 64, threads, model.strips)
     load_s = time.perf_counter() - begin
     prompt = list(np.random.default_rng(0).integers(20, runner.vocab_size - 1000, PROMPT_TOKENS))
     prefill, decode, bandwidth = [], [], []

@@ -63,7 +63,8 @@ def main() -> None:
 
 def _runner(path: Path, shards: int, threads: int) -> Any:
     model = resolve_model(path, overrides={"tensor_parallel_shards": shards})
-    runner = mlc_core_parts.ModelRunner(str(model.folder), str(model.model_lib), PAGES, threads)
+    files = str(model.folder), str(model.model_lib)
+    runner = mlc_core_parts.ModelRunner(*files, PAGES, threads, model.strips)
     runner.forward(list(range(100, 100 + HISTORY)))
     return runner
 

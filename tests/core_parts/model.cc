@@ -24,8 +24,9 @@ namespace {
 
 class ModelRunner {
  public:
-  ModelRunner(const std::string& folder, const std::string& library, int num_pages,
-              int num_threads) {
+  // `strips`: see Weights::Load.
+  ModelRunner(const std::string& folder, const std::string& library, int num_pages, int num_threads,
+              const std::string& strips) {
     FolderSource source(folder);
     Bytes config = Unwrap(source.Open("mlc-chat-config.json"));
     ChatConfig parsed = Unwrap(ParseChatConfig(config.text(), folder));
@@ -33,9 +34,9 @@ class ModelRunner {
     std::unique_ptr<DeviceRunner> first = Unwrap(DeviceRunner::Open(parsed, library, cpu));
     SetComputeThreads(num_threads > 0 ? num_threads : NumAvailableCores());
     if (first->info().num_shards > 1) {
-      model_ = Unwrap(ShardedRunner::Make(std::move(first), source, nullptr));
+      model_ = Unwrap(ShardedRunner::Make(std::move(first), source, nullptr, strips));
     } else {
-      ThrowIfError(first->LoadWeights(source, nullptr));
+      ThrowIfError(first->LoadWeights(source, nullptr, strips));
       model_ = std::move(first);
     }
     const ModelInfo& info = model_->info();
@@ -223,8 +224,9 @@ class ModelRunner {
 
 void BindModel(py::module_& m) {
   py::class_<ModelRunner>(m, "ModelRunner")
-      .def(py::init<const std::string&, const std::string&, int, int>(), py::arg("folder"),
-           py::arg("model_lib"), py::arg("num_pages"), py::arg("num_threads") = 0)
+      .def(py::init<const std::string&, const std::string&, int, int, const std::string&>(),
+           py::arg("folder"), py::arg("model_lib"), py::arg("num_pages"),
+           py::arg("num_threads") = 0, py::arg("strips") = "")
       .def_property_readonly("vocab_size", &ModelRunner::vocab_size)
       .def_property_readonly("kv_bytes_per_token", &ModelRunner::kv_bytes_per_token)
       .def("page_bytes", &ModelRunner::PageBytes, py::arg("length"),

@@ -41,6 +41,15 @@ void ReadScattered(void* data, int64_t bytes) {
   (void)::madvise(pages.begin, pages.bytes, MADV_RANDOM);
 }
 
+void UseLargePages(void* data, int64_t bytes) {
+#if defined(__linux__)
+  PageRange pages = WholePages(data, bytes, SystemPage());
+  if (pages.bytes > 0) (void)::madvise(pages.begin, pages.bytes, MADV_HUGEPAGE);
+#else
+  (void)data, (void)bytes;
+#endif
+}
+
 void* ReserveAddresses(size_t bytes) {
   void* begin = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                        /*fd=*/-1, /*offset=*/0);

@@ -1,15 +1,20 @@
 #include "runtime/kept_strips.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/hash.h"
 #include "platform/file.h"
+#include "platform/memory.h"
 
 namespace mlc {
 namespace {
 
-constexpr int64_t kPlaceAlignment = 64;  // of tensors that refer to the file
+constexpr int64_t kPlaceAlignment = 64;  // of tensors in the file
 constexpr std::string_view kStripsMagic = "MLCSTRIP";
+
+int64_t PaddingBehind(int64_t bytes) { return -bytes & (kPlaceAlignment - 1); }
 
 // Everything that the strips of a parameter depend on, besides the weights.
 std::string TextOf(const ParamSpec& spec) {
@@ -44,7 +49,7 @@ KeptStrips::KeptStrips(const std::string& prefix, const std::string& weights_id,
     key += TextOf(wanted[i]);
     int64_t bytes = *TensorBytes(wanted[i].shape, wanted[i].dtype);
     places_.push_back({i, end_, bytes});
-    end_ += (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+    end_ += bytes + PaddingBehind(bytes);
   }
   if (!kMapsFiles || prefix.empty() || places_.empty()) return;
   std::string name = HexText(Fnv1a(key));
@@ -62,19 +67,38 @@ bool KeptStrips::Map() {
   return true;
 }
 
-bool KeptStrips::Write(const std::vector<Tensor>& tensors) {
-  if (path_.empty()) return false;
-  static constexpr char kPadding[kPlaceAlignment] = {};
-  std::vector<std::string_view> parts;
-  for (size_t i = 0; i < places_.size(); ++i) {
-    const Place& place = places_[i];
-    int64_t next = i + 1 < places_.size() ? places_[i + 1].offset : end_;
-    parts.emplace_back(static_cast<const char*>(tensors[place.param].data()),
-                       static_cast<size_t>(place.bytes));
-    parts.emplace_back(kPadding, static_cast<size_t>(next - place.offset - place.bytes));
+Status KeptStrips::Allocate() {
+  if (places_.empty()) return Status();
+  MLC_ASSIGN_OR_RETURN(Tensor memory, Tensor::Empty({end_}, DType::kUInt8, Device{}));
+  memory_ = std::make_shared<Tensor>(std::move(memory));
+  // One step reads all of it. One block lets matrices below 2 MB share large pages.
+  UseLargePages(memory_->data(), end_);
+  for (const Place& place : places_) {
+    uint8_t* end = static_cast<uint8_t*>(memory_->data()) + place.offset + place.bytes;
+    std::fill(end, end + PaddingBehind(place.bytes), uint8_t{0});
   }
-  parts.emplace_back(trailer_);
-  return ReplaceFile(path_, parts).ok() && Map();
+  return Status();
+}
+
+Result<Tensor> KeptStrips::LayOut(size_t param, const Tensor& stored) {
+  const ParamSpec& spec = wanted_[param];
+  if (!stored.on_host()) {
+    return InvalidArgument("parameter '" + spec.name + "' is in strips, which are for CPUs alone")
+        .WithParam("model_lib");
+  }
+  auto place = std::find_if(places_.begin(), places_.end(),
+                            [param](const Place& one) { return one.param == param; });
+  auto* data = static_cast<uint8_t*>(memory_->data()) + place->offset;
+  Tensor tensor = Tensor::View(data, spec.shape, spec.dtype, memory_);
+  LayInStrips(stored, *spec.strips, &tensor);
+  return tensor;
+}
+
+// Linux keeps blocks of 2 MB that come in one write in pages of that size (on ext4 and XFS).
+bool KeptStrips::Write() {
+  if (path_.empty()) return false;
+  std::string_view strips(static_cast<const char*>(memory_->data()), static_cast<size_t>(end_));
+  return ReplaceFile(path_, {strips, trailer_}).ok() && Map();
 }
 
 int64_t KeptStrips::Use(std::vector<Tensor>* tensors) const {

@@ -12,7 +12,7 @@
 namespace mlc {
 namespace {
 
-constexpr uintptr_t kWeightAlignment = 64;
+constexpr int64_t kWeightAlignment = 64;
 // How much of a weight is in memory at a time where files are not mapped.
 constexpr int64_t kPartBytes = int64_t{4} << 20;
 
@@ -251,16 +251,6 @@ ParamSpec BeforeStrips(ParamSpec spec) {
   return spec;
 }
 
-Result<Tensor> InStrips(const ParamSpec& spec, const Tensor& stored) {
-  if (!stored.on_host()) {
-    return InvalidArgument("parameter '" + spec.name + "' is in strips, which are for CPUs alone")
-        .WithParam("model_lib");
-  }
-  MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(spec.shape, spec.dtype, Device{}));
-  LayInStrips(stored, *spec.strips, &tensor);
-  return tensor;
-}
-
 Result<Tensor> Zeros(const ParamSpec& spec, Device device) {
   MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(spec.shape, spec.dtype, device));
   std::vector<char> zeros(static_cast<size_t>(tensor.bytes()));
@@ -325,6 +315,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
   MLC_ASSIGN_OR_RETURN(WeightIndex index, ReadWeightIndex(source));
   KeptStrips kept(strips_prefix, index.id, wanted);
   bool has_file = kept.Map();
+  if (!has_file) MLC_RETURN_IF_ERROR(kept.Allocate());
   Loader loader(source, device);
   Weights weights;
   weights.id_ = index.id;
@@ -341,7 +332,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
     bool is_mapped = tensor.ok() && loader.IsMapped(*tensor);
     if (spec.strips && tensor.ok()) {
       Tensor stored = std::move(tensor).value();
-      tensor = InStrips(spec, stored);
+      tensor = kept.LayOut(weights.tensors_.size(), stored);
       if (is_mapped && tensor.ok()) weights.laid_out_.push_back({stored, *spec.strips, *tensor});
       loader.DropFiles();  // what was laid out is in memory twice otherwise
     }
@@ -355,7 +346,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
     weights.tensors_.push_back(std::move(tensor).value());
   }
   weights.files_ = loader.TakeFiles();
-  if (has_file || kept.Write(weights.tensors_)) weights.UseFile(kept);
+  if (has_file || kept.Write()) weights.UseFile(kept);
   return weights;
 }
 
@@ -369,7 +360,15 @@ void Weights::UseFile(const KeptStrips& kept) {
 
 int64_t Weights::Drop() {
   DropAll(files_);
-  for (LaidOut& one : laid_out_) DiscardMemory(one.tensor.data(), one.tensor.bytes());
+  // Neighbours together: in between is a page of the system, which has parts of both.
+  for (auto one = laid_out_.begin(); one != laid_out_.end();) {
+    auto address = [](const LaidOut& of) { return static_cast<uint8_t*>(of.tensor.data()); };
+    uint8_t *begin = address(*one), *end = begin;
+    for (; one != laid_out_.end() && address(*one) - end < kWeightAlignment; ++one) {
+      end = address(*one) + one->tensor.bytes();
+    }
+    DiscardMemory(begin, end - begin);
+  }
   dropped_ = true;
   return droppable_bytes_;
 }

@@ -83,7 +83,8 @@ def ours(schemes: Sequence[str]) -> list[Contender]:
 
 def ours_with(model: ResolvedModel, name: str) -> Contender:
     index = json.loads((model.folder / "tensor-cache.json").read_text())
-    options = {"folder": str(model.folder), "model_lib": str(model.model_lib)}
+    files = {"folder": str(model.folder), "model_lib": str(model.model_lib)}
+    options = {**files, "strips": model.strips}
     weight_bytes = int(index["metadata"]["ParamBytes"])
     return Contender(name, "ours", Path(sys.executable), options, weight_bytes)
 

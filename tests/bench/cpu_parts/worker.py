@@ -1,6 +1,6 @@
 """A process that runs one model and is told what to time.
 
-    python worker.py ours '{"folder": ..., "model_lib": ..., "threads": 2}'
+    python worker.py ours '{"folder": ..., "model_lib": ..., "strips": "", "threads": 2}'
     python worker.py peer '{"gguf": ..., "threads": 2}'
     python worker.py openvino '{"gguf": ..., "threads": 2}'    (one of generators.py)
 
@@ -56,7 +56,7 @@ class Ours:
 
         pages = options.get("context", CONTEXT) // 16
         self._runner = mlc_core_parts.ModelRunner(
-            options["folder"], options["model_lib"], pages, options["threads"]
+            options["folder"], options["model_lib"], pages, options["threads"], options["strips"]
         )
         self.vocab_size = self._runner.vocab_size
         self.kv_bytes_per_token = self._runner.kv_bytes_per_token

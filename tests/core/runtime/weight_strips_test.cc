@@ -127,23 +127,27 @@ TEST(Strips, AreLaidOutAgainAfterADrop) {
   folder.Write("tensor-cache.json",
                Index({Shard("s.bin", {Record("w", "float16", "raw", {64, 1024}, 0, 1 << 17),
                                       Record("v", "float32", "raw", {1}, 1 << 17, 4)})}));
+  ParamSpec strips = InStrips("w", {4, 1024, 16}, 64, 0);
   Result<Weights> weights =
-      Weights::Load(FolderSource(folder.path()),
-                    {InStrips("w", {4, 1024, 16}, 64, 0), {"v", {1}, DType::kFloat32}}, Device{},
-                    /*progress=*/nullptr);
+      Weights::Load(FolderSource(folder.path()), {strips, {"v", {1}, DType::kFloat32}, strips},
+                    Device{}, /*progress=*/nullptr);
   ASSERT_TRUE(weights.ok()) << weights.status().message();
-  const Tensor& tensor = weights->tensors()[0];
+  const Tensor &tensor = weights->tensors()[0], &next = weights->tensors()[2];
   std::vector<uint16_t> before = ValuesOf<uint16_t>(tensor);
   EXPECT_EQ(before[1], numbers[1024]);
-  EXPECT_EQ(weights->Drop(), (1 << 17) + 4);
+  EXPECT_EQ(ValuesOf<uint16_t>(next), before);
+  EXPECT_EQ(static_cast<char*>(next.data()) - static_cast<char*>(tensor.data()), tensor.bytes());
+  EXPECT_EQ(weights->Drop(), (2 << 17) + 4);
 #if defined(__linux__)
   EXPECT_EQ(ValuesOf<uint16_t>(tensor)[1 << 15], 0) << "the memory was not given back";
+  EXPECT_EQ(ValuesOf<uint16_t>(tensor).back(), 0) << "the page between both was not given back";
 #endif
   weights->Restore();
   EXPECT_EQ(ValuesOf<uint16_t>(tensor), before);
   weights->Drop();
-  EXPECT_EQ(weights->Touch(), (1 << 17) + 4);
+  EXPECT_EQ(weights->Touch(), (2 << 17) + 4);
   EXPECT_EQ(ValuesOf<uint16_t>(tensor), before);
+  EXPECT_EQ(ValuesOf<uint16_t>(next), before);
 }
 
 TEST(Strips, AreKeptInAFile) {

@@ -81,12 +81,16 @@ class ResolvedModel:
             paths["draft"] = draft._files()
         return paths
 
-    def _files(self) -> dict[str, str]:
-        """The weights that are laid out for a library in MLC_LLM_HOME are kept beside it."""
+    @property
+    def strips(self) -> str:
+        """What the path of the file begins with that keeps the weights as they are laid out for a
+        library in MLC_LLM_HOME: it is beside the library. Of other libraries: ""."""
         library = Path(self.model_lib)
-        is_kept = library.parent == home() / "model_lib"
-        strips = {"strips": str(library.with_suffix(""))} if is_kept else {}
-        return {"model": str(self.folder), "model_lib": str(library), **strips}
+        return str(library.with_suffix("")) if library.parent == home() / "model_lib" else ""
+
+    def _files(self) -> dict[str, str]:
+        strips = {"strips": self.strips} if self.strips else {}
+        return {"model": str(self.folder), "model_lib": str(self.model_lib), **strips}
 
 
 def resolve_model(

@@ -32,6 +32,8 @@ int64_t DiscardMemory(void*, int64_t) { return 0; }
 
 void ReadScattered(void*, int64_t) {}
 
+void UseLargePages(void*, int64_t) {}
+
 // All of it is in memory.
 int64_t TouchMemory(const void* data, int64_t bytes) {
   return data == nullptr || bytes <= 0 ? 0 : bytes;

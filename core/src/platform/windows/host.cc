@@ -102,6 +102,8 @@ int64_t TouchMemory(const void* data, int64_t bytes) {
 
 void ReadScattered(void*, int64_t) {}
 
+void UseLargePages(void*, int64_t) {}
+
 void* ReserveAddresses(size_t bytes) {
   return VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS);
 }
