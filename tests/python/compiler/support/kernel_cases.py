@@ -69,10 +69,10 @@ class Rows:
 def row_calls(
     rng: Rng, inputs: Sequence[Array | Rows], whole: Array, check: Callable[[Array], None]
 ) -> list[Call]:
-    """All rows, checked; then single rows and a few, which must be the same again."""
+    """All rows, checked; then single rows, a few and more, which must be the same again."""
     count = len(whole)
     calls = [_call(inputs, slice(0, count), whole, lambda: check(whole))]
-    for size in (1, 1, *rng.integers(1, count + 1, 2)):
+    for size in (1, 1, 3, 7, *rng.integers(1, count + 1, 2)):
         begin = int(rng.integers(0, count - size + 1))
         rows = slice(begin, begin + int(size))
         part = np.full_like(whole[rows], _unwritten(whole.dtype))

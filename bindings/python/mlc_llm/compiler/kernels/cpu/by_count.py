@@ -10,7 +10,8 @@ from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit, holds_group
 from mlc_llm.compiler.quantization.gguf.types import BlockType
 
-FEW, MANY = 8, 64  # the most rows of x for which codes are taken out of their words each time
+# The most rows of x for which codes are taken out of their words each time.
+PAIR, FEW, MANY = 2, 8, 64
 
 
 def ways_by_count(
@@ -18,11 +19,12 @@ def ways_by_count(
 ) -> list[tuple[int | None, Callable[[], None]]]:
     """`few`, and `many` where it is faster from some number of rows on: taking apart codes of one
     plane costs less than bytes in memory, and so do two planes where the registers hold a group.
-    For the rows of prompts the bytes pay in these registers. Codes of 3 bits in groups of 40 are
-    taken apart for one row alone."""
+    For the rows of prompts the bytes pay in these registers. Codes of 3 bits in groups of 40 become
+    bytes in memory from three rows on: then the weights come in bursts, and two rows wait longer
+    for them than their products take out of registers that do not hold a group."""
     one_plane = kind.bits == 4 and not kind.values
     if kind.takes_bytes:
-        return [(1, few), (None, many)]
+        return [(FEW if holds_group(unit) else PAIR, few), (None, many)]
     if kind.bits == 8 or kind.values and holds_group(unit):
         return [(None, few)]
     if not codes.halves and one_plane and holds_group(unit):

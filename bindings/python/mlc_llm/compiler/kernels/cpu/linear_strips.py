@@ -22,10 +22,11 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.by_count import emit_by_count, ways_by_count
+from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_by_count, ways_by_count
 from mlc_llm.compiler.kernels.cpu.integer import (
     DotUnit,
     Steps,
+    holds_group,
     steps_of,
 )
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
@@ -166,6 +167,10 @@ class Group:
 class Groups(Protocol):
     """Where a tile reads the groups of a strip."""
 
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there is `emit_pair`."""
+
     def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
         """Calls `body(group, content)` for each of the groups, in ascending order."""
 
@@ -185,6 +190,10 @@ class StoredGroups:
     weights: Strips
     buffers: Any
     index: Any
+
+    @property
+    def has_pairs(self) -> bool:
+        return not self.weights.kind.takes_bytes
 
     def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
         with T.serial(count) as group:
@@ -217,6 +226,7 @@ class KeptGroups:
     minimums: Any
     each: int  # scales of a group
     count: int  # quads of a group
+    has_pairs: bool = True
 
     def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
         with T.serial(count) as group:
@@ -276,7 +286,8 @@ class BlockStrip:
     def emit_few(self, first, count, tile: int, store: Callable) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
-        tile = 1 if self.weights.kind.takes_bytes else tile  # several rows are for `emit_many`
+        if self.weights.kind.takes_bytes and not holds_group(self.unit):
+            tile = PAIR
         groups = StoredGroups(self.weights, self.buffers, self.index)
         self._emit_tiles(groups, first, count, tile, store)
 
@@ -318,7 +329,7 @@ class BlockStrip:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
-        steps = self._steps() if rows > 1 else None
+        steps = self._steps() if rows > 1 and groups.has_pairs else None
         if steps is not None:
             self._emit_by_quads(steps, groups, row, rows, sums)
         else:

@@ -8,8 +8,7 @@ codes byte b of word w has:
     w = 0, 1      4 w + 32 + b, two lower bits     4 w + 16 + b   4 w + b
     w = 2, 3      4 w + 24 + b, the upper bit (6)  4 w + 16 + b   4 w + b
 
-So a quad has four neighbouring inputs, and a shift and a mask take it out of a word. One row of x
-is bound by the bandwidth (62 % of it with AVX2).
+So a quad has four neighbouring inputs, and a shift and a mask take it out of a word.
 """
 
 from __future__ import annotations
@@ -69,10 +68,10 @@ class ThreeStrips(Strips):
         raise AssertionError("the inputs are whole vectors")
 
     def emit_pair(self, buffers, strip, group, turn) -> list[Any]:
-        raise AssertionError("several rows take bytes")
+        raise AssertionError("several rows take whole groups")
 
     def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
-        raise AssertionError("several rows take bytes")
+        raise AssertionError("several rows take whole groups")
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
         words = [emit_value(buffers[0][strip, group * WORDS + i, at(0)]) for i in range(WORDS)]

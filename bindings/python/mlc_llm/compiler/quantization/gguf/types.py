@@ -125,7 +125,7 @@ class BlockType:
 
     @property
     def takes_bytes(self) -> bool:
-        """Whether several rows of activations multiply bytes, and never the words."""
+        """Whether activations multiply whole groups, or bytes, and never pairs of quads."""
         return self.span > GROUP
 
     @property
