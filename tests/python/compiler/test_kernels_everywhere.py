@@ -52,9 +52,23 @@ SHARE = 36  # one in so many, of the other sets
 SLOW = {"portable": ("integer16_q8f32_1", "strips8_Q6_K")}  # LLVM takes seconds for each
 ALSO = {
     # float16 without instructions for it
-    "x86-64-v2": ["attend_sinks", "append", "attend_q8", "strips16_Q4_1", "words_72"],
+    "x86-64-v2": [
+        "attend_sinks",
+        "append",
+        "attend_q8",
+        "strips16_Q4_1",
+        "words_72",
+        "integer7_q8f32_1",
+    ],
     "portable": ["append", "integer8_q4f16_1"],
-    "wasm": ["strips16_Q4_1", "strips8_Q4_0", "integer16_q4f16_1", "codes16_norm", "words_72"],
+    "wasm": [
+        "strips16_Q4_1",
+        "strips8_Q4_0",
+        "integer16_q4f16_1",
+        "codes16_norm",
+        "words_72",
+        "integer7_q8f32_1",
+    ],
     # Keys and queries of 8 bits, by the other instructions that multiply bytes.
     **dict.fromkeys(("x86-64-v4-vnni", "aarch64-i8mm"), ["attend_q8"]),
     # weights of towers as whole numbers, and their attention

@@ -46,3 +46,13 @@ def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -
             way()
         with T.Else():
             emit_by_count(rows, others)
+
+
+def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
+    """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
+    larger = None
+    for size in sizes:
+        done = 0 if larger is None else rows // larger * larger
+        with T.serial((rows - done) // size) as tile:
+            body(done + tile * size, size)
+        larger = size

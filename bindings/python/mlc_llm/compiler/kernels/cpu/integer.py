@@ -34,15 +34,16 @@ def emit_dots(
     codes: Sequence,
     *,
     weight_bits: int,
+    code_bits: int = 8,
     lanes: int = LANES,
 ):
     """Returns total + the products of `weights`, uint32 vectors, and `codes`, one int32 for each of
-    them. There are at most MAX_QUADS. `weights` are bytes of that many bits. `lanes`: 16, or 8 for
-    an even number of vectors of fewer than 8 bits."""
+    them. There are at most MAX_QUADS. Both are bytes of that many bits. `lanes`: 16, or 8 for an
+    even number of vectors of fewer than 8 bits."""
     assert len(weights) == len(codes) <= MAX_QUADS
     instruction = _INSTRUCTIONS[unit]
     codes = [emit_value(code) for code in codes]
-    limit = instruction.quads(weight_bits) * instruction.side_by_side(lanes)
+    limit = instruction.quads(weight_bits, code_bits) * instruction.side_by_side(lanes)
     for first in range(0, len(codes) if limit else 0, limit or 1):
         some = slice(first, first + limit)
         total = _emit_by_parts(instruction, total, weights[some], codes[some])
@@ -66,7 +67,7 @@ def has_half_floats(unit: DotUnit) -> bool:
 
 def doubles_words(unit: DotUnit) -> bool:
     """Whether as many products of 16 bits as of floats take half of the time."""
-    return unit in _WORD_INSTRUCTIONS and not holds_group(unit)
+    return multiplies_words(unit) and not holds_group(unit)
 
 
 def multiplies_words(unit: DotUnit) -> bool:
@@ -336,19 +337,14 @@ def _wasm_pairs() -> _Instruction:
     """Multiplies the bytes at even and at odd places in 16 bits and adds both, for all quads; then
     adds neighbours in 32 bits."""
     words = "int16x8"
-    byte = T.Broadcast(T.int16(8), 8)
-
-    def halves(codes):
-        low = emit_value(T.shift_left(T.reinterpret(words, codes), byte))
-        return emit_value(T.shift_right(low, byte)), T.shift_right(
-            T.reinterpret(words, codes), byte
-        )
+    byte, mask = T.Broadcast(T.int16(8), 8), T.Broadcast(T.int16(0xFF), 8)
 
     def products(weights, codes):
-        weights = emit_value(T.reinterpret(words, weights))
-        low, high = halves(codes)
-        even = emit_value(T.bitwise_and(weights, T.Broadcast(T.int16(0xFF), 8)) * low)
-        return even + T.shift_right(weights, byte) * high
+        weights, codes = (emit_value(T.reinterpret(words, some)) for some in (weights, codes))
+        low = emit_value(T.shift_right(emit_value(T.shift_left(codes, byte)), byte))
+        even = emit_value(T.bitwise_and(weights, mask) * low)
+        odd = T.bitwise_and(T.shift_right(weights, byte), mask)
+        return even + odd * T.shift_right(codes, byte)
 
     def emit(total, weights: list, codes: list):
         pairs = None

@@ -22,15 +22,10 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_by_count, ways_by_count
-from mlc_llm.compiler.kernels.cpu.integer import (
-    DotUnit,
-    Steps,
-    holds_group,
-    steps_of,
-)
+from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_by_count, emit_tiles, ways_by_count
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, holds_group, steps_of
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
-from mlc_llm.compiler.kernels.cpu.linear import Epilogue
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added, Products, Shared
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.strips import Strips
@@ -70,10 +65,11 @@ def linear_strips(
     scale: str | None = None,
     added: Added | None = None,
 ) -> tirx.PrimFunc:
-    """f(codes, *stored, bias or none, residual or none, what `added` takes, y [m, out], scratch).
+    """f(codes, *stored, what `Epilogue` takes, what `added` takes, y [m, out], scratch).
 
     It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
-    the number of rows of x in registers when there are many.
+    the number of rows of x in registers when there are many. A task has as many rows as a core's
+    cache holds beside a strip.
     `added`: adapters of rows; there is a plain kernel for none.
     """
     scratch = added.scratch if added else []
@@ -81,14 +77,14 @@ def linear_strips(
     def body(x, *rest) -> None:
         buffers, extras = rest[: len(weights.stored)], rest[len(weights.stored) :]
         *extras, y = extras[: len(extras) - len(scratch)]
-        before = int(bias is not None) + int(residual)
-        epilogue = Epilogue(
-            bias=extras[0] if bias else None, residual=extras[before - 1] if residual else None
-        )
-        rows, strips = y.shape[0], (T.Cast("int32", y.shape[1]) + (LANES - 1)) // LANES
+        more: dict[str, Any] = {"activation": activation, "scale": scale}
+        epilogue = Epilogue.of(extras, bias=bias, residual=residual, **more)
+        rows, outs = (T.Cast("int32", size) for size in y.shape)
+        strips, most = (outs + (LANES - 1)) // LANES, rows_of_task(codes)
         products = None
         if added is not None:
-            products = added.of(unit, x, [*extras[before:], *rest[len(rest) - len(scratch) :]])
+            of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
+            products = added.of(unit, x, [*of_adapters, *rest[len(rest) - len(scratch) :]])
 
         def each_strip(emit: Callable[[BlockStrip, Any, Any, Callable], None]) -> None:
             with T.parallel(-(-rows // most) * strips) as task, T.sblock("strip"):
@@ -104,14 +100,14 @@ def linear_strips(
                 if products is not None:
                     products.emit_ahead(index)
                     strip = replace(strip, products=products)
-                emit(strip, store)
+                emit(strip, begin, emit_value(T.min(rows - begin, most)), store)
 
-        few = partial(each_strip, lambda strip, store: strip.emit_few(0, rows, tile, store))
-        many = partial(each_strip, lambda strip, store: strip.emit_many(0, rows, tile, store))
+        few = partial(each_strip, lambda strip, *some: strip.emit_few(*some[:2], tile, some[2]))
+        many = partial(each_strip, lambda strip, *some: strip.emit_many(*some[:2], tile, some[2]))
         ways = ways_by_count(codes, weights.kind, unit, few, many)
         with T.If(rows == 1):
             with T.Then(), products.shared() if products else nullcontext() as shared:
-                each_strip(lambda strip, store: strip.emit_one(shared, store))
+                each_strip(lambda strip, *some: strip.emit_one(shared, some[2]))
             with T.Else():
                 if products is not None:
                     products.emit_all()
@@ -129,16 +125,6 @@ def rows_of_task(codes: Codes) -> int:
     """Rows of x that one strip after another multiplies."""
     row_bytes = 4 * int(codes.arg.shape[1])
     return max(TASK_BYTES // row_bytes, FEWEST) // FEWEST * FEWEST
-
-
-def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
-    """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
-    larger = None
-    for size in sizes:
-        done = 0 if larger is None else rows // larger * larger
-        with T.serial((rows - done) // size) as tile:
-            body(done + tile * size, size)
-        larger = size
 
 
 def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:

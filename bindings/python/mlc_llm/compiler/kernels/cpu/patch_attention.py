@@ -19,7 +19,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat
 from mlc_llm.compiler.kernels.cpu import linear
-from mlc_llm.compiler.kernels.cpu.linear_strips import emit_tiles
+from mlc_llm.compiler.kernels.cpu.by_count import emit_tiles
 from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed, tile_sizes
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,

@@ -35,7 +35,8 @@ def emit_products(
         return [x[row, codes.place_of_quad(group, part, i)] for i in quads]
 
     def dots(first: Any, part: int):
-        return emit_dots(unit, first, weights, factors(part), weight_bits=bits, lanes=lanes)
+        sizes = {"weight_bits": bits, "code_bits": codes.part_bits}
+        return emit_dots(unit, first, weights, factors(part), **sizes, lanes=lanes)
 
     if codes.wide:
         words = [word for weight in weights for word in emit_words(weight, lanes)]
