@@ -62,7 +62,7 @@ class Sequences:
     ) -> None:
         pages = args.sequences * (longest + 2 * STEPS) // 16 + 2 * args.sequences
         self.runner = mlc_core_parts.ModelRunner(
-            str(model.folder), str(model.model_lib), pages, args.threads, model.strips
+            str(model.folder), str(library), pages, args.threads, model.strips
         )
         self.count, self.length = args.sequences, 0
         vocabulary = self.runner.vocab_size - 1000

@@ -35,7 +35,7 @@ NOT_RUN = {
     "docs/gpu.md": 3,  # a GPU's driver; tests and benchmarks
     "docs/mcp.md": 3,  # servers of others
     "docs/web.md": 1,  # 14 minutes
-    "docs/packaging.md": 2,  # a download; three compilations
+    "docs/packaging.md": 3,  # a download; three compilations; a model of the reader
     "docs/speculation.md": 2,  # downloads
     "docs/apps-android.md": 2,  # a phone
     "bindings/swift/README.md": 1,  # an app of the reader

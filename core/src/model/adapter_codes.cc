@@ -12,6 +12,9 @@ constexpr int kRanks = AdapterSpec::kRanks, kLanes = AdapterSpec::kLanes;
 constexpr int kZero = 64;  // the code of 0 in A
 constexpr float kLargestA = 63, kLargestB = 127;
 constexpr int kQuad = 4;
+// Of the scales of A times those of B. With it what the most inputs (2^20) add is a finite float32
+// for activations of up to 1e9, so the kernel never rounds NaN to whole numbers.
+constexpr float kLargestScale = 1e18f;
 
 int64_t NumGroups(const AdapterLayer& layer) {  // of the inputs of a part
   return (layer.inputs + layer.group - 1) / layer.group;
@@ -60,12 +63,13 @@ std::vector<int64_t> Places(const AdapterLayer& layer) {
 }
 
 // A group of inputs of a part, from `first` on: the scales and the quads. `a` begins at the part:
-// [inputs / 16, 8, 16].
-void WriteGroup(const AdapterLayer& layer, const std::vector<int64_t>& places, const float* a,
+// [inputs / 16, 8, 16]. Returns whether no scale is too large; an infinite one is.
+bool WriteGroup(const AdapterLayer& layer, const std::vector<int64_t>& places, const float* a,
                 int64_t first, const float* factors, char* out) {
   int64_t count = std::min(layer.group, layer.inputs - first);
   char* quads = out + kRanks * sizeof(float);
   std::fill_n(quads, layer.group * kRanks, static_cast<char>(kZero));
+  float largest = 0;
   for (int rank = 0; rank < kRanks; ++rank) {
     auto value = [&](int64_t i) {
       int64_t input = first + i;
@@ -76,12 +80,14 @@ void WriteGroup(const AdapterLayer& layer, const std::vector<int64_t>& places, c
     float scale = FloatOfBits(static_cast<uint32_t>(most)) / kLargestA;
     float inverse = InverseOf(scale), given = scale * factors[rank];
     std::memcpy(out + rank * sizeof(float), &given, sizeof(given));
+    largest = std::max(largest, given);
     for (int64_t i = 0; i < count; ++i) {
       int64_t place = places[i];
       quads[(place / kQuad * kRanks + rank) * kQuad + place % kQuad] =
           static_cast<char>(kZero + CodeOf(value(i), inverse));
     }
   }
+  return largest <= kLargestScale;
 }
 
 }  // namespace
@@ -92,8 +98,8 @@ std::vector<AdapterTensor> CodedAdapter(const AdapterLayer& layer) {
           {{NumOutputs(layer) / kLanes, kRanks * kLanes}, DType::kInt8}};
 }
 
-std::vector<char> CodesOfA(const AdapterLayer& layer, const float* a, const float* b,
-                           int num_groups) {
+Result<std::vector<char>> CodesOfA(const AdapterLayer& layer, const float* a, const float* b,
+                                   int num_groups) {
   int64_t each = (1 + layer.group / kQuad) * kRanks * kQuad;  // bytes of a group of inputs
   auto parts = static_cast<int64_t>(layer.outputs.size());
   std::vector<char> out(static_cast<size_t>(num_groups * parts * NumGroups(layer) * each));
@@ -104,7 +110,10 @@ std::vector<char> CodesOfA(const AdapterLayer& layer, const float* a, const floa
       float factors[kRanks];
       ScalesOfB(b, width / kLanes, factors);
       for (int64_t first = 0; first < layer.inputs; first += layer.group, to += each) {
-        WriteGroup(layer, places, a, first, factors, to);
+        if (!WriteGroup(layer, places, a, first, factors, to)) {
+          return Unsupported("holds numbers that are too large: those of '" + layer.name +
+                             ".a' times those of '" + layer.name + ".b'");
+        }
       }
       a += layer.inputs * kRanks;
       b += width * kRanks;

@@ -20,9 +20,9 @@ namespace mlc {
 std::vector<AdapterTensor> CodedAdapter(const AdapterLayer& layer);
 
 // From groups of ranks as the file has them, in the shapes of `layer.shapes()`. All are finite.
-// `b` is the layer's B, from which A gets factors.
-std::vector<char> CodesOfA(const AdapterLayer& layer, const float* a, const float* b,
-                           int num_groups);
+// `b` is the layer's B, from which A gets factors. Their products may be too large: Unsupported.
+Result<std::vector<char>> CodesOfA(const AdapterLayer& layer, const float* a, const float* b,
+                                   int num_groups);
 std::vector<char> CodesOfB(const AdapterLayer& layer, const float* b, int num_groups);
 
 }  // namespace mlc

@@ -122,7 +122,8 @@ Status AddLayer(const AdapterLayer& layer, const std::string_view (&given)[2], D
   if (layer.group > 0) {
     const auto* a = reinterpret_cast<const float*>(found[0].data());
     const auto* b = reinterpret_cast<const float*>(found[1].data());
-    out->tensors.push_back(CodesOfA(layer, a, b, out->num_groups));
+    MLC_ASSIGN_OR_RETURN(std::vector<char> codes, CodesOfA(layer, a, b, out->num_groups));
+    out->tensors.push_back(std::move(codes));
     out->tensors.push_back(CodesOfB(layer, b, out->num_groups));
   } else {
     for (std::vector<char>& one : found) out->tensors.push_back(std::move(one));

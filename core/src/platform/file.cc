@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -39,9 +40,12 @@ Status WriteError(const std::string& path) {
       .WithParam("path");
 }
 
+// Darwin refuses to write 2 GB at once.
+constexpr size_t kMostAtOnce = size_t{1} << 30;
+
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
-    ssize_t done = ::write(fd, bytes.data(), bytes.size());
+    ssize_t done = ::write(fd, bytes.data(), std::min(bytes.size(), kMostAtOnce));
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) return false;
     bytes.remove_prefix(static_cast<size_t>(done));

@@ -94,7 +94,7 @@ Result<Tensor> KeptStrips::LayOut(size_t param, const Tensor& stored) {
   return tensor;
 }
 
-// Linux keeps blocks of 2 MB that come in one write in pages of that size (on ext4 and XFS).
+// Linux keeps blocks of 2 MB that come in one large write in pages of that size (on ext4 and XFS).
 bool KeptStrips::Write() {
   if (path_.empty()) return false;
   std::string_view strips(static_cast<const char*>(memory_->data()), static_cast<size_t>(end_));

@@ -315,7 +315,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
   MLC_ASSIGN_OR_RETURN(WeightIndex index, ReadWeightIndex(source));
   KeptStrips kept(strips_prefix, index.id, wanted);
   bool has_file = kept.Map();
-  if (!has_file) MLC_RETURN_IF_ERROR(kept.Allocate());
+  if (!has_file) MLC_RETURN_IF_ERROR(kept.Allocate().In("strips of the weights"));
   Loader loader(source, device);
   Weights weights;
   weights.id_ = index.id;

@@ -8,6 +8,7 @@
 
 #include "base/half.h"
 #include "base/json.h"
+#include "model/adapter_spec.h"
 #include "support/temp_folder.h"
 
 namespace mlc {
@@ -188,6 +189,72 @@ TEST(AdapterFile, DamagedAndForeignFilesAreRefused) {
   ExpectRefused(with_value(std::numeric_limits<float>::infinity()), kCorrupt, "infinite");
   ExpectRefused(with_value(std::numeric_limits<float>::quiet_NaN()), kCorrupt, "NaN");
   ExpectRefused(with_value(1e6f), StatusCode::kUnsupported, "too large", DType::kFloat16);
+}
+
+// Layers of integers have no limit of float16, but scales that are products of those of A and B.
+TEST(AdapterFile, CodesWhoseScalesAreTooLargeAreRefused) {
+  AdapterSpec spec = SomeSpec(DType::kFloat16);
+  spec.layers[0].group = 32;
+  spec.layers[0].step = 1;
+  // Of rank 1 of the first part: a value of A, and all of B.
+  auto read = [&](float a, float b) {
+    Written file;
+    auto put = [&](size_t index, float value) {
+      std::memcpy(file.body.data() + index * sizeof(value), &value, sizeof(value));
+    };
+    for (size_t block = 0; block < 2; ++block) {
+      for (size_t i = 16; i < 32; ++i) put(512 + block * 128 + i, b);
+    }
+    put(16, a);
+    return ReadAdapter(WriteFile(file.Bytes()), spec);
+  };
+  struct Case {
+    float a, b;
+    bool fits;
+  };
+  constexpr float kMost = std::numeric_limits<float>::max();
+  for (const Case& each :
+       {Case{1e6f, 1e6f, true}, Case{1e30f, 1e-20f, true}, Case{1e30f, 1e30f, false},  // infinite
+        Case{kMost, kMost, false}, Case{1e12f, 1e12f, false}, Case{kMost, 1.0f, false}}) {
+    Status status = read(each.a, each.b).status();
+    EXPECT_EQ(status.ok(), each.fits) << each.a << " " << each.b;
+    if (each.fits) continue;
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported) << each.a;
+    EXPECT_EQ(status.param(), "path") << each.a;
+    EXPECT_NE(status.message().find("holds numbers that are too large: those of 'qkv.a'"),
+              std::string::npos)
+        << status.message();
+  }
+}
+
+// Tests of the metadata, whose own file is full.
+TEST(ReadAdapterSpec, GroupsThatTheCodesDoNotHaveAreRefused) {
+  auto read = [](const std::string& more) {
+    std::string text = R"({"adapters": {"ranks": 8, "dtype": "float16", "layers": [
+        {"name": "qkv", "inputs": 64, "outputs": [32, 16])" +
+                       more + "}]}}";
+    return ReadAdapterSpec(*Json::Parse(text));
+  };
+  EXPECT_EQ((*read(""))->layers[0].group, 0);
+  EXPECT_EQ((*read(R"(, "group": 40, "step": 2)"))->layers[0].step, 2);
+  struct Case {
+    const char *more, *param;
+  };
+  for (const Case& bad :
+       {Case{R"(, "group": 0, "step": 1)", "adapters"},
+        Case{R"(, "group": -32, "step": 1)", "adapters"},
+        Case{R"(, "group": 2048, "step": 1)", "adapters"},
+        Case{R"(, "group": 34, "step": 1)", "adapters"},
+        Case{R"(, "group": 36, "step": 2)", "adapters"},  // a multiple of 4 alone
+        Case{R"(, "group": 32, "step": 0)", "adapters"},
+        Case{R"(, "group": 32, "step": -1)", "adapters"},
+        Case{R"(, "group": 48, "step": 3)", "adapters"},
+        Case{R"(, "group": "32", "step": 1)", "group"},
+        Case{R"(, "group": 32, "step": 1.5)", "step"}, Case{R"(, "group": 32)", "step"}}) {
+    Status status = read(bad.more).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << bad.more;
+    EXPECT_EQ(status.param(), bad.param) << bad.more;
+  }
 }
 
 TEST(AdapterFile, EveryBeginningOfAFileIsRefused) {

@@ -32,7 +32,7 @@ def repository(tmp_path: Path) -> Path:
 def test_the_tower_has_weights_of_8_bits_if_they_are_asked_for(
     repository: Path, tmp_path: Path
 ) -> None:
-    options = {"quantization": "q4f16_1", "tower_quantization": "q8f32_1"}
+    options: dict[str, Any] = {"quantization": "q4f16_1", "tower_quantization": "q8f32_1"}
     out, alone, same = (tmp_path / name for name in ("out", "config", "same"))
     convert_model(open_source(repository), out, **options)
     chat = config_of(out)
@@ -44,7 +44,8 @@ def test_the_tower_has_weights_of_8_bits_if_they_are_asked_for(
     assert "vision_tower.embeddings.patch_embedding.weight" in stored, "108 inputs"
     write_config(open_source(repository), alone, **options)
     assert config_of(alone) == chat
-    convert_model(open_source(repository), same, **{**options, "tower_quantization": "q0f16"})
+    options["tower_quantization"] = "q0f16"
+    convert_model(open_source(repository), same, **options)
     assert "tower_quantization" not in config_of(same)
 
 
@@ -65,25 +66,51 @@ def test_other_weights_of_a_tower_are_typed_errors(repository: Path, tmp_path: P
         assert error.value.param == "tower_quantization"
 
 
-def test_a_tower_of_8_bits_keeps_its_numbers(tmp_path: Path) -> None:
-    """And is float16 if that is asked for."""
-    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", "smolvlm", in_octets=True)
+MODULE = "vision_tower.encoder.layers.0.self_attn.out_proj"  # in files: v.blk.0.attn_out
+
+
+@pytest.mark.parametrize("in_octets", [False, True])
+def test_the_tower_of_a_gguf_file_has_floats_unless_8_bits_are_asked_for(
+    tmp_path: Path, in_octets: bool
+) -> None:
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", "smolvlm", in_octets=in_octets)
     tower = path.parent / "mmproj-F16.gguf"
-    out, half = tmp_path / "out", tmp_path / "half"
-    convert_model(open_source(path, projector=tower), out, quantization="q0f16")
-    chat, weights = config_of(out), tiny_models.read_mlc_folder(out)
-    assert chat["tower_quantization"] == "q8f32_1"
-    stored = gguf.GGUFReader(tower).tensors
-    matrices = {t.name: t for t in stored if t.tensor_type == gguf.GGMLQuantizationType.Q8_0}
-    (matrix,) = (t for name, t in matrices.items() if name == "v.blk.0.attn_out.weight")
-    shape = tuple(int(n) for n in matrix.shape[::-1])
-    scheme = quantization.get("q8f32_1")
-    (found,) = scheme.matrices("a.weight", shape, "linear")
-    module = "vision_tower.encoder.layers.0.self_attn.out_proj"
-    made = found.floats([weights[f"{module}.{end}"] for end in ("q_weight", "q_scale")])
-    expected = gguf.quants.dequantize(matrix.data, matrix.tensor_type)
-    assert np.array_equal(made, expected)
-    convert_model(
-        open_source(path, projector=tower), half, quantization="auto", tower_quantization="q0f16"
-    )
-    assert "tower_quantization" not in config_of(half)
+    for asked in (None, "q0f16", "q8f32_1"):
+        out = tmp_path / str(asked)
+        source = open_source(path, projector=tower)
+        convert_model(source, out, quantization="q4f16_1", tower_quantization=asked)
+        weights = tiny_models.read_mlc_folder(out)
+        if asked == "q8f32_1":
+            assert config_of(out)["tower_quantization"] == asked
+            assert f"{MODULE}.q_weight" in weights
+        else:
+            assert "tower_quantization" not in config_of(out)
+            assert weights[f"{MODULE}.weight"].dtype == np.float16
+
+
+def test_matrices_in_q8_0_keep_their_numbers_if_8_bits_are_asked_for(tmp_path: Path) -> None:
+    path = tiny_pictures.write_gguf_pair(tmp_path / "gguf", "smolvlm", in_octets=True)
+    tower, out = path.parent / "mmproj-F16.gguf", tmp_path / "out"
+    options: dict[str, Any] = {"quantization": "q0f16", "tower_quantization": "q8f32_1"}
+    convert_model(open_source(path, projector=tower), out, **options)
+    weights, stored = tiny_models.read_mlc_folder(out), gguf.GGUFReader(tower).tensors
+    (matrix,) = (tensor for tensor in stored if tensor.name == "v.blk.0.attn_out.weight")
+    assert matrix.tensor_type == gguf.GGMLQuantizationType.Q8_0
+    ins, outs = map(int, matrix.shape)
+    (scheme,) = quantization.get("q8f32_1").matrices("a.weight", (outs, ins), "linear")
+    made = scheme.floats([weights[f"{MODULE}.{end}"] for end in ("q_weight", "q_scale")])
+    assert np.array_equal(made, gguf.quants.dequantize(matrix.data, matrix.tensor_type))
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"), [("q0f32", "float32"), ("q0bf16", "bfloat16"), ("q4f16_1", "float16")]
+)
+def test_floats_of_a_tower_are_those_of_the_text(
+    repository: Path, tmp_path: Path, text: str, dtype: str
+) -> None:
+    """Where its scheme has floats; `q0f16` asks for floats, not for 16 bits."""
+    options: dict[str, Any] = {"quantization": text, "tower_quantization": "q0f16"}
+    convert_model(open_source(repository), tmp_path / "out", **options)
+    index = json.loads((tmp_path / "out/tensor-cache.json").read_text())
+    types = {r["name"]: r["dtype"] for shard in index["records"] for r in shard["records"]}
+    assert types[f"{MODULE}.weight"] == dtype

@@ -88,8 +88,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tower-quantization",
         metavar="NAME",
-        help="weights of the tower of a model that takes pictures: q0f16, or q8f32_1, which is "
-        "faster on CPUs and less exact (default: q8f32_1 if its GGUF file is Q8_0, else q0f16)",
+        help="weights of the tower of a model that takes pictures: q0f16 (floats: those of "
+        "the scheme of the text, else float16), or q8f32_1 (8 bits), which is faster on CPUs with "
+        "AVX2 and less exact (default: q0f16)",
     )
     parser.add_argument("--output", "-o", type=Path, required=True, help="the -MLC folder")
     add_output_options(parser)

@@ -13,7 +13,7 @@ _TYPES = r"(UD-)?(I?Q\d\w*|TQ\d\w*|F16|FP16|BF16|F32|MXFP4\w*|NVFP4)"
 # What follows the name of a model: the types of its weights, its part.
 _KIND = re.compile(rf"([-._]({_TYPES}|UD|\d+-of-\d+))+$", re.IGNORECASE)
 _PROJECTOR = "mmproj"  # is in the name of a file with the tower of a model
-# The types of a tower's weights, the best one first. All but Q8_0 become float16.
+# The types of a tower's weights, the best one first. Float16 is what they become.
 _PROJECTOR_TYPES = ("f16", "bf16", "f32", "q8_0")
 # The types that are taken where the user names none, as llama.cpp's.
 _USUAL_TYPES = ("Q4_K_M", "Q4_0", "Q8_0")

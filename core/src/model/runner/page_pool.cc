@@ -10,6 +10,8 @@
 namespace mlc {
 namespace {
 
+constexpr int64_t kShortHistory = 4 << 20;  // bytes of a layer's pages
+
 // Nothing is copied where there are no pages.
 FunctionSpec CopyOf(const FunctionSpecs& functions) {
   auto found = functions.find(kCopyPages);
@@ -35,6 +37,12 @@ Status PagePool::Allocate(const std::vector<int>& num_pages) {
     Shape shape = layer.page_shape;
     shape.insert(shape.begin(), num_pages_[GroupOf(layer)]);
     MLC_ASSIGN_OR_RETURN(Tensor pages, Tensor::Empty(shape, layer.dtype, device_));
+    // Each step reads a long history from end to end. A short one lies at the beginning, and would
+    // take up to 2 MB more of each layer.
+    if (device_.kind() == "cpu" && pages.bytes() > kShortHistory) {
+      UseLargePages(static_cast<char*>(pages.data()) + kShortHistory,
+                    pages.bytes() - kShortHistory);
+    }
     layers_.push_back(std::move(pages));
   }
   list_ = TensorList(layers_);

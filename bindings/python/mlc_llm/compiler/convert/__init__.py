@@ -30,7 +30,7 @@ from mlc_llm.compiler.convert.mlc_folder import MLCFolder, is_readable
 from mlc_llm.compiler.convert.mlc_writer import WeightWriter, write_durably
 from mlc_llm.compiler.convert.output_folder import staged_folder
 from mlc_llm.compiler.convert.source import Array, ModelSource
-from mlc_llm.compiler.convert.tower import picture_fields, quantization_of_tower, tower_of
+from mlc_llm.compiler.convert.tower import check_tower_quantization, picture_fields, tower_of
 from mlc_llm.compiler.convert.weights import (
     ChangeOf,
     as_in_files,
@@ -162,8 +162,7 @@ def convert_model(
 ) -> None:
     """Writes the whole `-MLC` folder, in one atomic step. `take_config` gets the content of
     mlc-chat-config.json before any weight is read. `draft`: a folder of what drafts for the
-    model (`drafts.py`). `tower_quantization`: of `quantization.schemes.TOWERS`; None: what the
-    file of the tower has."""
+    model (`drafts.py`). `tower_quantization`: of `quantization.schemes.TOWERS`; None: floats."""
     work = _Work(source, quantization, model_type, draft, tower_quantization)
     with staged_folder(output, needed_bytes=work.needed_bytes()) as stage:
         take_config(work.write_config(stage, overrides or ConfigOverrides()))
@@ -250,8 +249,8 @@ class _Work:
         self._config = with_mtp_of_files(self._config, self._family, source)
         self._tower = tower_of(source, self._hf_config, self._config.hidden_size)
         self._draft = None if draft is None else self._add_draft(draft, quantization)
-        of_tower = quantization_of_tower(source, self._tower, tower_quantization)
-        self._scheme = schemes.with_tower(self._scheme_of(quantization), of_tower)
+        check_tower_quantization(self._tower, tower_quantization)
+        self._scheme = schemes.with_tower(self._scheme_of(quantization), tower_quantization)
         self._importance: Mapping[str, Array] | None = None
         self._change_of: ChangeOf = lambda name: None
 

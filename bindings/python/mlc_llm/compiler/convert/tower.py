@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
-from math import prod
 from typing import Any, cast
 
 from mlc_llm.compiler import models
@@ -18,7 +16,6 @@ from mlc_llm.compiler.spec.tower_weights import tower_weights
 from mlc_llm.errors import CorruptFileError, InvalidRequestError, UnsupportedError
 
 PICTURES = "pictures"  # the field of an mlc-chat-config.json
-_BY_TYPE = {"Q8_0": "q8f32_1"}  # its numbers stay those of the file
 
 
 def tower_of(
@@ -37,21 +34,10 @@ def tower_of(
     return spec if any(part.tensor in tensors for part in parts) else None
 
 
-def quantization_of_tower(
-    source: ModelSource, spec: TowerSpec | None, asked: str | None
-) -> str | None:
-    """The one that is asked for, or of 8 bits if most weights of the tower's file have them."""
+def check_tower_quantization(spec: TowerSpec | None, asked: str | None) -> None:
+    """Its name is checked by `quantization.schemes.with_tower`."""
     if spec is None and asked is not None:
-        raise InvalidRequestError(
-            f"{TOWER}: this model has no tower whose weights it could be for", param=TOWER
-        )
-    if spec is None or asked is not None or not source.has_weights():
-        return asked
-    tensors, count = source.tensors(), Counter[str]()
-    for weight in as_in_files(tower_weights(spec), tensors):
-        for part in weight.parts if weight.quantizable else ():
-            count[tensors[part.tensor].dtype if part.tensor in tensors else ""] += prod(part.shape)
-    return _BY_TYPE.get(max(count, key=lambda kind: count[kind]))
+        raise InvalidRequestError(f"{TOWER}: this model has no tower", param=TOWER)
 
 
 class _TextAlone:

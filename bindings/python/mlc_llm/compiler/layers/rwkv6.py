@@ -20,7 +20,6 @@ import numpy as np
 
 from mlc_llm.compiler.layers.shift import Shift, before, head_norm, own_part, scan_on_cpu
 from mlc_llm.compiler.layers.states import Recurrence, sigmoid
-from mlc_llm.compiler.quantization.stored import STRIP
 from mlc_llm.compiler.spec.part import FeedForward, Mixer, Place
 from mlc_llm.compiler.spec.transforms import Array
 from mlc_llm.compiler.spec.weights import Parameter, Source, Tensor
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 MIXED = ("decay", "keys", "values", "receptance", "gate")  # RWKV 6's order; RWKV 5 has no decay
 _ROWS = ("receptance", "keys", "values", "gate")
+_STEP = 16  # the outs of a narrow layer are a multiple of it
 
 
 def _vector(name: str, gguf: str = "") -> Tensor:
@@ -102,10 +102,10 @@ class DecayMixSpec(Mixer):
         yield from (at.plain(f"{role}_mix", 1, 1, hidden) for role in self.mixed)
         if self.mixes:
             ranks = len(self.mixed) * self.mixes
-            yield at.plain("mixes_down", hidden, own_part(ranks, self.shards, STRIP))
+            yield at.plain("mixes_down", hidden, own_part(ranks, self.shards, _STEP))
             yield at.plain("mixes_up", len(self.mixed), self.mixes, hidden)
             yield at.plain("decay", 1, 1, wide)
-            yield at.plain("decay_down", hidden, own_part(self.decay, self.shards, STRIP))
+            yield at.plain("decay_down", hidden, own_part(self.decay, self.shards, _STEP))
             yield at.plain("decay_up", self.decay, wide)
         else:
             yield at.plain("decay", self.heads, self.head_dim)
@@ -260,7 +260,7 @@ class _Narrow:
         from mlc_llm.compiler.kernels.common.recurrent import NarrowShape
 
         self.nn, self.weights = nn, [name, *([bias] if bias else [])]
-        own = own_part(outs, shards, STRIP)
+        own = own_part(outs, shards, _STEP)
         self.joined = nn.shards.beside if own < outs else lambda x: x
         self.shape = NarrowShape(
             ins=ins,

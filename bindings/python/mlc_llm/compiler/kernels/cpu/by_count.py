@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from tvm.tirx.script import builder as T
 
@@ -49,7 +50,8 @@ def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -
 
 
 def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
-    """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
+    """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first. Each
+    size divides the one before it."""
     larger = None
     for size in sizes:
         done = 0 if larger is None else rows // larger * larger

@@ -19,8 +19,8 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu import linear
-from mlc_llm.compiler.kernels.cpu.linear import Epilogue, linear_args
 from mlc_llm.compiler.kernels.cpu.by_count import emit_tiles
+from mlc_llm.compiler.kernels.cpu.linear import Epilogue, linear_args
 from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile, emit_transposed, tile_sizes
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, shuffle
 from mlc_llm.compiler.quantization.stored import StoredParam

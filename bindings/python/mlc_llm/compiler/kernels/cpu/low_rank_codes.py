@@ -136,7 +136,7 @@ class Products:
     @contextmanager
     def shared(self) -> Iterator[Shared]:
         """Those of one row. The base's loop stands within."""
-        with counters(2) as (taken, done):
+        with counters(2, self.unit) as (taken, done):
             count = emit_value(self.table[0, COUNT] * len(self.added.widths))
             yield Shared(self, taken, done, count)
 
@@ -278,7 +278,7 @@ class Shared:
     count: Any
 
     def emit_taken(self) -> None:
-        """Takes products while any are left."""
+        """Takes products while any are left, so that whoever waits later finds all taken."""
         row = T.int32(0)
         with T.While(self.taken.read() < self.count):
             index = self.taken.emit_next()
@@ -288,8 +288,9 @@ class Shared:
                 T.evaluate(self.done.emit_next())
 
     def emit_wait(self) -> None:
-        with T.While(self.done.read() < self.count):
-            T.evaluate(self.done.read())
+        """After `emit_taken`. What a thread can do before it needs t comes between them, so mostly
+        all is done by now (the cost where it is not: `Counter.emit_wait`)."""
+        self.done.emit_wait(self.count)
 
 
 def _start(zero: int, offset) -> Any:
