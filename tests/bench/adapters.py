@@ -144,7 +144,9 @@ class Engines:
         sizes = sizes_of(self.config).values()
         weights = self.args.rank * sum(map(sum, sizes)) * self.config["num_hidden_layers"]
         if prompt_tokens_per_s is None:
-            return 2 * count * weights / self.weight_bytes
+            # floats of 16 bits, or codes of 8 bits and scales beside a base of integers
+            each = 2 if (self.args.quantization or "").startswith("q0") else 1.125
+            return each * count * weights / self.weight_bytes
         return 2 * weights * prompt_tokens_per_s / multiply_add_rate()
 
     def pairs(self, count: int) -> list[dict[str, Any]]:
