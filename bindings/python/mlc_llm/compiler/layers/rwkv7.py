@@ -99,7 +99,7 @@ class TimeMixSpec(Mixer):
             yield from at.linear(role, (wide,), hidden)
         for role, rank in self.pairs.items():
             yield from at.linear(
-                f"{role}_down", (own_part(rank, self.shards, 8),), hidden, use="router"
+                f"{role}_down", (own_part(rank, self.shards, _STEP),), hidden, use="router"
             )
             yield from at.linear(f"{role}_up", (wide,), rank, use="router")
             if role != "gate":
@@ -149,6 +149,7 @@ class TimeMixSpec(Mixer):
 
 _VECTORS = ("key_scale", "key_rate", "bonus")
 _ROWS = ("receptance", "keys", "values")
+_STEP = 8  # a shard makes a multiple of so many elements of a narrow row
 # What stands between the two layers of a pair; between the others nothing does.
 _BETWEEN = {"decay": "tanh", "gate": "sigmoid"}
 
@@ -204,7 +205,7 @@ class _Pair:
     """Two linear layers with a narrow row between them."""
 
     def __init__(self, nn: Builder, at: Place, role: str, rank: int, r: TimeMixSpec) -> None:
-        own, word = own_part(rank, r.shards, 8), _BETWEEN.get(role)
+        own, word = own_part(rank, r.shards, _STEP), _BETWEEN.get(role)
         self.down = nn.linear(at.name(f"{role}_down"), own, at.hidden)
         self.between = nn.activated(own, word) if word else lambda x: x
         self.joined = nn.shards.beside if own < rank else lambda x: x

@@ -86,7 +86,7 @@ def linear_strips(
             of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
             products = added.of(unit, x, [*of_adapters, *rest[len(rest) - len(scratch) :]])
 
-        def each_strip(emit: Callable[[BlockStrip, Any, Any, Callable], None]) -> None:
+        def each_strip(emit: Callable[[BlockStrip, Any, Any, int, Callable], None]) -> None:
             with T.parallel(-(-rows // most) * strips) as task, T.sblock("strip"):
                 T.reads()
                 T.writes()
@@ -100,14 +100,15 @@ def linear_strips(
                 if products is not None:
                     products.emit_ahead(index)
                     strip = replace(strip, products=products)
-                emit(strip, begin, emit_value(T.min(rows - begin, most)), store)
+                emit(strip, begin, emit_value(T.min(rows - begin, most)), tile, store)
 
-        few = partial(each_strip, lambda strip, *some: strip.emit_few(*some[:2], tile, some[2]))
-        many = partial(each_strip, lambda strip, *some: strip.emit_many(*some[:2], tile, some[2]))
+        few, many = (
+            partial(each_strip, way) for way in (BlockStrip.emit_few, BlockStrip.emit_many)
+        )
         ways = ways_by_count(codes, weights.kind, unit, few, many)
         with T.If(rows == 1):
             with T.Then(), products.shared() if products else nullcontext() as shared:
-                each_strip(lambda strip, *some: strip.emit_one(shared, some[2]))
+                each_strip(lambda strip, *given: strip.emit_one(shared, given[-1]))
             with T.Else():
                 if products is not None:
                     products.emit_all()
