@@ -45,7 +45,7 @@ from mlc_llm.compiler.kernels.cpu.strips import Strips  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 
-ROWS = (1, 2, 3, 4, 7, 8, 13)
+ROWS = (1, 2, 3, 4, 7, 8, 13, 45)
 # Schemes that have strips.
 GROUPS = ("q3f16_0", "q3f16_1", "q4f16_0", "q4f16_1", "q4bf16_1", "q4f32_1", "q8f32_1")
 TILE = 2  # code for more rows at a time takes several times as long to compile

@@ -102,7 +102,7 @@ def test_units_add_their_products(kind, bits):
     # No bit depends on the company, the order or the number of rows.
     for rows in ([0], [7], [15], [3, 4, 5], [8, 1, 0, 13, 2], every[4:12], every[::-1]):
         assert np.array_equal(case.run(rows), got[rows]), rows
-    many = every * 5  # in which strips become bytes first
+    many = every * 5  # which take one group after another
     assert np.array_equal(case.run(many), got[many])
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as T
@@ -23,19 +23,20 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_by_count, emit_tiles, ways_by_count
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, holds_group, steps_of
-from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
+from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, holds_group
+from mlc_llm.compiler.kernels.cpu.integer_tile import emit_run, emit_tile, steps_for
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added, Products, Shared
 from mlc_llm.compiler.kernels.cpu.products import emit_products
+from mlc_llm.compiler.kernels.cpu.strip_groups import Group, Groups, KeptGroups, StoredGroups
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
-AHEAD_LINES = 128
 TASK_BYTES = 384 << 10  # of the rows of x of a task, which stay in the second-level cache
 FEWEST = 64  # rows of a task, if there are so many
 KEPT = 8  # rows that wait for what adapters add: on the stack
+ROWS = 32  # whose sums wait in the first cache for the next group of a strip
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
@@ -142,107 +143,8 @@ def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
                 T.buffer_store(y, one, [row, first + lane])
 
 
-@dataclass(frozen=True)
-class Group:
-    """A group of inputs of a strip, in registers."""
-
-    quads: list[Any]
-    scales: list[Any]  # one for all quads, or one for each half
-    minimums: list[Any]  # as many, or none
-
-
-class Groups(Protocol):
-    """Where a tile reads the groups of a strip."""
-
-    @property
-    def has_pairs(self) -> bool:
-        """Whether there is `emit_pair`."""
-
-    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
-        """Calls `body(group, content)` for each of the groups, in ascending order."""
-
-    def emit_pair(self, group, turn) -> list[Any]:
-        """The quad `turn` of a group and the one half a group behind it; both are under the same
-        scale."""
-
-    def emit_scale(self, group, i: int): ...
-
-    def emit_minimums(self, group) -> list[Any]: ...
-
-
-@dataclass(frozen=True)
-class StoredGroups:
-    """In the stored tensors."""
-
-    weights: Strips
-    buffers: Any
-    index: Any
-
-    @property
-    def has_pairs(self) -> bool:
-        return not self.weights.kind.takes_bytes
-
-    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
-        with T.serial(count) as group:
-            body(group, self._emit(group))
-
-    def emit_pair(self, group, turn) -> list[Any]:
-        self.weights.emit_prefetch_pair(self.buffers, self.index, group, turn, AHEAD_LINES)
-        return self.weights.emit_pair(self.buffers, self.index, group, turn)
-
-    def emit_scale(self, group, i: int):
-        return self.weights.emit_scales(self.buffers, self.index, group)[i]
-
-    def emit_minimums(self, group) -> list[Any]:
-        return self.weights.emit_minimums(self.buffers, self.index, group)
-
-    def _emit(self, group) -> Group:
-        where = (self.buffers, self.index, group)
-        quads = self.weights.emit_quads(*where)
-        scales, minimums = self.weights.emit_scales(*where), self.weights.emit_minimums(*where)
-        self.weights.emit_prefetch(*where, AHEAD_LINES)
-        return Group(quads, scales, minimums)
-
-
-@dataclass(frozen=True)
-class KeptGroups:
-    """In memory of the thread, as bytes and float32."""
-
-    quads: Any
-    scales: Any
-    minimums: Any
-    each: int  # scales of a group
-    count: int  # quads of a group
-    has_pairs: bool = True
-
-    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
-        with T.serial(count) as group:
-            quads = [self.emit_quad(group, i) for i in range(self.count)]
-            scales = [self.emit_scale(group, i) for i in range(self.each)]
-            body(group, Group(quads, scales, self.emit_minimums(group)))
-
-    def store(self, group, found: Group) -> None:
-        for i, quad in enumerate(found.quads):
-            T.buffer_store(self.quads, quad, [at((group * self.count + i) * LANES)])
-        for i, scale in enumerate(found.scales):
-            T.buffer_store(self.scales, scale, [at((group * self.each + i) * LANES)])
-        for i, minimum in enumerate(found.minimums):
-            T.buffer_store(self.minimums, minimum, [at((group * self.each + i) * LANES)])
-
-    def emit_pair(self, group, turn) -> list[Any]:
-        return [self.emit_quad(group, turn + i) for i in (0, self.count // 2)]
-
-    def emit_quad(self, group, i):
-        return emit_value(self.quads[at((group * self.count + i) * LANES)])
-
-    def emit_scale(self, group, i):
-        return emit_value(self.scales[at((group * self.each + i) * LANES)])
-
-    def emit_minimums(self, group) -> list[Any]:
-        if self.minimums is None:
-            return []
-        places = [(group * self.each + i) * LANES for i in range(self.each)]
-        return [emit_value(self.minimums[at(place)]) for place in places]
+def _tile_sizes(largest: int) -> list[int]:
+    return list(dict.fromkeys(n for n in (largest, 4, 2, 1) if n <= largest))
 
 
 @dataclass(frozen=True)
@@ -279,7 +181,10 @@ class BlockStrip:
         self._emit_tiles(groups, first, count, tile, store)
 
     def emit_many(self, first, count, tile: int, store: Callable) -> None:
-        """The same; the codes of the whole strip become bytes once."""
+        """The same; the codes of the whole strip become bytes once, or those of a group for many
+        rows."""
+        if steps := steps_for(self.codes, self.unit):
+            return self._emit_by_rows(steps, first, count, tile, store)
         codes, has_minimum = self.codes, self.weights.kind.minimum
         quads = T.sblock_alloc_buffer((codes.groups * codes.quads * LANES,), "uint32")
         floats = (codes.groups * codes.sums * LANES,)
@@ -290,8 +195,58 @@ class BlockStrip:
         stored.emit_each(codes.groups, kept.store)
         self._emit_tiles(kept, first, count, tile, store)
 
+    def _emit_by_rows(self, steps: Steps, first, count, tile: int, store: Callable) -> None:
+        """One group after another, each for many rows."""
+        codes, sums = self.codes, T.sblock_alloc_buffer((ROWS * LANES,), "float32")
+        quads = T.sblock_alloc_buffer((codes.quads * LANES,), "uint32")
+        with T.serial((count + (ROWS - 1)) // ROWS) as block:
+            begin = emit_value(first + block * ROWS)
+            rows = emit_value(T.min(first + count - begin, ROWS))
+            with T.serial(rows) as row:
+                T.buffer_store(sums, splat(0.0), [at(row * LANES)])
+
+            def add(group, found: Group, begin=begin, rows=rows) -> None:
+                for i, quad in enumerate(found.quads):
+                    T.buffer_store(quads, quad, [at(i * LANES)])
+
+                def emit(row, count: int) -> None:
+                    self._emit_group(steps, group, found, quads, sums, begin, row, count)
+
+                emit_tiles(rows, _tile_sizes(tile), emit)
+
+            StoredGroups(self.weights, self.buffers, self.index).emit_each(codes.groups, add)
+
+            def load(row, begin=begin):
+                return sums[at((row - begin) * LANES)]
+
+            if self.products is not None:
+                self.products.emit_block(begin, rows, load, store, block=self.index)
+            else:
+                with T.serial(rows) as row:
+                    store(begin + row, emit_value(load(begin + row)))
+
+    def _emit_group(
+        self, steps: Steps, group, found: Group, quads, sums, begin, row, rows: int
+    ) -> None:
+        """Adds a group's products with rows begin + [row, row + rows) of x to their sums."""
+        before: list[Any] = [None] * rows
+        for run, scale in enumerate(found.scales):
+            own, is_last = self.weights.quads_of_scale(run), run == len(found.scales) - 1
+            products = emit_run(
+                self.codes, steps, self.x, begin + row, rows, group, own,
+                lambda quad: quads[at(quad * LANES)],
+            )  # fmt: skip
+            for m, product in enumerate(products):
+                own = begin + row + m
+                whole = emit_value(product + splat(self._start(own, group, run)))
+                if is_last:
+                    added = [(whole, scale)], found.minimums, before[m]
+                    self._emit_added(sums, row + m, own, group, *added)
+                else:
+                    before[m] = emit_value(to_float(whole) * scale)
+
     def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Callable) -> None:
-        sizes = list(dict.fromkeys(n for n in (tile, 4, 2, 1) if n <= tile))
+        sizes = _tile_sizes(tile)
 
         def emit(begin, rows, store: Callable) -> None:
             emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))
@@ -316,19 +271,13 @@ class BlockStrip:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
-        steps = self._steps() if rows > 1 and groups.has_pairs else None
-        if steps is not None:
+        steps = steps_for(self.codes, self.unit) if rows > 1 else None
+        if steps is not None and isinstance(groups, StoredGroups) and groups.has_pairs:
             self._emit_by_quads(steps, groups, row, rows, sums)
         else:
             self._emit_by_groups(groups, row, rows, sums)
         for m in range(rows):
             store(row + m, emit_value(sums[at(m * LANES)]))
-
-    def _steps(self) -> Steps | None:
-        codes = self.codes
-        if codes.parts > 1 or codes.bits == codes.weight_bits == 8:
-            return None
-        return steps_of(self.unit, codes.weight_bits, codes.quads // codes.sums, codes.part_bits)
 
     def _emit_by_groups(self, groups: Groups, row, rows: int, sums) -> None:
         def add(group, found: Group) -> None:
@@ -342,7 +291,7 @@ class BlockStrip:
 
         groups.emit_each(self.codes.groups, add)
 
-    def _emit_by_quads(self, steps: Steps, groups: Groups, row, rows: int, sums) -> None:
+    def _emit_by_quads(self, steps: Steps, groups: StoredGroups, row, rows: int, sums) -> None:
         before = emit_floats(rows) if self.codes.halves else None
         if before is not None:  # begun here, it keeps its memory from one turn to the next
             emit_zero(before, rows)

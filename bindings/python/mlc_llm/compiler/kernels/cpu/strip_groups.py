@@ -1,0 +1,100 @@
+"""Where products read the groups of a strip: in the stored tensors, or in memory of the thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.values import LANES
+from mlc_llm.compiler.kernels.cpu.strips import Strips
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_value
+
+AHEAD_LINES = 128
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of inputs of a strip, in registers."""
+
+    quads: list[Any]
+    scales: list[Any]  # one for all quads, or one for each half
+    minimums: list[Any]  # as many, or none
+
+
+class Groups(Protocol):
+    """Where a tile reads the groups of a strip."""
+
+    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
+        """Calls `body(group, content)` for each of the groups, in ascending order."""
+
+
+@dataclass(frozen=True)
+class StoredGroups:
+    """In the stored tensors."""
+
+    weights: Strips
+    buffers: Any
+    index: Any
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there is `emit_pair`."""
+        return not self.weights.kind.takes_bytes
+
+    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
+        with T.serial(count) as group:
+            body(group, self._emit(group))
+
+    def emit_pair(self, group, turn) -> list[Any]:
+        """The quad `turn` of a group and the one half a group behind it; both are under the same
+        scale."""
+        self.weights.emit_prefetch_pair(self.buffers, self.index, group, turn, AHEAD_LINES)
+        return self.weights.emit_pair(self.buffers, self.index, group, turn)
+
+    def emit_scale(self, group, i: int):
+        return self.weights.emit_scales(self.buffers, self.index, group)[i]
+
+    def emit_minimums(self, group) -> list[Any]:
+        return self.weights.emit_minimums(self.buffers, self.index, group)
+
+    def _emit(self, group) -> Group:
+        where = (self.buffers, self.index, group)
+        quads = self.weights.emit_quads(*where)
+        scales, minimums = self.weights.emit_scales(*where), self.weights.emit_minimums(*where)
+        self.weights.emit_prefetch(*where, AHEAD_LINES)
+        return Group(quads, scales, minimums)
+
+
+@dataclass(frozen=True)
+class KeptGroups:
+    """In memory of the thread, as bytes and float32."""
+
+    quads: Any
+    scales: Any
+    minimums: Any
+    each: int  # scales of a group
+    count: int  # quads of a group
+
+    def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
+        with T.serial(count) as group:
+            quads = _emit_some(self.quads, group, self.count)
+            scales = _emit_some(self.scales, group, self.each)
+            minimums = [] if self.minimums is None else _emit_some(self.minimums, group, self.each)
+            body(group, Group(quads, scales, minimums))
+
+    def store(self, group, found: Group) -> None:
+        for buffer, count, vectors in (
+            (self.quads, self.count, found.quads),
+            (self.scales, self.each, found.scales),
+            (self.minimums, self.each, found.minimums),
+        ):
+            for i, vector in enumerate(vectors):
+                T.buffer_store(buffer, vector, [at((group * count + i) * LANES)])
+
+
+def _emit_some(buffer: Any, group: Any, count: int) -> list[Any]:
+    """The `count` vectors of a group."""
+    return [emit_value(buffer[at((group * count + i) * LANES)]) for i in range(count)]
