@@ -97,6 +97,20 @@ def test_eight_bits_are_coarser():
     check("Q4_1", (32, 128), bits=8, tolerance=2e-2)
 
 
+@pytest.mark.parametrize("byte", [-128, 127])
+def test_the_largest_bytes_fit_their_sums(byte):
+    """Two products of the largest weights and codes are just below 2 ** 15."""
+    raw = random_blocks("Q8_0", 16, 64, np.random.default_rng(3))
+    raw.reshape(-1, 34)[:, 2:] = np.int8(byte).view(np.uint8)
+    tensors = strips_of(TYPES["Q8_0"], read_blocks(TYPES["Q8_0"], raw))
+    reader = Strips(TYPES["Q8_0"].stored_params("w", (16, 64)), TYPES["Q8_0"])
+    codes, kernel = make(reader, (16, 64), bits=8, tile=4)
+    x = np.full((5, 64), 1.0, np.float32)
+    y = run(codes, kernel, x, *tensors, outs=16)
+    np.testing.assert_allclose(y[0], exact("Q8_0", raw).sum(axis=1), rtol=1e-5)
+    assert (y == y[0]).all()
+
+
 def check(kind, shape, bits=16, tolerance=6e-5, tile=TILE):
     outs, ins = shape
     tensors, reader, weight = stored(kind, outs, ins)

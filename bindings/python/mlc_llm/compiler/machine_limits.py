@@ -23,7 +23,8 @@ from mlc_llm.compiler import lowering, targets
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.activations import GROUP, Codes
-from mlc_llm.compiler.kernels.cpu.integer import Steps, emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer import emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer_instructions import Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, fma
 from mlc_llm.compiler.targets import Device, num_threads

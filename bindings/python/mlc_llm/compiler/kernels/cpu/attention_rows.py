@@ -10,7 +10,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttendBuffers, AttentionShape
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.vector import constant, emit_value
 
 BLOCK_PAGES = 4

@@ -23,7 +23,7 @@ from mlc_llm.compiler.kernels.common.routing import RUN, Stack, joined, pairs_ar
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.by_count import emit_by_count, ways_by_count
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.linear import FloatStrip, Tile
 from mlc_llm.compiler.kernels.cpu.linear_strips import BlockStrip
 from mlc_llm.compiler.kernels.cpu.strips import Strips

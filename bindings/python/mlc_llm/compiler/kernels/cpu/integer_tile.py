@@ -16,7 +16,8 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.integer import TOGETHER, DotUnit, Steps, steps_of
+from mlc_llm.compiler.kernels.cpu.integer import steps_of
+from mlc_llm.compiler.kernels.cpu.integer_instructions import TOGETHER, DotUnit, Steps
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_sums, emit_value, shuffle
 
 _NEVER_SO_MANY = 1 << 30  # rows of x
@@ -25,9 +26,10 @@ _NEVER_SO_MANY = 1 << 30  # rows of x
 def steps_for(codes: Codes, unit: DotUnit) -> Steps | None:
     """The steps of products with such codes, or None: other registers hold weights or all rows'
     sums, or weights are too wide."""
-    if codes.parts > 1 or codes.bits == codes.weight_bits == 8:
+    if codes.parts > 1:
         return None
-    return steps_of(unit, codes.weight_bits, codes.quads // codes.sums, codes.part_bits)
+    quads = codes.quads // codes.sums
+    return steps_of(unit, codes.weight_bits, quads, codes.part_bits, codes.zero)
 
 
 def emit_tile(

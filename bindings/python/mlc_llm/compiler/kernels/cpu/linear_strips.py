@@ -23,7 +23,8 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_by_count, emit_tiles, ways_by_count
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, Steps, holds_group
+from mlc_llm.compiler.kernels.cpu.integer import holds_group
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit, Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_run, emit_tile, steps_for
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added, Products, Shared
@@ -238,7 +239,7 @@ class BlockStrip:
             )  # fmt: skip
             for m, product in enumerate(products):
                 own = begin + row + m
-                whole = emit_value(product + splat(self._start(own, group, run)))
+                whole = emit_value(product + splat(self._start(own, group, run, steps)))
                 if is_last:
                     added = [(whole, scale)], found.minimums, before[m]
                     self._emit_added(sums, row + m, own, group, *added)
@@ -271,7 +272,7 @@ class BlockStrip:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
-        steps = steps_for(self.codes, self.unit) if rows > 1 else None
+        steps = steps_for(self.codes, self.unit)
         if steps is not None and isinstance(groups, StoredGroups) and groups.has_pairs:
             self._emit_by_quads(steps, groups, row, rows, sums)
         else:
@@ -304,7 +305,7 @@ class BlockStrip:
             scale, is_last = groups.emit_scale(group, run), run == self.codes.sums - 1
             minimums = groups.emit_minimums(group) if is_last else []
             for m in range(rows):
-                product = (whole(m, self._start(row + m, group, run)), scale)
+                product = (whole(m, self._start(row + m, group, run, steps)), scale)
                 if not is_last:
                     T.buffer_store(before, to_float(product[0]) * scale, [at(m * LANES)])
                     continue
@@ -313,9 +314,9 @@ class BlockStrip:
 
         emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
 
-    def _start(self, row, group, i: int):
+    def _start(self, row, group, i: int, steps: Steps | None = None):
         """What products under a group's i-th scale begin with."""
-        if self.weights.kind.minimum:
+        if self.weights.kind.minimum or (steps is not None and steps.signed):
             return T.int32(0)
         return self.x[row, self.codes.place_of_offset(group, i)]
 

@@ -34,7 +34,7 @@ from mlc_llm.compiler.kernels.cpu.attention_rows import (
     MaskedRow,
     UnmaskedRows,
 )
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
 from mlc_llm.compiler.kernels.cpu.softmax import State, Totals
 from mlc_llm.compiler.kernels.cpu.vector import emit_stored, emit_value

@@ -17,7 +17,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import emit_rounded
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile
 from mlc_llm.compiler.kernels.cpu.patch_attention import BLOCK, RUN, Head, Place, Scratch, memory
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_max, emit_value, fma

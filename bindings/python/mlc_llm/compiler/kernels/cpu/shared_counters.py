@@ -25,7 +25,7 @@ from typing import Any
 
 from tvm.tirx.script import builder as T
 
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 
 _APART = 32  # counters are in lines of their own, also where a line has 128 bytes
 _NEXT, _READ, _PAUSE = "mlc_counter_next", "mlc_counter_read", "mlc_counter_pause"

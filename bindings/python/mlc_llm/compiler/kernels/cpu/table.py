@@ -9,7 +9,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common import table
 from mlc_llm.compiler.kernels.common.values import LANES, splat
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.vector import constant, emit_value, shuffle
 
 _NEON = (4, "llvm.aarch64.neon.tbl1.v16i8")
