@@ -272,7 +272,9 @@ class BlockStrip:
         """Computes rows [row, row + rows) of x. Their sums are in registers."""
         sums = emit_floats(rows)
         emit_zero(sums, rows)
-        steps = steps_for(self.codes, self.unit)
+        # Of one row, shifts that depend on the quad cost more than they save, but for whole bytes.
+        by_quads = rows > 1 or self.weights.kind.bits == 8 or self.weights.kind.values
+        steps = steps_for(self.codes, self.unit) if by_quads else None
         if steps is not None and isinstance(groups, StoredGroups) and groups.has_pairs:
             self._emit_by_quads(steps, groups, row, rows, sums)
         else:
