@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from tvm.tirx.script import builder as T
@@ -11,7 +12,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, AttendBuffers, AttentionShape
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
-from mlc_llm.compiler.kernels.cpu.vector import constant, emit_value
+from mlc_llm.compiler.kernels.cpu.vector import constant, emit_stored, emit_value
 
 BLOCK_PAGES = 4
 BLOCK = BLOCK_PAGES * PAGE_SIZE
@@ -42,76 +43,75 @@ class Call(AttendBuffers):
 
 
 @dataclass(frozen=True)
-class UnmaskedRows:
-    """Rows of a task, by number, that see every position of a block."""
+class Rows:
+    """Rows of a task, by number, that walk blocks together, and of which each may see a part of a
+    block only. What a row does not see has the weight 0, which changes nothing."""
 
+    call: Call
     rows: Sequence[Any]
     begin: Any  # the first row of the task
     first: Any  # the index of the sequence's first page in the block table
+    seen_by_all: tuple[Any, Any]  # the first and last position that every row sees
+    seen_by_any: tuple[Any, Any]  # that any row sees
+
+    @staticmethod
+    def emit(call: Call, rows: Sequence[Any], begin: Any, first: Any) -> Rows:
+        numbers = [begin + row for row in rows]
+        last = [emit_value(call.positions[number]) for number in numbers]
+        pairs = zip(numbers, last, strict=True)
+        oldest = [call.emit_oldest(number, position) for number, position in pairs]
+        both, either = (T.max, T.min), (T.min, T.max)
+        by_all, by_any = (
+            tuple(emit_stored(reduce(f, s)) for f, s in zip(better, (oldest, last), strict=True))
+            for better in (both, either)
+        )
+        return Rows(call, rows, begin, first, by_all, by_any)
+
+    @property
+    def shape(self) -> AttentionShape:
+        return self.call.shape
 
     def seen(self, block):
-        """Whether any position of a block is seen; None: all are."""
-        return None
+        """Whether any position of a block is seen; None: there are no windows."""
+        return self._recent(block, BLOCK) if self.shape.sliding_window >= 0 else None
+
+    def whole(self, block):
+        """Whether every row sees every position of a block."""
+        oldest, last = self.seen_by_all
+        ends = (block + 1) * BLOCK <= last + 1
+        return T.And(ends, block * BLOCK >= oldest) if self.shape.sliding_window >= 0 else ends
 
     def reached(self, index):
-        """Whether a page is seen; None: it is."""
-        return None
-
-    def page(self, index):
-        """Its index in the block table."""
-        return self.first + index
-
-    def filled(self, index):
-        """The number of its slots that are seen."""
-        return PAGE_SIZE
-
-    def masked(self, score, index):
-        return score
-
-    def weight(self, power, score):
-        """The weight of a score; `power` is 2 ** (score - the largest)."""
-        return power
-
-
-@dataclass(frozen=True)
-class MaskedRow(UnmaskedRows):
-    """One row, and blocks of which it may not see every position."""
-
-    shape: AttentionShape
-    position: Any  # the last one that it sees
-    oldest: Any  # the first one that its window reaches
-
-    def seen(self, block):
-        if self.shape.sliding_window < 0:
-            return None
-        recent = (block + 1) * BLOCK > self.oldest
-        return T.Or(recent, block * BLOCK < self.shape.sinks)
-
-    def reached(self, index):
-        page_is_there = index * PAGE_SIZE <= self.position
+        """Whether any row sees a position of a page."""
+        page_is_there = index * PAGE_SIZE <= self.seen_by_any[1]
         if self.shape.sliding_window < 0:
             return page_is_there
-        recent = (index + 1) * PAGE_SIZE > self.oldest
-        return T.And(page_is_there, T.Or(recent, index * PAGE_SIZE < self.shape.sinks))
+        return T.And(page_is_there, self._recent(index, PAGE_SIZE))
+
+    def _recent(self, number, size: int):
+        """Whether windows reach a block or page of that many positions."""
+        recent = (number + 1) * size > self.seen_by_any[0]
+        return T.Or(recent, number * size < self.shape.sinks)
 
     def page(self, index):
-        """A page that is not seen is replaced by the row's own page: it exists, and it is
-        masked."""
-        own = self.position // PAGE_SIZE
-        return self.first + T.Select(self.reached(index), index, own)
+        """Its index in the block table. A page that is not seen is replaced by the last one: it
+        exists, and it is masked."""
+        last = self.seen_by_any[1] // PAGE_SIZE
+        return self.first + T.Select(self.reached(index), index, last)
 
     def filled(self, index):
-        count = T.min(self.position - index * PAGE_SIZE + 1, PAGE_SIZE)
+        """The number of a page's first slots whose values are added."""
+        count = T.min(self.seen_by_any[1] - index * PAGE_SIZE + 1, PAGE_SIZE)
         return T.Select(self.reached(index), count, T.int32(0))
 
-    def masked(self, score, index):
+    def emit_masked(self, score, own, index):
+        """The scores of a page for a query head, by its number among those of the rows."""
+        row = emit_value(self.begin + self.rows[0] + own // self.shape.group)
+        position = emit_value(self.call.positions[row])
         lane = constant(range(LANES), "int32")
         places = emit_value(lane + splat(index * PAGE_SIZE))
-        allowed = places <= splat(self.position)
+        allowed = places <= splat(position)
         if self.shape.sliding_window >= 0:
-            recent = places >= splat(self.oldest)
+            recent = places >= splat(self.call.emit_oldest(row, position))
             allowed = T.And(allowed, T.Or(recent, places < splat(T.int32(self.shape.sinks))))
         return T.Select(allowed, score, splat(NEVER))
-
-    def weight(self, power, score):
-        return T.Select(score > splat(NEVER / 2), power, splat(0.0))

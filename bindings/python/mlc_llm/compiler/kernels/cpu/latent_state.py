@@ -7,7 +7,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.kernels.common.values import LANES, to_float
-from mlc_llm.compiler.kernels.cpu.attention_rows import UnmaskedRows
+from mlc_llm.compiler.kernels.cpu.attention_rows import Rows
 from mlc_llm.compiler.kernels.cpu.softmax import State
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -26,7 +26,7 @@ class LatentState(State):
     def value_at(self, page, slot, d, lanes: int):
         return to_float(self.reader.pages[page, 0, 0, at(slot * self.shape.row + d, lanes)], lanes)
 
-    def _emit_dots(self, rows: UnmaskedRows, heads: list, slots: list, indices: list, asks) -> None:
+    def _emit_dots(self, rows: Rows, heads: list, slots: list, indices: list, asks) -> None:
         each = max(self.registers * self.width // LANES // SLOTS, 1)
         for index, begin in zip(indices, slots, strict=True):
             number = emit_value(self.indices[rows.page(index)])
@@ -35,7 +35,7 @@ class LatentState(State):
                     slot = emit_value(begin + pair * SLOTS)
                     self._emit_products(rows, heads[first : first + each], number, slot)
 
-    def _emit_products(self, rows: UnmaskedRows, heads: list, number, slot) -> None:
+    def _emit_products(self, rows: Rows, heads: list, number, slot) -> None:
         """q . row, for a few heads and slots of the block that are in a page."""
         group, size = self.shape.group, self.shape.row
         sums = emit_sums(len(heads) * SLOTS)

@@ -31,8 +31,7 @@ from mlc_llm.compiler.kernels.cpu.attention_rows import (
     BLOCK,
     BLOCK_PAGES,
     Call,
-    MaskedRow,
-    UnmaskedRows,
+    Rows,
 )
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
@@ -133,19 +132,20 @@ def _emit_unsplit(call: Call, rows, share) -> None:
             with T.serial(0, count // TOGETHER * TOGETHER, step=TOGETHER) as m:
                 with T.If(block < shared[m]), T.Then():
                     first = call.emit_first_page(emit_value(begin + m))
-                    side_by_side = UnmaskedRows([m + i for i in range(TOGETHER)], begin, first)
+                    together = [m + i for i in range(TOGETHER)]
+                    side_by_side = Rows.emit(call, together, begin, first)
                     asks = emit_stored(T.Not(shared.is_walked(m, first, block)))
                     next_part(block, m, TOGETHER)
                     state.emit_block(side_by_side, block, asks)
         with T.serial(count) as m:
             row, done = emit_value(begin + m), emit_value(shared[m])
             position = emit_value(call.positions[row])
-            start, oldest = call.emit_first_page(row), call.emit_oldest(row, position)
-            with T.serial(position // BLOCK + 1 - done) as rest:
+            alone = Rows.emit(call, [m], begin, call.emit_first_page(row))
+            with T.serial(T.max(position // BLOCK + 1 - done, 0)) as rest:
                 block = emit_value(done + rest)
                 next_part(block, m, 1)
-                state.emit_block(MaskedRow([m], begin, start, shape, position, oldest), block)
-            with T.If(position < PART):
+                state.emit_block(alone, block)
+            with T.If(T.And(position < PART, done <= PART_BLOCKS)):
                 with T.Then():
                     state.emit_result(call.y, row, head, m)
                 with T.Else():
@@ -188,9 +188,11 @@ class _SharedBlocks:
         T.buffer_store(self.found, T.int32(0), [count // TOGETHER])
         with T.serial(count // TOGETHER) as i:
             rows = [emit_value(begin + i * TOGETHER + m) for m in range(TOGETHER)]
-            shortest = reduce(T.min, [call.positions[row] for row in rows])
-            T.buffer_store(self.found, _whole_blocks(call.shape, shortest), [i])
+            shortest, longest_ = (reduce(f, [call.positions[r] for r in rows]) for f in (T.min, T.max))
             first, *others = [call.emit_first_page(row) for row in rows]
+            alike = reduce(T.And, [other == first for other in others])
+            found = T.Select(alike, longest_ // BLOCK + 1, (shortest + 1) // BLOCK)
+            T.buffer_store(self.found, found, [i])
             for other in others:
                 self._emit_compare(first, other, i)
             T.buffer_store(longest, T.max(longest[0], self.found[i]), [0])
@@ -302,7 +304,7 @@ class _Split:
         position = emit_value(call.positions[row])
         begin = emit_value((first + i) * PART_BLOCKS)
         end = T.min(begin + PART_BLOCKS, position // BLOCK + 1)
-        table, oldest = call.emit_first_page(row), call.emit_oldest(row, position)
+        table = call.emit_first_page(row)
 
         def each_head(act: Callable[[State, Any], None]) -> None:
             with T.serial(together) as h:
@@ -319,24 +321,11 @@ class _Split:
                 block = emit_value(begin + number)
 
                 def walk(state: State, slot: Any) -> None:
-                    cut = MaskedRow([slot], row - slot, table, call.shape, position, oldest)
-                    state.emit_block(cut, block)
+                    state.emit_block(Rows.emit(call, [slot], row - slot, table), block)
 
-                def walk_whole(state: State, slot: Any) -> None:
-                    state.emit_block(UnmaskedRows([slot], row - slot, table), block)
-
-                with T.If(block < _whole_blocks(call.shape, position)):
-                    with T.Then():
-                        each_head(walk_whole)
-                    with T.Else():
-                        each_head(walk)
+                each_head(walk)
 
 
 def _state(call: Call, head, slots: int) -> State:
     kind = LatentState if isinstance(call.shape, LatentShape) else State
     return kind(call, head, slots)
-
-
-def _whole_blocks(shape: AttentionShape, position):
-    """The number of first blocks that a row at `position`, and all later rows, see completely."""
-    return (position + 1) // BLOCK if shape.sliding_window < 0 else T.int32(0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import tvm
@@ -16,7 +16,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
-from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, UnmaskedRows
+from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, Rows
 from mlc_llm.compiler.kernels.cpu.page_readers import emit_keys_ahead, reader_of
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -85,7 +85,7 @@ class State:
         """Stores the result of a history of one part."""
         _emit_result(self, y, row, head, m)
 
-    def emit_block(self, rows: UnmaskedRows, block, asks: Any = None) -> None:
+    def emit_block(self, rows: Rows, block, asks: Any = None) -> None:
         """Walks a block. A block without any visible position is skipped, since it changes
         nothing. `asks`: whether several rows ask for the next block."""
         seen = rows.seen(block)
@@ -95,13 +95,16 @@ class State:
         with T.If(seen), T.Then():
             self._emit_seen(rows, block, asks)
 
-    def _emit_seen(self, rows: UnmaskedRows, block, asks: Any) -> None:
+    def _emit_seen(self, rows: Rows, block, asks: Any) -> None:
         self._emit_scores(rows, block)
-        with T.serial(len(rows.rows) * self.shape.group) as own:
-            self._emit_weights(rows, block, own)
+        with T.If(rows.whole(block)):
+            with T.Then():
+                self._emit_weights(rows, block, is_masked=False)
+            with T.Else():
+                self._emit_weights(rows, block, is_masked=True)
         self._emit_values(rows, block, asks)
 
-    def _emit_ahead(self, rows: UnmaskedRows, block, shares: int, asks, share, count: int) -> None:
+    def _emit_ahead(self, rows: Rows, block, shares: int, asks, share, count: int) -> None:
         """Several rows ask for some shares of the next block's part of this head: pages lie
         anywhere, so a processor cannot guess them. It goes to the second cache. If all of it is
         asked for at once, processors leave out what they cannot wait for."""
@@ -115,12 +118,12 @@ class State:
             number = self._later(rows, block * BLOCK_PAGES + page, BLOCK_PAGES)
             emit_prefetch(self.reader.pages, number, part, head, place % lines * line, keep=2)
 
-    def _later(self, rows: UnmaskedRows, index, behind):
+    def _later(self, rows: Rows, index, behind):
         """The number of the page that is so many behind that one, or of any at the end."""
         place = T.min(rows.page(index + behind), T.Cast("int32", self.indices.shape[0]) - 1)
         return emit_stored(self.indices[place])
 
-    def _parts(self, rows: UnmaskedRows, sums: int = 1) -> list[list[tuple[Any, int]]]:
+    def _parts(self, rows: Rows, sums: int = 1) -> list[list[tuple[Any, int]]]:
         """Divides the rows' heads, with that many sums each, into parts of about the same size,
         with at most `heads_each` in each."""
         heads = [(m, g) for m in rows.rows for g in range(self.shape.group)]
@@ -133,7 +136,7 @@ class State:
         floats = self.registers * self.width
         return max(floats // (self.reader.lanes * self.reader.sums * heads), 1)
 
-    def _emit_scores(self, rows: UnmaskedRows, block) -> None:
+    def _emit_scores(self, rows: Rows, block) -> None:
         """Computes q . k, for as many positions at a time as registers allow."""
         asks = len(rows.rows) == 1
         for heads in self._parts(rows, self.reader.sums):
@@ -141,18 +144,16 @@ class State:
             emit_tiles(BLOCK // self.reader.lanes, self._most(len(heads)), tile)
             asks = False
 
-    def _emit_tile(self, rows: UnmaskedRows, heads: list, block, asks: bool, first, count) -> None:
+    def _emit_tile(self, rows: Rows, heads: list, block, asks: bool, first, count) -> None:
         lanes = self.reader.lanes
         slots = [emit_stored((first + j) * lanes) for j in range(count)]  # of the block
         indices = [emit_value(block * BLOCK_PAGES + slot // PAGE_SIZE) for slot in slots]
-        some = rows.reached(indices[0])
-        if some is None or self.shape.sliding_window >= 0:
+        # a window may reach any of the pages, else there is none behind one that is not there
+        some = indices if self.shape.sliding_window >= 0 else indices[:1]
+        with T.If(reduce(T.Or, [rows.reached(index) for index in some])), T.Then():
             self._emit_dots(rows, heads, slots, indices, asks)
-        else:
-            with T.If(some), T.Then():
-                self._emit_dots(rows, heads, slots, indices, asks)
 
-    def _emit_dots(self, rows: UnmaskedRows, heads: list, slots: list, indices: list, asks) -> None:
+    def _emit_dots(self, rows: Rows, heads: list, slots: list, indices: list, asks) -> None:
         """For vectors of positions at slots of the block; `indices`: of their pages."""
         lanes = self.reader.lanes
         vectors = [
@@ -165,19 +166,19 @@ class State:
                 place = at(self._weight(rows, m, g) + slot, lanes)
                 T.buffer_store(self.weights, dot(h, j), [place])
 
-    def _weight(self, rows: UnmaskedRows, m, g: int):
+    def _weight(self, rows: Rows, m, g: int):
         """The place of the first of a head's weights of the block."""
         return ((m - rows.rows[0]) * self.shape.group + g) * BLOCK
 
-    def _emit_score(self, rows: UnmaskedRows, own, index, product):
+    def _emit_score(self, rows: Rows, own, index, product, is_masked: bool):
         """The scores of a page, as base-2 logarithms, from q . k."""
         cap, log2e = self.shape.softcap, math.log2(math.e)
         score = emit_value(product * splat(self.scale if cap else self.scale * log2e))
         score = emit_value(softcap(score, cap) * splat(log2e)) if cap else score
         score = score if self.slopes is None else self._fallen(score, rows, own, index)
-        return emit_value(rows.masked(score, index))
+        return emit_value(rows.emit_masked(score, own, index)) if is_masked else score
 
-    def _fallen(self, score, rows: UnmaskedRows, own, index):
+    def _fallen(self, score, rows: Rows, own, index):
         """The scores of a page, less by the distance of each position."""
         row, g = rows.begin + rows.rows[0] + own // self.shape.group, own % self.shape.group
         distance = splat(self.positions[row] - index * PAGE_SIZE)
@@ -185,13 +186,17 @@ class State:
         slope = self.slopes[self.head * self.shape.group + g] * T.float32(-math.log2(math.e))
         return emit_value(fma(to_float(distance), splat(emit_value(slope)), score))
 
-    def _emit_weights(self, rows: UnmaskedRows, block, own) -> None:
+    def _emit_weights(self, rows: Rows, block, is_masked: bool) -> None:
+        with T.serial(len(rows.rows) * self.shape.group) as own:
+            self._emit_weights_of(rows, block, own, is_masked)
+
+    def _emit_weights_of(self, rows: Rows, block, own, is_masked: bool) -> None:
         """Turns what a head's keys gave into weights; `own`: its number among those that walk the
         block. What was not computed is not seen. The rest of its state follows later."""
         h = emit_value(rows.rows[0] * self.shape.group + own)
         places = [at(own * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
         scores = [
-            self._emit_score(rows, own, block * BLOCK_PAGES + i, self.weights[place])
+            self._emit_score(rows, own, block * BLOCK_PAGES + i, self.weights[place], is_masked)
             for i, place in enumerate(places)
         ]
         old = emit_value(self.maximum[h])
@@ -200,14 +205,16 @@ class State:
         decay = exp2_below(old - new, 1)
         total = self.sums[at(h * LANES)] * splat(decay)
         for place, score in zip(places, scores, strict=True):
-            weight = emit_value(rows.weight(exp2_below(score - splat(new)), score))
+            weight = exp2_below(score - splat(new))
+            if is_masked:
+                weight = emit_value(T.Select(score > splat(NEVER / 2), weight, splat(0.0)))
             T.buffer_store(self.weights, weight, [place])
             total = emit_value(total + weight)
         T.buffer_store(self.sums, total, [at(h * LANES)])
         T.buffer_store(self.maximum, new, [h])
         T.buffer_store(self.decays, decay, [own])
 
-    def _emit_values(self, rows: UnmaskedRows, block, asks: Any) -> None:
+    def _emit_values(self, rows: Rows, block, asks: Any) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
         self._emit_scaled_weights(rows, block)
         parts, vectors = self._parts(rows), self.shape.dim // self.width
@@ -217,7 +224,7 @@ class State:
             tile = partial(self._emit_vectors, rows, heads, block, number * vectors, ask)
             emit_tiles(vectors, max(self.registers // len(heads), 1), tile)
 
-    def _emit_scaled_weights(self, rows: UnmaskedRows, block) -> None:
+    def _emit_scaled_weights(self, rows: Rows, block) -> None:
         if not self.shape.is_q8:
             return
         heads = len(rows.rows) * self.shape.group
