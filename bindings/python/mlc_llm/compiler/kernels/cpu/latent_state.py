@@ -26,10 +26,9 @@ class LatentState(State):
     def value_at(self, page, slot, d, lanes: int):
         return to_float(self.reader.pages[page, 0, 0, at(slot * self.shape.row + d, lanes)], lanes)
 
-    def _emit_dots(self, rows: Rows, heads: list, slots: list, indices: list, asks) -> None:
+    def _emit_dots(self, rows: Rows, heads: list, slots: list, numbers: list, asks) -> None:
         each = max(self.registers * self.width // LANES // SLOTS, 1)
-        for index, begin in zip(indices, slots, strict=True):
-            number = emit_value(self.indices[rows.page(index)])
+        for number, begin in zip(numbers, slots, strict=True):
             for first in range(0, len(heads), each):
                 with T.serial(self.reader.lanes // SLOTS) as pair:
                     slot = emit_value(begin + pair * SLOTS)

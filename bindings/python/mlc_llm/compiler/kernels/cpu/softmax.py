@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from copy import copy
 from functools import partial, reduce
+from itertools import pairwise
 from typing import Any
 
 import tvm
@@ -44,6 +45,9 @@ class State:
 
     next_head: Any  # whose keys are read next,
     behind: Any  # so many pages behind these
+    numbers: Any  # of the pages of a block,
+    later: Any  # of those that come next,
+    filled: Any  # and how many of a page's first slots any row sees
     decays: Any  # by the number of a head among those of the rows that walk a block
     weights: Any
 
@@ -62,6 +66,9 @@ class State:
     def for_task(self, rows: int) -> State:
         """With memory of a task, in which so many rows walk a block together."""
         other, heads = copy(self), rows * self.shape.group
+        other.numbers, other.later, other.filled = (
+            T.sblock_alloc_buffer((BLOCK_PAGES,), "int32") for _ in range(3)
+        )
         other.decays = T.sblock_alloc_buffer((heads,), "float32")
         other.weights = T.sblock_alloc_buffer((heads * BLOCK,), "float32")
         return other
@@ -96,15 +103,27 @@ class State:
             self._emit_seen(rows, block, asks)
 
     def _emit_seen(self, rows: Rows, block, asks: Any) -> None:
-        self._emit_scores(rows, block)
+        self._emit_pages(rows, block)
+        self._emit_scores(rows)
         with T.If(rows.whole(block)):
             with T.Then():
                 self._emit_weights(rows, block, is_masked=False)
             with T.Else():
                 self._emit_weights(rows, block, is_masked=True)
-        self._emit_values(rows, block, asks)
+        self._emit_values(rows, asks)
 
-    def _emit_ahead(self, rows: Rows, block, shares: int, asks, share, count: int) -> None:
+    def _emit_pages(self, rows: Rows, block) -> None:
+        for i in range(BLOCK_PAGES):
+            index = emit_value(block * BLOCK_PAGES + i)
+            # one row asks for the keys that come next, several for their next block
+            behind = self.behind if len(rows.rows) == 1 else BLOCK_PAGES
+            end = T.Cast("int32", self.indices.shape[0]) - 1  # there any page will do
+            later = self.indices[T.min(rows.page(index + behind), end)]
+            T.buffer_store(self.numbers, self.indices[rows.page(index)], [i])
+            T.buffer_store(self.later, later, [i])
+            T.buffer_store(self.filled, rows.filled(index), [i])
+
+    def _emit_ahead(self, shares: int, share, count: int) -> None:
         """Several rows ask for some shares of the next block's part of this head: pages lie
         anywhere, so a processor cannot guess them. It goes to the second cache. If all of it is
         asked for at once, processors leave out what they cannot wait for."""
@@ -112,53 +131,48 @@ class State:
         line = 512 // tvm.DataType(self.shape.element_dtype).bits  # elements
         lines, head = size // line, self.head if heads > 1 else 0
         each = -(-BLOCK_PAGES * parts * lines // shares)
-        with T.serial(T.Select(asks, T.int32(each * count), T.int32(0))) as i:
+        with T.serial(each * count) as i:
             place = emit_stored(share * each + i)
             page, part = place // (parts * lines), place // lines % parts
-            number = self._later(rows, block * BLOCK_PAGES + page, BLOCK_PAGES)
+            number = self.later[T.min(page, BLOCK_PAGES - 1)]
             emit_prefetch(self.reader.pages, number, part, head, place % lines * line, keep=2)
-
-    def _later(self, rows: Rows, index, behind):
-        """The number of the page that is so many behind that one, or of any at the end."""
-        place = T.min(rows.page(index + behind), T.Cast("int32", self.indices.shape[0]) - 1)
-        return emit_stored(self.indices[place])
 
     def _parts(self, rows: Rows, sums: int = 1) -> list[list[tuple[Any, int]]]:
         """Divides the rows' heads, with that many sums each, into parts of about the same size,
         with at most `heads_each` in each."""
         heads = [(m, g) for m in rows.rows for g in range(self.shape.group)]
         count = -(-len(heads) * sums // self.heads_each)
-        each = -(-len(heads) // count)
-        return [heads[i : i + each] for i in range(0, len(heads), each)]
+        ends = [len(heads) * i // count for i in range(count + 1)]
+        return [heads[begin:end] for begin, end in pairwise(ends)]
 
     def _most(self, heads: int) -> int:
         """How many vectors of positions get scores of so many heads at a time."""
         floats = self.registers * self.width
         return max(floats // (self.reader.lanes * self.reader.sums * heads), 1)
 
-    def _emit_scores(self, rows: Rows, block) -> None:
+    def _emit_scores(self, rows: Rows) -> None:
         """Computes q . k, for as many positions at a time as registers allow."""
         asks = len(rows.rows) == 1
         for heads in self._parts(rows, self.reader.sums):
-            tile = partial(self._emit_tile, rows, heads, block, asks)
+            tile = partial(self._emit_tile, rows, heads, asks)
             emit_tiles(BLOCK // self.reader.lanes, self._most(len(heads)), tile)
             asks = False
 
-    def _emit_tile(self, rows: Rows, heads: list, block, asks: bool, first, count) -> None:
+    def _emit_tile(self, rows: Rows, heads: list, asks: bool, first, count) -> None:
+        """Scores of vectors of positions. None is needed of a page that no row sees."""
         lanes = self.reader.lanes
         slots = [emit_stored((first + j) * lanes) for j in range(count)]  # of the block
-        indices = [emit_value(block * BLOCK_PAGES + slot // PAGE_SIZE) for slot in slots]
-        # a window may reach any of the pages, else there is none behind one that is not there
-        some = indices if self.shape.sliding_window >= 0 else indices[:1]
-        with T.If(reduce(T.Or, [rows.reached(index) for index in some])), T.Then():
-            self._emit_dots(rows, heads, slots, indices, asks)
+        pages = [slot // PAGE_SIZE for slot in slots]
+        with T.If(reduce(T.Or, [self.filled[page] > 0 for page in pages])), T.Then():
+            numbers = [emit_stored(self.numbers[page]) for page in pages]
+            self._emit_dots(rows, heads, slots, numbers, asks)
 
-    def _emit_dots(self, rows: Rows, heads: list, slots: list, indices: list, asks) -> None:
-        """For vectors of positions at slots of the block; `indices`: of their pages."""
+    def _emit_dots(self, rows: Rows, heads: list, slots: list, numbers: list, asks) -> None:
+        """For vectors of positions at slots of the block, in pages of these numbers."""
         lanes = self.reader.lanes
         vectors = [
-            (emit_stored(self.indices[rows.page(index)]), emit_stored(slot % PAGE_SIZE))
-            for index, slot in zip(indices, slots, strict=True)
+            (number, emit_stored(slot % PAGE_SIZE))
+            for number, slot in zip(numbers, slots, strict=True)
         ]
         dot = self.reader.emit_dots(self.head, rows.begin, heads, vectors, asks)
         for h, (m, g) in enumerate(heads):
@@ -214,33 +228,34 @@ class State:
         T.buffer_store(self.maximum, new, [h])
         T.buffer_store(self.decays, decay, [own])
 
-    def _emit_values(self, rows: Rows, block, asks: Any) -> None:
+    def _emit_values(self, rows: Rows, asks: Any) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
-        self._emit_scaled_weights(rows, block)
+        self._emit_scaled_weights(rows)
         parts, vectors = self._parts(rows), self.shape.dim // self.width
         for number, heads in enumerate(parts):
-            # A vector at each page asks for a share of the next block.
-            ask = partial(self._emit_ahead, rows, block, len(parts) * vectors * BLOCK_PAGES, asks)
-            tile = partial(self._emit_vectors, rows, heads, block, number * vectors, ask)
+            ask = partial(self._emit_ahead, len(parts) * vectors)
+            tile = partial(self._emit_vectors, rows, heads, number * vectors, ask, asks)
             emit_tiles(vectors, max(self.registers // len(heads), 1), tile)
 
-    def _emit_scaled_weights(self, rows: Rows, block) -> None:
+    def _emit_scaled_weights(self, rows: Rows) -> None:
         if not self.shape.is_q8:
             return
         heads = len(rows.rows) * self.shape.group
         with T.serial(BLOCK_PAGES) as page:
-            number = emit_value(self.indices[rows.page(emit_value(block * BLOCK_PAGES + page))])
             places = [at(h * BLOCK + page * PAGE_SIZE) for h in range(heads)]
-            self.reader.emit_scaled(self.head, number, self.weights, places)
+            self.reader.emit_scaled(self.head, self.numbers[page], self.weights, places)
 
     def value_at(self, page, slot, d, lanes: int):
         """Elements [d, d + lanes) of the value in a slot, without its scale."""
         return self.reader.value(self.head, page, slot, d, lanes)
 
-    def _emit_vectors(self, rows, heads: list, block, before: int, ask, first, count: int) -> None:
+    def _emit_vectors(self, rows, heads: list, before: int, ask, asks, first, count: int) -> None:
         """`count` vectors of the values from `first` on; `before`: those of other heads. One row
-        asks for the keys that come next, several ask for the next block."""
+        asks for the keys that come next, several ask for a share of the next block."""
         group, dim, width = self.shape.group, self.shape.dim, self.width
+        if asks is not None:
+            with T.If(asks), T.Then():
+                ask(before + first, count)
         base = emit_stored(first * width)
         sums = emit_sums(len(heads) * count, lanes=width)
         each = [(m, g, sums[h * count : (h + 1) * count]) for h, (m, g) in enumerate(heads)]
@@ -250,12 +265,9 @@ class State:
                 old = self.values[at((m * group + g) * dim + base + i * width, width)]
                 T.buffer_store(total, old * decay, [at(0, width)])
         with T.serial(BLOCK_PAGES) as page:
-            index = emit_value(block * BLOCK_PAGES + page)
-            number = emit_stored(self.indices[rows.page(index)])
+            number = emit_stored(self.numbers[page])
             is_asking = len(rows.rows) == 1 and not before
-            later = self._later(rows, index, self.behind) if is_asking else None
-            if len(rows.rows) > 1:
-                ask((before + first) * BLOCK_PAGES + page * count, count)
+            later = emit_stored(self.later[page]) if is_asking else None
 
             def add(slot) -> None:
                 if later is not None:
@@ -269,7 +281,7 @@ class State:
                         more = fma(weight, v, total[at(0, width)], width)
                         T.buffer_store(total, more, [at(0, width)])
 
-            emit_unrolled(rows.filled(index), UNROLLED, add)
+            emit_unrolled(self.filled[page], UNROLLED, add)
         for m, g, own in each:
             for i, total in enumerate(own):
                 place = at((m * group + g) * dim + base + i * width, width)
