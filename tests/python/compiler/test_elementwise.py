@@ -11,9 +11,9 @@ from kernel_tools import activated, compiled, frozen  # noqa: E402
 from tvm.tirx.script import builder as T  # noqa: E402
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel  # noqa: E402
-from mlc_llm.compiler.kernels.common.values import LANES, NEVER  # noqa: E402
+from mlc_llm.compiler.kernels.common.values import LANES  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import elementwise  # noqa: E402
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, exp2_below  # noqa: E402
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_over, exp2_less, exp2_whole  # noqa: E402
 
 
 @pytest.mark.parametrize("size", [16, 45, 7, 576])
@@ -52,18 +52,32 @@ def test_gate_and_multiply_is_exact_far_out_too(size, activation):
     np.testing.assert_allclose(y, activated(gate, activation) * up, rtol=5e-6, atol=1e-12)
 
 
-def test_powers_of_two_below_1():
-    x = np.linspace(-126, 0, 200 * LANES - 2, dtype=np.float32)
-    x = np.concatenate([x, np.float32([NEVER, -np.inf])])
+@pytest.mark.parametrize("factor", [1.0, 0.18, 1.44])
+@pytest.mark.parametrize("whole", [0.0, -37.0, 1e6])
+def test_powers_of_two_of_scores(factor, whole):
+    """`x` are scores so that `x * factor - whole` is in -120 .. 0.5."""
+    x = ((np.linspace(-120, 0.5, 200 * LANES) + whole) / factor).astype(np.float32)
 
     def body(x, y) -> None:
         def one(i, n: int) -> None:
-            T.buffer_store(y, exp2_below(x[at(i, n)], n), [at(i, n)])
+            assert n == LANES
+            T.buffer_store(y, exp2_less(x[at(i)], factor, T.float32(whole)), [at(i)])
 
-        emit_over(len(expected), one)
+        emit_over(200 * LANES, one)
 
-    expected = np.exp2(np.maximum(x.astype(np.float64), -125))
     y = np.zeros_like(x)
     compiled(kernel([Arg("x", x.shape), Arg("y", x.shape)], body))(frozen(x), y)
+    expected = np.exp2(x.astype(np.float64) * np.float64(np.float32(factor)) - whole)
     np.testing.assert_allclose(y, expected, rtol=2.5e-7)
-    assert y[x == 0] == 1
+
+
+def test_whole_powers_of_two_are_exact():
+    x = np.arange(-120, 121, dtype=np.float32)
+
+    def body(x, y) -> None:
+        with T.serial(241) as i:
+            T.buffer_store(y, exp2_whole(x[i]), [i])
+
+    y = np.zeros_like(x)
+    compiled(kernel([Arg("x", x.shape), Arg("y", x.shape)], body))(frozen(x), y)
+    assert np.array_equal(y, np.exp2(x))

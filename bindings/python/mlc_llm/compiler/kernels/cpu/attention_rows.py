@@ -94,10 +94,10 @@ class Rows:
         return T.Or(recent, number * size < self.shape.sinks)
 
     def page(self, index):
-        """Its index in the block table. A page that is not seen is replaced by the last one: it
-        exists, and it is masked."""
-        last = self.seen_by_any[1] // PAGE_SIZE
-        return self.first + T.Select(self.reached(index), index, last)
+        """Its index in the block table. A page that is not seen is replaced by one that every
+        row's sequence has; it is masked."""
+        other = self.seen_by_all[1] // PAGE_SIZE
+        return self.first + T.Select(self.reached(index), index, other)
 
     def filled(self, index):
         """The number of a page's first slots whose values are added."""

@@ -1,12 +1,12 @@
 """Causal softmax attention over the paged cache, for prompts and single steps.
 
 A row walks its history in blocks of 64 positions (four pages) with an online softmax: the largest
-score so far, the sum of weights, and the weighted values. Neighbouring rows whose block tables
-begin with the same pages walk side by side the blocks that all of them see completely, so that a
-page is read once for all of them: rows of one sequence, and sequences behind one prefix (the idea
-of Hydragen, arXiv 2402.05099, and ChunkAttention, 2402.15220; there is no second kernel here, and
-no other order of sums). Each row walks the other blocks alone: those that its own position or a
-window cuts.
+score so far, the sum of weights, and the weighted values. Neighbouring rows of one sequence walk
+all blocks side by side, so that a page is read once for all of them. Of a block that a window or
+their own positions cut, each has its own part: other positions have the weight 0. Rows of other
+sequences whose block tables begin with the same pages share those blocks of them that lie before
+all of the rows (the idea of Hydragen, arXiv 2402.05099, and ChunkAttention, 2402.15220; there is no
+second kernel here, and no other order of sums). Each walks the rest alone.
 
 After every 1,024 positions a row stores its state and begins again. These parts are merged in
 ascending order. So different threads can walk the parts of a long history. That is needed when
@@ -176,8 +176,8 @@ def _most_rows(shape: AttentionShape) -> int:
 
 
 class _SharedBlocks:
-    """How many first blocks a task's rows share with those beside them and see completely. The task
-    has `count` rows from `begin` on."""
+    """How many first blocks a task's rows walk side by side. The task has `count` rows from `begin`
+    on."""
 
     def __init__(self, call: Call, begin, count) -> None:
         self.call, self.begin = call, begin
@@ -188,11 +188,14 @@ class _SharedBlocks:
         T.buffer_store(self.found, T.int32(0), [count // TOGETHER])
         with T.serial(count // TOGETHER) as i:
             rows = [emit_value(begin + i * TOGETHER + m) for m in range(TOGETHER)]
-            shortest, longest_ = (reduce(f, [call.positions[r] for r in rows]) for f in (T.min, T.max))
+            seen = [call.positions[row] for row in rows]
             first, *others = [call.emit_first_page(row) for row in rows]
-            alike = reduce(T.And, [other == first for other in others])
-            found = T.Select(alike, longest_ // BLOCK + 1, (shortest + 1) // BLOCK)
-            T.buffer_store(self.found, found, [i])
+            # Rows of one sequence walk all blocks together.
+            is_one = reduce(T.And, [other == first for other in others])
+            blocks = T.Select(
+                is_one, reduce(T.max, seen) // BLOCK + 1, (reduce(T.min, seen) + 1) // BLOCK
+            )
+            T.buffer_store(self.found, blocks, [i])
             for other in others:
                 self._emit_compare(first, other, i)
             T.buffer_store(longest, T.max(longest[0], self.found[i]), [0])

@@ -31,11 +31,15 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_unrolled,
     emit_value,
     exp2,
-    exp2_below,
+    exp2_less,
+    exp2_whole,
     fma,
+    rounded,
     softcap,
 )
 
+_LEAST = -120  # no weight is less than 2 to that power
+RUN = 9 << 10  # the most bytes of a head's values that are walked at a time, if not one page
 UNROLLED = 4  # positions of a page whose values are added in one turn of a loop
 
 
@@ -185,12 +189,21 @@ class State:
         return ((m - rows.rows[0]) * self.shape.group + g) * BLOCK
 
     def _emit_score(self, rows: Rows, own, index, product, is_masked: bool):
-        """The scores of a page, as base-2 logarithms, from q . k."""
-        cap, log2e = self.shape.softcap, math.log2(math.e)
-        score = emit_value(product * splat(self.scale if cap else self.scale * log2e))
-        score = emit_value(softcap(score, cap) * splat(log2e)) if cap else score
-        score = score if self.slopes is None else self._fallen(score, rows, own, index)
+        """The scores of a page from q . k. Times `_factor` they are base-2 logarithms."""
+        cap, score = self.shape.softcap, product
+        score = emit_value(softcap(score * splat(self.scale), cap)) if cap else score
+        if self.slopes is not None:
+            logarithm = emit_value(score * splat(self._logarithm))
+            score = self._fallen(logarithm, rows, own, index)
         return emit_value(rows.emit_masked(score, own, index)) if is_masked else score
+
+    @property
+    def _logarithm(self) -> float:
+        return math.log2(math.e) * (1.0 if self.shape.softcap else self.scale)
+
+    @property
+    def _factor(self) -> float:
+        return self._logarithm if self.slopes is None else 1.0
 
     def _fallen(self, score, rows: Rows, own, index):
         """The scores of a page, less by the distance of each position."""
@@ -201,41 +214,73 @@ class State:
         return emit_value(fma(to_float(distance), splat(emit_value(slope)), score))
 
     def _emit_weights(self, rows: Rows, block, is_masked: bool) -> None:
-        with T.serial(len(rows.rows) * self.shape.group) as own:
-            self._emit_weights_of(rows, block, own, is_masked)
+        """Turns what the heads' keys gave into weights: the largest of all heads first, since a
+        processor waits long for the largest of one. `own` is the number of a head among those that
+        walk the block. What was not computed is not seen."""
+        heads = len(rows.rows) * self.shape.group
+        with T.serial(heads) as own:
+            self._emit_largest(rows, block, own, is_masked)
+        with T.serial(heads) as own:
+            self._emit_powers(rows, own, is_masked)
 
-    def _emit_weights_of(self, rows: Rows, block, own, is_masked: bool) -> None:
-        """Turns what a head's keys gave into weights; `own`: its number among those that walk the
-        block. What was not computed is not seen. The rest of its state follows later."""
-        h = emit_value(rows.rows[0] * self.shape.group + own)
-        places = [at(own * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
-        scores = [
-            self._emit_score(rows, own, block * BLOCK_PAGES + i, self.weights[place], is_masked)
-            for i, place in enumerate(places)
-        ]
+    def _emit_largest(self, rows: Rows, block, own, is_masked: bool) -> None:
+        """The state's maximum is a whole number beside the largest logarithm. So a decay is a power
+        of two, and exact."""
+        h, scores = emit_value(rows.rows[0] * self.shape.group + own), []
+        for i, place in enumerate(self._places(own)):
+            product = emit_value(self.weights[place])
+            index = emit_value(block * BLOCK_PAGES + i)
+            scores.append(self._emit_score(rows, own, index, product, is_masked))
+            if scores[-1] is not product:
+                T.buffer_store(self.weights, scores[-1], [place])
+        largest = emit_max(emit_value(reduce(T.max, scores)))
         old = emit_value(self.maximum[h])
-        largest = emit_value(T.max(T.max(scores[0], scores[1]), T.max(scores[2], scores[3])))
-        new = emit_value(T.max(old, emit_max(largest)))
-        decay = exp2_below(old - new, 1)
-        total = self.sums[at(h * LANES)] * splat(decay)
-        for place, score in zip(places, scores, strict=True):
-            weight = exp2_below(score - splat(new))
+        new = emit_value(T.max(old, rounded(largest * T.float32(self._factor))))
+        T.buffer_store(self.maximum, new, [h])
+        T.buffer_store(self.decays, exp2_whole(T.max(old - new, T.float32(_LEAST))), [own])
+
+    def _emit_powers(self, rows: Rows, own, is_masked: bool) -> None:
+        h = emit_value(rows.rows[0] * self.shape.group + own)
+        maximum, factor = emit_value(self.maximum[h]), self._factor
+        least = splat(emit_value((maximum + T.float32(_LEAST)) * T.float32(1 / factor)))
+        total = emit_value(self.sums[at(h * LANES)] * splat(self.decays[own]))
+        for place in self._places(own):
+            score = emit_value(self.weights[place])
+            weight = exp2_less(emit_value(T.max(score, least)), factor, maximum)
             if is_masked:
                 weight = emit_value(T.Select(score > splat(NEVER / 2), weight, splat(0.0)))
             T.buffer_store(self.weights, weight, [place])
             total = emit_value(total + weight)
         T.buffer_store(self.sums, total, [at(h * LANES)])
-        T.buffer_store(self.maximum, new, [h])
-        T.buffer_store(self.decays, decay, [own])
+
+    @staticmethod
+    def _places(own) -> list:
+        """Where a head's weights of each page are."""
+        return [at(own * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
 
     def _emit_values(self, rows: Rows, asks: Any) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
         self._emit_scaled_weights(rows)
         parts, vectors = self._parts(rows), self.shape.dim // self.width
-        for number, heads in enumerate(parts):
-            ask = partial(self._emit_ahead, len(parts) * vectors)
-            tile = partial(self._emit_vectors, rows, heads, number * vectors, ask, asks)
-            emit_tiles(vectors, max(self.registers // len(heads), 1), tile)
+        runs = BLOCK_PAGES // self._pages_of_a_run()
+
+        def tile(run, first, count: int) -> None:
+            if asks is not None:
+                with T.If(asks), T.Then():
+                    self._emit_ahead(vectors * runs, run * vectors + first, count)
+            for heads in parts:
+                self._emit_vectors(rows, heads, run, first, count)
+
+        with T.serial(runs) as run:
+            most = max(self.registers // max(map(len, parts)), 1)
+            emit_tiles(vectors, most, partial(tile, run))
+
+    def _pages_of_a_run(self) -> int:
+        """Of so many pages all heads take a few vectors of the values before the next ones. The
+        same vector of all positions may be in few sets of the first cache: all of a block would
+        not stay there until the next heads come."""
+        size = self.shape.page_shape[-1] * tvm.DataType(self.shape.element_dtype).bits // 8
+        return next(n for n in (BLOCK_PAGES, 2, 1) if n * size <= RUN or n == 1)
 
     def _emit_scaled_weights(self, rows: Rows) -> None:
         if not self.shape.is_q8:
@@ -249,24 +294,23 @@ class State:
         """Elements [d, d + lanes) of the value in a slot, without its scale."""
         return self.reader.value(self.head, page, slot, d, lanes)
 
-    def _emit_vectors(self, rows, heads: list, before: int, ask, asks, first, count: int) -> None:
-        """`count` vectors of the values from `first` on; `before`: those of other heads. One row
-        asks for the keys that come next, several ask for a share of the next block."""
+    def _emit_vectors(self, rows: Rows, heads: list, run, first, count: int) -> None:
+        """`count` vectors of the values from `first` on, in a run of pages. One row asks for the
+        keys that come next, with its first heads."""
         group, dim, width = self.shape.group, self.shape.dim, self.width
-        if asks is not None:
-            with T.If(asks), T.Then():
-                ask(before + first, count)
+        pages, is_asking = self._pages_of_a_run(), len(rows.rows) == 1 and heads[0][1] == 0
         base = emit_stored(first * width)
         sums = emit_sums(len(heads) * count, lanes=width)
         each = [(m, g, sums[h * count : (h + 1) * count]) for h, (m, g) in enumerate(heads)]
         for m, g, own in each:
-            decay = splat(self.decays[(m - rows.rows[0]) * group + g], width)
+            decay = self.decays[(m - rows.rows[0]) * group + g]
+            decay = splat(T.Select(run == 0, decay, T.float32(1.0)), width)  # once for a block
             for i, total in enumerate(own):
                 old = self.values[at((m * group + g) * dim + base + i * width, width)]
                 T.buffer_store(total, old * decay, [at(0, width)])
-        with T.serial(BLOCK_PAGES) as page:
+        with T.serial(pages) as i:
+            page = emit_value(run * pages + i)
             number = emit_stored(self.numbers[page])
-            is_asking = len(rows.rows) == 1 and not before
             later = emit_stored(self.later[page]) if is_asking else None
 
             def add(slot) -> None:

@@ -28,7 +28,7 @@ from mlc_llm.compiler.kernels.common.values import (
 
 _EXP2_DEGREE = 7  # degree of the Taylor polynomial on [-0.5, 0.5]: relative error 5e-9
 # 2 ** x on [-0.5, 0.5]: the polynomial with 1 at 0 whose relative error, 1.1e-7, is least
-_BELOW = (1.0, 0.69314700, 0.24022242, 0.055507336, 0.0096715130, 0.0013264727)
+_LESS = (1.0, 0.69314700, 0.24022242, 0.055507336, 0.0096715130, 0.0013264727)
 _ROUNDED = 1.5 * 2.0**23  # a small float added to it loses its fraction
 
 
@@ -129,18 +129,33 @@ def exp2(x, lanes: int = LANES):
     return emit_value(polynomial * T.reinterpret(vector_type("float32", lanes), power_of_two))
 
 
-def exp2_below(x, lanes: int = LANES):
-    """2 ** x for x <= 0, at least 2 ** -125: fewer operations than `exp2`, which is more exact. NaN
-    does not stay NaN."""
-    x = emit_value(T.max(x, splat(-125.0, lanes)))
-    moved = emit_value(x + splat(_ROUNDED, lanes))
-    fraction = emit_value(x - (moved - splat(_ROUNDED, lanes)))
-    polynomial = splat(_BELOW[-1], lanes)
-    for coefficient in reversed(_BELOW[:-1]):
-        polynomial = fma(polynomial, fraction, splat(coefficient, lanes), lanes)
+def exp2_less(x, factor: float, whole):
+    """2 ** (x * factor - whole) for a whole number and x * factor - whole in -120 .. 120: fewer
+    operations than `exp2`, which is more exact. Numbers below 2 ** 22 are right."""
+    offset = splat(emit_value(T.float32(_ROUNDED) - whole))
+    moved = emit_value(fma(x, splat(factor), offset))
+    fraction = emit_value(fma(x, splat(factor), offset - moved))
+    polynomial = splat(_LESS[-1])
+    for coefficient in reversed(_LESS[:-1]):
+        polynomial = fma(polynomial, fraction, splat(coefficient))
+    return _times_power_of_two(polynomial, moved, LANES)
+
+
+def exp2_whole(x):
+    """2 ** x for one whole number in -120 .. 120."""
+    return _times_power_of_two(T.float32(1.0), x + T.float32(_ROUNDED), 1)
+
+
+def rounded(x):
+    """The nearest whole number."""
+    return emit_value(x + T.float32(_ROUNDED)) - T.float32(_ROUNDED)
+
+
+def _times_power_of_two(x, moved, lanes: int):
+    """x * 2 ** n; `moved` is n + _ROUNDED, whose last bits are n."""
     integers = vector_type("int32", lanes)
-    exponent = T.shift_left(T.reinterpret(integers, moved), splat(T.int32(23), lanes))
-    power = T.reinterpret(integers, emit_value(polynomial)) + exponent
+    exponent = T.shift_left(T.reinterpret(integers, emit_value(moved)), splat(T.int32(23), lanes))
+    power = T.reinterpret(integers, emit_value(x)) + exponent
     return emit_value(T.reinterpret(vector_type("float32", lanes), power))
 
 
