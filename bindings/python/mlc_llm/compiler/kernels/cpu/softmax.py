@@ -155,21 +155,20 @@ class State:
         return max(floats // (self.reader.lanes * self.reader.sums * heads), 1)
 
     def _emit_scores(self, rows: Rows) -> None:
-        """Computes q . k, for as many positions at a time as registers allow."""
-        asks = len(rows.rows) == 1
-        for heads in self._parts(rows, self.reader.sums):
-            tile = partial(self._emit_tile, rows, heads, asks)
-            emit_tiles(BLOCK // self.reader.lanes, self._most(len(heads)), tile)
-            asks = False
+        """Computes q . k, for as many positions at a time as registers allow. None is needed of a
+        page that no row sees."""
+        lanes, parts = self.reader.lanes, self._parts(rows, self.reader.sums)
 
-    def _emit_tile(self, rows: Rows, heads: list, asks: bool, first, count) -> None:
-        """Scores of vectors of positions. None is needed of a page that no row sees."""
-        lanes = self.reader.lanes
-        slots = [emit_stored((first + j) * lanes) for j in range(count)]  # of the block
-        pages = [slot // PAGE_SIZE for slot in slots]
-        with T.If(reduce(T.Or, [self.filled[page] > 0 for page in pages])), T.Then():
-            numbers = [emit_stored(self.numbers[page]) for page in pages]
-            self._emit_dots(rows, heads, slots, numbers, asks)
+        def tile(first, count: int) -> None:
+            slots = [emit_stored((first + j) * lanes) for j in range(count)]  # of the block
+            pages = [slot // PAGE_SIZE for slot in slots]
+            with T.If(reduce(T.Or, [self.filled[page] > 0 for page in pages])), T.Then():
+                numbers = [emit_stored(self.numbers[page]) for page in pages]
+                for heads in parts:
+                    asks = len(rows.rows) == 1 and heads is parts[0]
+                    self._emit_dots(rows, heads, slots, numbers, asks)
+
+        emit_tiles(BLOCK // lanes, self._most(max(map(len, parts))), tile)
 
     def _emit_dots(self, rows: Rows, heads: list, slots: list, numbers: list, asks) -> None:
         """For vectors of positions at slots of the block, in pages of these numbers."""
