@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from activation_codes import decoded, in_groups  # noqa: E402
+from activation_codes import decoded, encoded, in_groups  # noqa: E402
 from kernel_tools import activated, compiled, frozen  # noqa: E402
 
 from mlc_llm.compiler.kernels.cpu import activations  # noqa: E402
@@ -49,6 +49,19 @@ def check_codes(codes: Codes, x) -> None:
     largest = np.abs(in_groups(codes, x)).max(-1)
     step = np.repeat(largest / codes.largest, codes.group, axis=1)[:, : codes.size]
     assert (np.abs(found - x) <= 0.51 * step + 1e-30).all()
+
+
+@pytest.mark.parametrize(("halves", "scaled"), [(False, False), (False, True), (True, False)])
+@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 6, 8, 260])
+def test_each_group_has_its_own_scale_and_offset(groups, halves, scaled):
+    """However many groups of a row are made at a time, and where the scales of a row are no memory
+    of the stack."""
+    codes = Codes(32 * groups, bits=8, weight_bits=4, zero=7, halves=halves, scaled=scaled)
+    rng = np.random.default_rng(groups)
+    x = rng.standard_normal((3, groups, 32)) * 10.0 ** rng.integers(-6, 6, (3, groups, 1))
+    rows = x.reshape(3, -1).astype(np.float32)
+    found = coded_rows(codes, quantize(codes), rows)
+    np.testing.assert_array_equal(found, encoded(codes, rows))
 
 
 @pytest.mark.parametrize(("size", "wide"), [(80, False), (96, False), (176, False), (96, True)])

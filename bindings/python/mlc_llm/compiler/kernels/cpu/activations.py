@@ -16,7 +16,7 @@ a part is then the even or the odd inputs of the quads, two codes of 16 bits in 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -24,21 +24,24 @@ from tvm import tirx
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
-from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float, vector_type
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
 from mlc_llm.compiler.kernels.cpu.integer import DotUnit, takes_words
 from mlc_llm.compiler.kernels.cpu.vector import (
+    absolute,
     at,
     constant,
-    emit_fold,
-    emit_max,
+    emit_folds,
     emit_rows,
+    emit_tiles,
     emit_value,
     gated,
+    lanes_of,
     shuffle,
 )
 
 GROUP = 32
+TOGETHER = 4  # groups of a row whose scales are computed at once, if their number is a multiple
 
 
 @dataclass(frozen=True)
@@ -180,31 +183,45 @@ def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> 
 
             return read
 
-        _emit_rows(codes, out, reader)
+        _emit_rows(codes, out, reader, keeps=True)
 
     x = Arg("x", ("rows", each * 2 * codes.size))
     return kernel([x, codes.arg_of(each)], body)
 
 
-def _emit_rows(codes: Codes, out, reader: Callable) -> None:
-    """Stores every row. `reader(row)` returns a function that reads 16 of its values."""
+def _emit_rows(codes: Codes, out, reader: Callable, *, keeps: bool = False) -> None:
+    """Stores every row. `reader(row)` returns a function that reads 16 of its values, each of them
+    twice; with `keeps` it does so once.
+
+    All scales of a row come before its codes. Both in one pass would be a chain of operations, of
+    which each waits for the one before.
+    """
 
     def row(r) -> None:
         is_whole = codes.group % LANES == 0 and codes.size % codes.group == 0
-        read = reader(r) if is_whole else _emit_padded(codes, reader(r))
-        with T.serial(codes.groups) as group:
-            firsts = range(0, codes.group, LANES)
-            values = [emit_value(read(group * codes.group + i)) for i in firsts]
-            if rest := codes.group % LANES:
-                inside = constant([int(lane < rest) for lane in range(LANES)], "int32")
-                last = T.Select(inside > splat(T.int32(0)), values[-1], splat(0.0))
-                values[-1] = emit_value(last)
-            _emit_group(codes, out, r, group, values)
+        read = reader(r) if is_whole and not keeps else _emit_kept(codes, reader(r))
+        made = _RowCodes(codes, out, r)
+
+        def groups(first, count: int) -> list[list]:
+            return [_emit_group(codes, read, first + i) for i in range(count)]
+
+        emit_tiles(codes.groups, TOGETHER, lambda i, count: made.emit_scales(i, groups(i, count)))
+        emit_tiles(codes.groups, TOGETHER, lambda i, count: made.emit_codes(i, groups(i, count)))
 
     emit_rows(out.shape[0], row)
 
 
-def _emit_padded(codes: Codes, read: Callable) -> Callable:
+def _emit_group(codes: Codes, read: Callable, group) -> list:
+    """The vectors of a group."""
+    values = [emit_value(read(group * codes.group + i)) for i in range(0, codes.group, LANES)]
+    if rest := codes.group % LANES:
+        inside = constant([int(lane < rest) for lane in range(LANES)], "int32")
+        last = T.Select(inside > splat(T.int32(0)), values[-1], splat(0.0))
+        values[-1] = emit_value(last)
+    return values
+
+
+def _emit_kept(codes: Codes, read: Callable) -> Callable:
     """A function that reads 16 values from any place of the row on, and zeros behind its end."""
     behind = range(codes.size, codes.groups * codes.group + LANES, LANES)
     row = T.sblock_alloc_buffer((codes.size + len(behind) * LANES,), "float32")
@@ -215,24 +232,79 @@ def _emit_padded(codes: Codes, read: Callable) -> Callable:
     return lambda base: row[at(base)]
 
 
-def _emit_group(codes: Codes, out, row, group, values: list) -> None:
-    """Stores one group of a row of codes, from its vectors."""
-    largest = emit_max(reduce(T.max, (T.max(v, splat(0.0) - v) for v in values)))
-    largest = emit_value(T.max(largest, T.float32(1e-30)))
-    scale = emit_value(largest * T.float32(1 / codes.largest))
-    T.buffer_store(out, T.reinterpret("int32", scale), [row, codes.place_of_scale(group)])
-    inverse = splat(emit_value(T.float32(codes.largest) / largest))
-    whole = [emit_rounded(v * inverse) for v in values]
-    for i, part in enumerate(whole if codes.halves else [reduce(operator.add, whole)]):
-        offset = emit_fold(part, lambda a, b: a + b) * T.int32(-codes.zero)
-        if codes.scaled:
-            offset = T.reinterpret("int32", to_float(offset, 1) * scale)
-        T.buffer_store(out, offset, [row, codes.place_of_offset(group, i)])
-    for part, halves in enumerate(_emit_parts(codes, whole)):
-        for first, inputs in codes.places:
-            picked = inputs[part::2] if codes.wide else inputs
-            lanes = T.reinterpret("int32x4", shuffle(halves, picked))
-            T.buffer_store(out, lanes, [row, at(codes.place_of_quad(group, part, first), 4)])
+class _RowCodes:
+    """A row of codes that is made from some neighbouring groups at a time. What there is once for a
+    group are lanes of vectors, one for each of these groups."""
+
+    def __init__(self, codes: Codes, out, row) -> None:
+        self.codes, self.out, self.row = codes, out, row
+        some = (codes.groups + TOGETHER,)  # the last lanes may be behind the last group
+        self.scales, self.inverses = (T.sblock_alloc_buffer(some, "float32") for _ in range(2))
+
+    def emit_scales(self, first, groups: list[list]) -> None:
+        """Keeps the scales of groups from `first` on, and their inverses."""
+        sizes = _emit_lanes([reduce(T.max, map(absolute, values)) for values in groups], T.max)
+        lanes = lanes_of(sizes)
+        largest = emit_value(T.max(sizes, splat(1e-30, lanes)))
+        scales = largest * splat(1 / self.codes.largest, lanes)
+        T.buffer_store(self.scales, scales, [at(first, lanes)])
+        inverses = splat(float(self.codes.largest), lanes) / largest
+        T.buffer_store(self.inverses, inverses, [at(first, lanes)])
+
+    def emit_codes(self, first, groups: list[list]) -> None:
+        """Stores groups whose scales are kept."""
+        whole = []
+        for i, values in enumerate(groups):
+            inverse = splat(emit_value(self.inverses[first + i]))
+            whole.append([emit_rounded(value * inverse) for value in values])
+            scale = T.reinterpret("int32", self.scales[first + i])
+            T.buffer_store(self.out, scale, [self.row, self.codes.place_of_scale(first + i)])
+        self._emit_offsets(first, whole)
+        for i, numbers in enumerate(whole):
+            for part, vectors in enumerate(_emit_parts(self.codes, numbers)):
+                self._emit_quads(first + i, part, vectors)
+
+    def _emit_offsets(self, first, groups: list[list]) -> None:
+        codes = self.codes
+        added = [v if codes.halves else [reduce(operator.add, v)] for v in groups]
+        for half, sums in enumerate(zip(*added, strict=True)):
+            totals = _emit_lanes(sums, operator.add)
+            lanes = lanes_of(totals)
+            offsets = emit_value(totals * splat(T.int32(-codes.zero), lanes))
+            if codes.scaled:
+                floats = to_float(offsets, lanes) * self.scales[at(first, lanes)]
+                offsets = emit_value(T.reinterpret(vector_type("int32", lanes), floats))
+            for i in range(len(groups)):
+                place = [self.row, codes.place_of_offset(first + i, half)]
+                T.buffer_store(self.out, shuffle([offsets], [i]), place)
+
+    def _emit_quads(self, group, part: int, vectors: list) -> None:
+        """The quads of a part, from vectors of neighbours. Two vectors are one operation."""
+        codes, bits = self.codes, 16 if self.codes.wide else 8
+        step = 2 if len(vectors) == 2 else 1
+        for begin in range(0, len(vectors), step):
+            places = codes.places[begin : begin + step]
+            inputs = [i - begin * LANES for _, some in places for i in some]
+            narrow = _narrowed(vectors[begin : begin + step], bits)
+            made = shuffle([narrow], inputs[part::2] if codes.wide else inputs)
+            words = T.reinterpret(f"int32x{4 * step}", made)
+            place = at(codes.place_of_quad(group, part, places[0][0]), 4 * step)
+            T.buffer_store(self.out, words, [self.row, place])
+
+
+def _emit_lanes(vectors: Sequence, combine: Callable):
+    """Each vector's lanes combined to one. There are as many lanes as vectors, or one more."""
+    padded = 1 << (len(vectors) - 1).bit_length()
+    return emit_folds([*vectors, *vectors[-1:] * (padded - len(vectors))], combine)
+
+
+def _narrowed(vectors: list, bits: int):
+    """Numbers that fit into so many bits, side by side. The limits let LLVM narrow them by
+    instructions that saturate."""
+    lanes, most = len(vectors) * LANES, (1 << bits - 1) - 1
+    whole = vectors[0] if len(vectors) == 1 else shuffle(vectors, range(lanes))
+    limits = splat(T.int32(most), lanes), splat(T.int32(-most - 1), lanes)
+    return emit_value(T.Cast(f"int{bits}x{lanes}", T.max(T.min(whole, limits[0]), limits[1])))
 
 
 def emit_values(codes: Codes, x, row, group) -> list:
@@ -267,11 +339,9 @@ def emit_rounded(value):
 
 
 def _emit_parts(codes: Codes, whole: list) -> list[list]:
-    """The bytes of each part of a group, the high part first; or the whole codes for each part."""
-    if codes.wide:
-        return [[emit_value(T.Cast(f"int16x{LANES}", v)) for v in whole]] * 2
-    if codes.parts == 1:
-        return [[T.Cast(f"int8x{LANES}", v) for v in whole]]
+    """The numbers of each part of a group, the high part first; or the whole codes for each."""
+    if codes.parts == 1 or codes.wide:
+        return [whole] * codes.parts
     high = [emit_value(T.shift_right(v + splat(T.int32(128)), splat(T.int32(8)))) for v in whole]
     low = [v - T.shift_left(h, splat(T.int32(8))) for v, h in zip(whole, high, strict=True)]
-    return [[emit_value(T.Cast(f"int8x{LANES}", v)) for v in part] for part in (high, low)]
+    return [high, low]

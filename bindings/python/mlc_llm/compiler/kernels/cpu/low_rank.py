@@ -17,6 +17,7 @@ for each 16 inputs of a part, B one for each 16 outputs.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -41,11 +42,11 @@ from mlc_llm.compiler.kernels.cpu.linear import Tile
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_floats,
+    emit_folds,
     emit_prefetch,
     emit_sums,
     emit_value,
     fma,
-    shuffle,
 )
 
 ROWS = 4  # of a task
@@ -104,7 +105,7 @@ def shrink(ins: int, parts: int, dtype: str, codes: Codes | None, *, tile: Tile)
                         emit_block(read, group, part * blocks, block, ranks, sums)
             for m, own in enumerate(sums):
                 scale = emit_value(T.reinterpret("float32", scales[unit + m]))
-                whole = _emit_totals([vector[at(0)] for vector in own])
+                whole = emit_folds([vector[at(0)] for vector in own], operator.add)
                 T.buffer_store(t, whole * splat(scale, RANKS), [unit + m, at(part * RANKS, RANKS)])
 
         def emit_block(read, group, of_part, block, ranks: range, sums) -> None:
@@ -320,20 +321,6 @@ def expand(added: Added) -> tirx.PrimFunc:
         _emit_tasks(tasks, units >= _from(RANKS * sum(added.widths)), task)
 
     return kernel([*added.args, Arg("y", ("rows", sum(added.widths)))], body)
-
-
-def _emit_totals(vectors: Sequence[Any]):
-    """The sums of the 16 lanes of each vector, by halves as `emit_sum`, side by side. Two vectors
-    are added in one operation. There are 1, 2, 4, ... vectors."""
-    found, lanes = list(vectors), LANES
-    for width in (8, 4, 2, 1):
-        pairs = zip(*[iter(found)] * min(2, len(found)), strict=True)
-        lanes *= min(2, len(found))
-        lower = [i + j for i in range(0, lanes, 2 * width) for j in range(width)]
-        upper = [i + width for i in lower]
-        found = [emit_value(shuffle(pair, lower) + shuffle(pair, upper)) for pair in pairs]
-        lanes //= 2
-    return found[0]
 
 
 def _weight(weights, group, block, rank):

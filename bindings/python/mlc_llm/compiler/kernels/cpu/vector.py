@@ -114,6 +114,28 @@ def emit_fold(vector, combine: Callable, lanes: int = LANES):
     return vector
 
 
+def emit_folds(vectors: Sequence, combine: Callable):
+    """Combines the 16 lanes of each vector to one, in the order of `emit_fold`, side by side. Two
+    vectors are combined in one operation. There are 1, 2, 4, ... vectors."""
+    found, lanes = list(vectors), LANES
+    for width in (8, 4, 2, 1):
+        pairs = zip(*[iter(found)] * min(2, len(found)), strict=True)
+        lanes *= min(2, len(found))
+        lower = [i + j for i in range(0, lanes, 2 * width) for j in range(width)]
+        upper = [i + width for i in lower]
+        found = [emit_value(combine(shuffle(pair, lower), shuffle(pair, upper))) for pair in pairs]
+        lanes //= 2
+    return found[0]
+
+
+def absolute(x, lanes: int = LANES):
+    return T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.fabs", x)
+
+
+def lanes_of(vector) -> int:
+    return int(tvm.DataType(str(vector.ty.dtype)).lanes)
+
+
 def exp2(x, lanes: int = LANES):
     """2 ** x, limited to 2 ** -126 .. 2 ** 126."""
     x = T.max(T.min(x, splat(126.0, lanes)), splat(-126.0, lanes))
