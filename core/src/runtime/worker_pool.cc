@@ -18,6 +18,10 @@ constexpr microseconds kSpin{100};
 // If the owner waits this much longer than a few iterations take, a thread was delayed.
 constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
+// If no other thread took an iteration of loops that took the owner so long, they have no core.
+// Where other programs keep all cores busy, such a thread spins on the owner's core.
+constexpr microseconds kAlone{1000};
+constexpr microseconds kLoopToShare{20};  // a shorter loop may end before another thread sees it
 
 // On Windows a thread that ends destroys its pool under a lock of the system's loader, which the
 // pool's threads need for their own end. So it waits until they have left the pool; then they still
@@ -86,7 +90,13 @@ int WorkerPool::Run(Task task, void* data, int count) {
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
   Clock::time_point begin = Clock::now();
   int done = Work(0);
-  WaitForOthers((Clock::now() - begin) / std::max(1, done));
+  Clock::time_point end = Clock::now();
+  if (done == count) {
+    CountAlone(end, end - begin);
+  } else {
+    alone_ = {};
+    WaitForOthers((end - begin) / std::max(1, done));
+  }
   return failure_.load(std::memory_order_relaxed);
 }
 
@@ -128,7 +138,18 @@ void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
   SpinOrYield(finished);
   Clock::time_point now = Clock::now();
   if (now - begin <= kStall + kStallIterations * own_iteration) return;
-  rest_.Begin(now, now - begin);
+  Rest(now, now - begin);
+}
+
+// `taken`: by a loop whose iterations were all the owner's.
+void WorkerPool::CountAlone(Clock::time_point now, Clock::duration taken) {
+  if (taken >= kLoopToShare) alone_ += taken;
+  if (alone_ > kAlone) Rest(now, alone_);
+}
+
+void WorkerPool::Rest(Clock::time_point now, Clock::duration lost) {
+  alone_ = {};
+  rest_.Begin(now, lost);
   SetActive(active_.load(std::memory_order_relaxed) - 1);
 }
 

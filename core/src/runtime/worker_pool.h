@@ -7,7 +7,8 @@
 // an idle thread spins for a while before it sleeps. Each thread takes the next iteration when it
 // is free. So a thread that the system delays costs its share, and not the whole step. If the delay
 // continues (another process uses its core), the pool uses one thread less for a while; otherwise
-// the others would wait for the iteration of that thread.
+// the others would wait for the iteration of that thread. It does so too if no other thread takes
+// part at all: it would take time from the owner whenever the system puts both on one core.
 #pragma once
 
 #include <atomic>
@@ -52,6 +53,8 @@ class WorkerPool {
 
   int Work(int worker);
   void WaitForOthers(Clock::duration own_iteration);
+  void CountAlone(Clock::time_point now, Clock::duration taken);
+  void Rest(Clock::time_point now, Clock::duration lost);
   void SetActive(int active);
   void Wake();
   void Serve(int worker);
@@ -79,6 +82,7 @@ class WorkerPool {
   // Only the owner uses these.
   uint32_t loop_ = 0;
   StallRest rest_;
+  Clock::duration alone_{0};  // of loops one after another in which no other thread took part
 
   std::vector<std::thread> threads_;
 };

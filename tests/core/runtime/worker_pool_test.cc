@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
 #define MLC_TEST_LIMITS
 #endif
 
@@ -110,6 +114,46 @@ TEST(WorkerPool, DoesWithoutAThreadThatIsHeldUpForAWhile) {
 }
 
 #ifdef MLC_TEST_LIMITS
+std::atomic<bool> held{false}, is_in_handler{false};
+
+// Keeps a thread from everything, as if it had no core.
+void Hold(int) {
+  is_in_handler = true;
+  while (held) usleep(100);
+  is_in_handler = false;
+}
+
+pthread_t OtherThread(WorkerPool* pool) {
+  std::atomic<pthread_t> found{};
+  RunLoop(pool, 2, [&](int, int worker) {
+    if (worker != 0) found = pthread_self();
+    while (found == pthread_t{}) std::this_thread::yield();
+    return 0;
+  });
+  return found;
+}
+
+TEST(WorkerPool, DoesWithoutAThreadThatTakesNoPart) {
+  WorkerPool pool(2);
+  std::signal(SIGUSR1, Hold);
+  AwaitAllActive(&pool);
+  pthread_t other = OtherThread(&pool);
+  held = true;
+  ASSERT_EQ(pthread_kill(other, SIGUSR1), 0);
+  while (!is_in_handler) std::this_thread::yield();
+  AwaitAllActive(&pool);
+  int loops = 0;
+  for (; loops < 1000 && pool.num_active() == 2; ++loops) {
+    RunLoop(&pool, 2, [](int, int) { return std::this_thread::sleep_for(milliseconds(1)), 0; });
+  }
+  EXPECT_LT(loops, 10);
+  held = false;
+  while (is_in_handler) std::this_thread::yield();
+  AwaitAllActive(&pool);
+  OtherThread(&pool);  // would wait for ever without the second thread
+  std::signal(SIGUSR1, SIG_DFL);
+}
+
 // In a process of its own, which gets no more memory for the stacks of threads.
 [[noreturn]] void ComputeWithoutThreads() {
   uint64_t pages = 0;
