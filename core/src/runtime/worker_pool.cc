@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/try_thread.h"
+#include "platform/cores.h"
 #include "platform/host.h"
 #include "runtime/spin.h"
 
@@ -18,8 +19,8 @@ constexpr microseconds kSpin{100};
 // If the owner waits this much longer than a few iterations take, a thread was delayed.
 constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
-// If no other thread took an iteration of loops that took the owner so long, they have no core.
-// Where other programs keep all cores busy, such a thread spins on the owner's core.
+// If no other thread took an iteration of loops that took the owner so long, it is looked whether
+// one of them spins on the owner's core: where other programs keep all cores busy, it may.
 constexpr microseconds kAlone{1000};
 constexpr microseconds kLoopToShare{20};  // a shorter loop may end before another thread sees it
 
@@ -88,6 +89,7 @@ int WorkerPool::Run(Task task, void* data, int count) {
   // ticket, or this thread sees that it sleeps.
   ticket_.store(Ticket(++loop_, count), std::memory_order_seq_cst);
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
+  owner_cpu_.store(CurrentCpu(), std::memory_order_relaxed);
   Clock::time_point begin = Clock::now();
   int done = Work(0);
   Clock::time_point end = Clock::now();
@@ -144,11 +146,13 @@ void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
 // `taken`: by a loop whose iterations were all the owner's.
 void WorkerPool::CountAlone(Clock::time_point now, Clock::duration taken) {
   if (taken >= kLoopToShare) alone_ += taken;
-  if (alone_ > kAlone) Rest(now, alone_);
+  if (alone_ <= kAlone) return;
+  bool is_crowded = crowded_.exchange(false, std::memory_order_relaxed);
+  if (is_crowded) Rest(now, alone_);
+  alone_ = {};
 }
 
 void WorkerPool::Rest(Clock::time_point now, Clock::duration lost) {
-  alone_ = {};
   rest_.Begin(now, lost);
   SetActive(active_.load(std::memory_order_relaxed) - 1);
 }
@@ -175,6 +179,10 @@ void WorkerPool::Serve(int worker) {
 // Waits until there is a loop other than `seen` and this worker is active. Returns false when the
 // pool ends.
 bool WorkerPool::AwaitLoop(int worker, uint32_t seen) {
+  int cpu = CurrentCpu();
+  if (cpu >= 0 && cpu == owner_cpu_.load(std::memory_order_relaxed)) {
+    crowded_.store(true, std::memory_order_relaxed);
+  }
   auto ready = [this, worker, seen] {
     return Loop(ticket_.load(std::memory_order_acquire)) != seen &&
            worker < active_.load(std::memory_order_relaxed);

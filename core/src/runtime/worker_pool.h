@@ -7,8 +7,8 @@
 // an idle thread spins for a while before it sleeps. Each thread takes the next iteration when it
 // is free. So a thread that the system delays costs its share, and not the whole step. If the delay
 // continues (another process uses its core), the pool uses one thread less for a while; otherwise
-// the others would wait for the iteration of that thread. It does so too if no other thread takes
-// part at all: it would take time from the owner whenever the system puts both on one core.
+// the others would wait for the iteration of that thread. It does so too if the system puts another
+// thread on the owner's core, where it would only take time from the owner.
 #pragma once
 
 #include <atomic>
@@ -76,6 +76,8 @@ class WorkerPool {
   std::atomic<int> num_sleeping_{0};        // of the active workers
   std::atomic<bool> stopped_{false};
   std::atomic<int> num_serving_{0};  // threads that use the pool
+  std::atomic<int> owner_cpu_{-1};
+  std::atomic<bool> crowded_{false};  // whether another thread was seen there
   std::mutex mutex_;
   std::condition_variable changed_;
 
