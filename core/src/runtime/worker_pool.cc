@@ -83,13 +83,13 @@ int WorkerPool::Run(Task task, void* data, int count) {
   task_.store(task, std::memory_order_relaxed);
   data_.store(data, std::memory_order_relaxed);
   count_.store(count, std::memory_order_relaxed);
+  owner_cpu_.store(CurrentCpu(), std::memory_order_relaxed);
   unfinished_.store(count, std::memory_order_relaxed);
   failure_.store(0, std::memory_order_relaxed);
   // Sequentially consistent with num_sleeping_: either a thread that is about to sleep sees the
   // ticket, or this thread sees that it sleeps.
   ticket_.store(Ticket(++loop_, count), std::memory_order_seq_cst);
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
-  owner_cpu_.store(CurrentCpu(), std::memory_order_relaxed);
   Clock::time_point begin = Clock::now();
   int done = Work(0);
   Clock::time_point end = Clock::now();
@@ -147,8 +147,7 @@ void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
 void WorkerPool::CountAlone(Clock::time_point now, Clock::duration taken) {
   if (taken >= kLoopToShare) alone_ += taken;
   if (alone_ <= kAlone) return;
-  bool is_crowded = crowded_.exchange(false, std::memory_order_relaxed);
-  if (is_crowded) Rest(now, alone_);
+  if (crowded_.load(std::memory_order_relaxed)) Rest(now, alone_);
   alone_ = {};
 }
 
@@ -180,9 +179,8 @@ void WorkerPool::Serve(int worker) {
 // pool ends.
 bool WorkerPool::AwaitLoop(int worker, uint32_t seen) {
   int cpu = CurrentCpu();
-  if (cpu >= 0 && cpu == owner_cpu_.load(std::memory_order_relaxed)) {
-    crowded_.store(true, std::memory_order_relaxed);
-  }
+  bool is_there = cpu >= 0 && cpu == owner_cpu_.load(std::memory_order_relaxed);
+  if (is_there != crowded_) crowded_ = is_there;  // a write takes the line from the owner's core
   auto ready = [this, worker, seen] {
     return Loop(ticket_.load(std::memory_order_acquire)) != seen &&
            worker < active_.load(std::memory_order_relaxed);

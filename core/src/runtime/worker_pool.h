@@ -65,6 +65,7 @@ class WorkerPool {
   std::atomic<Task> task_{nullptr};
   std::atomic<void*> data_{nullptr};
   std::atomic<int> count_{0};
+  std::atomic<int> owner_cpu_{-1};
   // The number of the loop (upper half), and how many of its iterations are not taken. A thread
   // takes an iteration by lowering it. That fails when another loop has begun, so the fields above
   // always belong to the same loop.
@@ -75,9 +76,8 @@ class WorkerPool {
   alignas(64) std::atomic<int> active_{1};  // workers from this number on take no iterations
   std::atomic<int> num_sleeping_{0};        // of the active workers
   std::atomic<bool> stopped_{false};
-  std::atomic<int> num_serving_{0};  // threads that use the pool
-  std::atomic<int> owner_cpu_{-1};
-  std::atomic<bool> crowded_{false};  // whether another thread was seen there
+  std::atomic<int> num_serving_{0};   // threads that use the pool
+  std::atomic<bool> crowded_{false};  // whether the thread that was seen last was there
   std::mutex mutex_;
   std::condition_variable changed_;
 
