@@ -180,14 +180,18 @@ def test_rows_of_many_sequences_that_share_nothing(shape):
         assert np.array_equal(y, np.concatenate(alone[some]))
 
 
-def test_pages_outside_a_sliding_window_are_not_read():
+@pytest.mark.parametrize("rows", [1, 20])
+def test_pages_outside_a_sliding_window_are_not_read(rows: int):
+    """Nor by rows that walk side by side."""
     shape = AttentionShape(heads=2, kv_heads=2, dim=32, sliding_window=16)
-    cache = Cache(shape, [80])
-    q = np.ones((1, 2, 32), np.float32)
+    cache = Cache(shape, [180])
+    q = np.ones((rows, 2, 32), np.float32)
     kernel = compiled(paged_attention.paged_attention(shape, 1.0))
-    before = attend(kernel, cache, q, [79], [0])
-    cache.tables[0][:3] = [2**30] * 3  # would crash
-    assert np.array_equal(attend(kernel, cache, q, [79], [0]), before)
+    positions = range(180 - rows, 180)
+    before = attend(kernel, cache, q, positions, [0] * rows)
+    unseen = (180 - rows - 15) // PAGE_SIZE
+    cache.tables[0][:unseen] = [2**30] * unseen  # would crash
+    assert np.array_equal(attend(kernel, cache, q, positions, [0] * rows), before)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES[:3], *SHAPES[-3:-1]], ids=str)
