@@ -41,6 +41,7 @@ SHAPES = [
     AttentionShape(heads=6, kv_heads=3, dim=16, alibi=True),
     AttentionShape(heads=6, kv_heads=2, dim=32, page_dtype="bfloat16"),
     AttentionShape(heads=6, kv_heads=2, dim=64, page_dtype=Q8),
+    AttentionShape(heads=4, kv_heads=2, dim=160),
     AttentionShape(heads=4, kv_heads=2, dim=48, page_dtype=Q8, sliding_window=20, sinks=3),
 ]
 
@@ -147,7 +148,7 @@ def test_a_long_history_in_parts(shape):
     by threads, some at a time; many rows walk side by side."""
     cache = Cache(shape, [2300, 1100])
     rng = np.random.default_rng(4)
-    rows = [(p, 0) for p in [*range(1000, 1008), *range(1020, 1030), *range(2280, 2300)]]
+    rows = [(p, 0) for p in [*range(1000, 1008), *range(1021, 1031), *range(2280, 2300)]]
     rows += [(p, 1) for p in range(1080, 1100)]
     q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
     kernel = attention_kernel(shape)

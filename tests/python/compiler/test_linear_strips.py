@@ -147,6 +147,18 @@ def usual_output(kind: str):
     return tensors, reader, x, run(*make(reader, (16, 256)), x, *tensors, outs=16)
 
 
+@pytest.mark.parametrize("kind", ["Q4_0", "Q6_K", "Q8_0", "IQ4_NL", "MXFP4", "q3f16_1", "q8f32_1"])
+def test_products_of_eight_bits_are_exact_in_every_way(kind):
+    """One row, a few and many take different ways: the bits are those of plain arithmetic."""
+    tensors, reader, _ = stored(kind, 19, 256)
+    x = (np.random.default_rng(8).standard_normal((45, 256)) * 9).astype(np.float32)
+    plain = make(reader, (19, 256), bits=8, unit="portable", tile=1)
+    codes, kernel = make(reader, (19, 256), bits=8, tile=4)
+    expected = run(*plain, x, *tensors, outs=19)
+    for rows in (1, 3, 8, 9, 45):
+        assert np.array_equal(run(codes, kernel, x[:rows], *tensors, outs=19), expected[:rows])
+
+
 UNITS = (*FLAGS, "portable")
 KINDS = ("Q4_K", "Q5_1", "Q6_K", "Q3_K", "q4f16_1", "q8f32_1", "q3f16_1")
 

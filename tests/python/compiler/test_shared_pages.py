@@ -140,3 +140,26 @@ def test_equal_pages_behind_another_first_page_are_not_shared() -> None:
     for i in range(count):
         alone = attend(shape, pages.pages, pages.shared, q[i : i + 1], rows[i : i + 1])
         assert np.array_equal(alone[0], both[i])
+
+
+def test_pages_that_a_window_has_left_are_not_read() -> None:
+    """Their numbers are no pages. The rows' sequences share the page of the sinks, and the longest
+    one comes first: it has given up the pages that the others still have."""
+    shape = AttentionShape(
+        heads=16, kv_heads=16, dim=16, sliding_window=100, sinks=3, page_dtype=Q8
+    )
+    lengths, rng = [2000, 500, 500, 500], np.random.default_rng(3)
+    counts = [-(-length // PAGE_SIZE) for length in lengths]
+    pages = rng.integers(0, 2**32, (sum(counts), *shape.page_shape), np.uint32)
+    pages[..., shape.scales_at :] = np.float32(0.01).view(np.uint32)
+    order = rng.permutation(sum(counts)).astype(np.int32)
+    tables = np.split(order, np.cumsum(counts)[:-1])
+    for table, length in zip(tables, lengths, strict=True):
+        table[0] = tables[0][0]
+        table[1 : (length - shape.sliding_window) // PAGE_SIZE] = 2**30
+    rows = [(length - 1, i) for i, length in enumerate(lengths)]
+    q = rng.standard_normal((4, shape.heads, shape.dim)).astype(np.float32)
+    both = attend(shape, pages, list(tables), q, rows)
+    for i in range(4):
+        alone = attend(shape, pages, list(tables), q[i : i + 1], rows[i : i + 1])
+        assert np.array_equal(alone[0], both[i])

@@ -16,8 +16,8 @@ class VectorUnit:
     x for 16 outputs in integers (`linear_strips.py` in `kernels/cpu`). `attention_sums` is the
     number of vectors of `attention_width` floats in which attention keeps sums, if there is one for
     each head; `attention_heads` is the most query heads, of all rows, that have sums at a time
-    (`paged_attention.py`). `dot` is a name in `integer.py`. `half_floats`: the CPU has instructions
-    that read and write float16.
+    (`paged_attention.py`). `dot` is a name in `integer_instructions.py`.
+    `half_floats`: the CPU has instructions that read and write float16.
     """
 
     dot_tile: tuple[int, int]

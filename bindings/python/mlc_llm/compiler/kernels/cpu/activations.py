@@ -41,7 +41,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 )
 
 GROUP = 32
-TOGETHER = 4  # groups of a row whose scales are computed at once, if their number is a multiple
+TOGETHER = 4  # the most groups of a row that are computed at once, if they divide its groups
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> 
 
 def _emit_rows(codes: Codes, out, reader: Callable, *, keeps: bool = False) -> None:
     """Stores every row. `reader(row)` returns a function that reads 16 of its values, each of them
-    twice; with `keeps` it does so once.
+    twice. It does so once with `keeps`, or if groups are not whole.
 
     All scales of a row come before its codes. Both in one pass would be a chain of operations, of
     which each waits for the one before.

@@ -45,7 +45,8 @@ class Call(AttendBuffers):
 @dataclass(frozen=True)
 class Rows:
     """Rows of a task, by number, that walk blocks together, and of which each may see a part of a
-    block only. What a row does not see has the weight 0, which changes nothing."""
+    block only. What a row does not see has the weight 0, which changes nothing if all values are
+    finite."""
 
     call: Call
     rows: Sequence[Any]
@@ -94,9 +95,9 @@ class Rows:
         return T.Or(recent, number * size < self.shape.sinks)
 
     def page(self, index):
-        """Its index in the block table. A page that is not seen is replaced by one that every
-        row's sequence has; it is masked."""
-        other = self.seen_by_all[1] // PAGE_SIZE
+        """Its index in the block table. A page that is not seen is replaced by the own page of the
+        row whose table is read: it exists, and it is masked."""
+        other = self.call.positions[self.begin + self.rows[0]] // PAGE_SIZE
         return self.first + T.Select(self.reached(index), index, other)
 
     def filled(self, index):

@@ -12,7 +12,8 @@ from mlc_llm.compiler.kernels.cpu.integer import DotUnit, holds_group
 from mlc_llm.compiler.kernels.cpu.integer_tile import steps_for
 from mlc_llm.compiler.quantization.gguf.types import BlockType
 
-# The most rows of x for which codes are taken out of their words each time.
+# The most rows of x for which codes are taken out of their words each time. TILE: the rows of a
+# tile where registers hold sums but no group (`VectorUnit.integer_tile`).
 PAIR, TILE, FEW, MANY = 2, 4, 8, 64
 
 

@@ -273,6 +273,7 @@ class BlockStrip:
         sums = emit_floats(rows)
         emit_zero(sums, rows)
         # Of one row, shifts that depend on the quad cost more than they save, but for whole bytes.
+        # (Kept groups are of units without steps.)
         by_quads = rows > 1 or self.weights.kind.bits == 8 or self.weights.kind.values
         steps = steps_for(self.codes, self.unit) if by_quads else None
         if steps is not None and isinstance(groups, StoredGroups) and groups.has_pairs:

@@ -50,6 +50,7 @@ from mlc_llm.compiler.kernels.cpu.low_rank import (
 from mlc_llm.compiler.kernels.cpu.products import emit_products
 from mlc_llm.compiler.kernels.cpu.shared_counters import Counter, counters
 from mlc_llm.compiler.kernels.cpu.vector import (
+    absolute,
     at,
     emit_floats,
     emit_fold,
@@ -229,7 +230,7 @@ class Products:
 
     def _emit_rounded(self, value, unit, place) -> None:
         """Stores t of a unit and a part."""
-        size = emit_value(T.max(value, splat(0.0, RANKS) - value))
+        size = emit_value(absolute(value, RANKS))
         largest = emit_value(T.max(emit_fold(size, T.max, RANKS), T.float32(1e-30)))
         inverse = emit_value(T.float32(_LARGEST) / largest)
         scaled = value * splat(inverse, RANKS)

@@ -19,7 +19,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import (
 )
 from mlc_llm.compiler.kernels.common.values import LANES, from_float, splat
 from mlc_llm.compiler.kernels.cpu.hadamard import emit_hadamard
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_max, emit_value
+from mlc_llm.compiler.kernels.cpu.vector import absolute, at, emit_max, emit_value
 
 
 def slot_of(shape: AttentionShape, pages, page, offset) -> FloatSlot | Q8Slot:
@@ -102,7 +102,7 @@ def emit_scale(read: Callable, size: int, largest: int) -> tuple:
     most = splat(0.0)
     for d in range(0, size, LANES):
         value = emit_value(read(d))
-        most = emit_value(T.max(most, T.max(value, splat(0.0) - value)))
+        most = emit_value(T.max(most, absolute(value)))
     most = emit_value(T.max(emit_max(most), T.float32(1e-30)))
     scale = emit_value(most * T.float32(1 / largest))
     return scale, emit_value(T.float32(largest) / most)

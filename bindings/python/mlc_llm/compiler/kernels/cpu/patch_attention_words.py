@@ -20,7 +20,14 @@ from mlc_llm.compiler.kernels.cpu.activations import emit_rounded
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile
 from mlc_llm.compiler.kernels.cpu.patch_attention import BLOCK, RUN, Head, Place, Scratch, memory
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_max, emit_value, fma
+from mlc_llm.compiler.kernels.cpu.vector import (
+    absolute,
+    at,
+    emit_floats,
+    emit_max,
+    emit_value,
+    fma,
+)
 
 TOGETHER = 64  # keys whose products are added as whole numbers
 WEIGHT = 2**15 - 1  # the largest one
@@ -149,7 +156,7 @@ class WordHead(Head):
 
 
 def _size(value):
-    return T.max(value, splat(0.0) - value)
+    return absolute(value)
 
 
 def _pair(low, high):

@@ -153,7 +153,8 @@ def exp2(x, lanes: int = LANES):
 
 def exp2_less(x, factor: float, whole):
     """2 ** (x * factor - whole) for a whole number and x * factor - whole in -120 .. 120: fewer
-    operations than `exp2`, which is more exact. Numbers below 2 ** 22 are right."""
+    operations than `exp2`, which is more exact. If `whole` is not between -2 ** 22 and 2 ** 22, the
+    result loses up to a power of two."""
     offset = splat(emit_value(T.float32(_ROUNDED) - whole))
     moved = emit_value(fma(x, splat(factor), offset))
     fraction = emit_value(fma(x, splat(factor), offset - moved))
@@ -223,7 +224,7 @@ def gelu_tanh(x, lanes: int = LANES):
 def gelu(x, lanes: int = LANES):
     """x times the share of a normal distribution below it, 1 - h or, below 0, h: half of
     erfc(|x| / sqrt(2)), by Abramowitz and Stegun 7.1.26; its error is below 1e-7."""
-    z = emit_value(T.max(x, splat(0.0, lanes) - x) * splat(math.sqrt(0.5), lanes))
+    z = emit_value(absolute(x, lanes) * splat(math.sqrt(0.5), lanes))
     t = emit_value(splat(1.0, lanes) / fma(z, splat(_ERFC_SHRINK, lanes), splat(1.0, lanes), lanes))
     polynomial = splat(_ERFC[-1], lanes)
     for coefficient in reversed(_ERFC[:-1]):
