@@ -38,7 +38,7 @@ class Peer:
     environment: Environment
 
 
-_REPAIR = Path(__file__).parent / "cpu_parts" / "ik_llama_build_info.cmake"
+_REPAIR = Path(__file__).parent / "cpu_parts" / "ik_llama_repair.cmake"
 _NATIVE = {"CMAKE_ARGS": f"-DGGML_NATIVE=ON -DCMAKE_PROJECT_INCLUDE={_REPAIR}"}
 PEERS = (
     Peer("llama.cpp", "peer", peer.LLAMA_CPP),

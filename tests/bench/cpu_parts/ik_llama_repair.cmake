@@ -1,4 +1,6 @@
-# The source package of ik-llama-cpp-python lacks a script that its build runs to note its commit.
+# What ik-llama-cpp-python lacks when its source package is built: a script that notes the commit,
+# and where its libraries find each other.
+set(CMAKE_INSTALL_RPATH "$ORIGIN")
 set(common "${CMAKE_SOURCE_DIR}/vendor/ik_llama.cpp/common")
 file(WRITE "${common}/cmake/build-info-gen-cpp.cmake" [[
 set(BUILD_NUMBER 0)
