@@ -53,8 +53,6 @@ bool Bind(const Cpus& cpus) {
 
 }  // namespace
 
-int CurrentCpu() { return sched_getcpu(); }
-
 Cpus ThreadCpus() {
   Cpus cpus;
   cpu_set_t set;
@@ -99,7 +97,6 @@ OnCpus::~OnCpus() {
   if (!before_.empty()) (void)Bind(before_);
 }
 #else
-int CurrentCpu() { return -1; }
 Cpus ThreadCpus() { return {}; }
 Cores AllowedCores(const std::string&) { return {}; }
 std::vector<Cores> AllowedNodes(const std::string&) { return {}; }

@@ -9,9 +9,6 @@ namespace mlc {
 
 using Cpus = std::vector<int>;  // hardware threads, by their numbers
 
-// The hardware thread on which the calling thread runs now; negative on other systems.
-int CurrentCpu();
-
 // Those on which the calling thread may run.
 Cpus ThreadCpus();
 

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "base/try_thread.h"
-#include "platform/cores.h"
 #include "platform/host.h"
 #include "runtime/spin.h"
 
@@ -19,10 +18,6 @@ constexpr microseconds kSpin{100};
 // If the owner waits this much longer than a few iterations take, a thread was delayed.
 constexpr microseconds kStall{200};
 constexpr int kStallIterations = 4;
-// If no other thread took an iteration of loops that took the owner so long, it is looked whether
-// one of them spins on the owner's core: where other programs keep all cores busy, it may.
-constexpr microseconds kAlone{1000};
-constexpr microseconds kLoopToShare{20};  // a shorter loop may end before another thread sees it
 
 // On Windows a thread that ends destroys its pool under a lock of the system's loader, which the
 // pool's threads need for their own end. So it waits until they have left the pool; then they still
@@ -83,7 +78,6 @@ int WorkerPool::Run(Task task, void* data, int count) {
   task_.store(task, std::memory_order_relaxed);
   data_.store(data, std::memory_order_relaxed);
   count_.store(count, std::memory_order_relaxed);
-  owner_cpu_.store(CurrentCpu(), std::memory_order_relaxed);
   unfinished_.store(count, std::memory_order_relaxed);
   failure_.store(0, std::memory_order_relaxed);
   // Sequentially consistent with num_sleeping_: either a thread that is about to sleep sees the
@@ -92,13 +86,7 @@ int WorkerPool::Run(Task task, void* data, int count) {
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
   Clock::time_point begin = Clock::now();
   int done = Work(0);
-  Clock::time_point end = Clock::now();
-  if (done == count) {
-    CountAlone(end, end - begin);
-  } else {
-    alone_ = {};
-    WaitForOthers((end - begin) / std::max(1, done));
-  }
+  WaitForOthers((Clock::now() - begin) / std::max(1, done));
   return failure_.load(std::memory_order_relaxed);
 }
 
@@ -140,19 +128,7 @@ void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
   SpinOrYield(finished);
   Clock::time_point now = Clock::now();
   if (now - begin <= kStall + kStallIterations * own_iteration) return;
-  Rest(now, now - begin);
-}
-
-// `taken`: by a loop whose iterations were all the owner's.
-void WorkerPool::CountAlone(Clock::time_point now, Clock::duration taken) {
-  if (taken >= kLoopToShare) alone_ += taken;
-  if (alone_ <= kAlone) return;
-  if (crowded_.load(std::memory_order_relaxed)) Rest(now, alone_);
-  alone_ = {};
-}
-
-void WorkerPool::Rest(Clock::time_point now, Clock::duration lost) {
-  rest_.Begin(now, lost);
+  rest_.Begin(now, now - begin);
   SetActive(active_.load(std::memory_order_relaxed) - 1);
 }
 
@@ -178,9 +154,6 @@ void WorkerPool::Serve(int worker) {
 // Waits until there is a loop other than `seen` and this worker is active. Returns false when the
 // pool ends.
 bool WorkerPool::AwaitLoop(int worker, uint32_t seen) {
-  int cpu = CurrentCpu();
-  bool is_there = cpu >= 0 && cpu == owner_cpu_.load(std::memory_order_relaxed);
-  if (is_there != crowded_) crowded_ = is_there;  // a write takes the line from the owner's core
   auto ready = [this, worker, seen] {
     return Loop(ticket_.load(std::memory_order_acquire)) != seen &&
            worker < active_.load(std::memory_order_relaxed);

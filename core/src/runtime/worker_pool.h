@@ -7,8 +7,7 @@
 // an idle thread spins for a while before it sleeps. Each thread takes the next iteration when it
 // is free. So a thread that the system delays costs its share, and not the whole step. If the delay
 // continues (another process uses its core), the pool uses one thread less for a while; otherwise
-// the others would wait for the iteration of that thread. It does so too if the system puts another
-// thread on the owner's core, where it would only take time from the owner.
+// the others would wait for the iteration of that thread.
 #pragma once
 
 #include <atomic>
@@ -53,8 +52,6 @@ class WorkerPool {
 
   int Work(int worker);
   void WaitForOthers(Clock::duration own_iteration);
-  void CountAlone(Clock::time_point now, Clock::duration taken);
-  void Rest(Clock::time_point now, Clock::duration lost);
   void SetActive(int active);
   void Wake();
   void Serve(int worker);
@@ -65,7 +62,6 @@ class WorkerPool {
   std::atomic<Task> task_{nullptr};
   std::atomic<void*> data_{nullptr};
   std::atomic<int> count_{0};
-  std::atomic<int> owner_cpu_{-1};
   // The number of the loop (upper half), and how many of its iterations are not taken. A thread
   // takes an iteration by lowering it. That fails when another loop has begun, so the fields above
   // always belong to the same loop.
@@ -76,15 +72,13 @@ class WorkerPool {
   alignas(64) std::atomic<int> active_{1};  // workers from this number on take no iterations
   std::atomic<int> num_sleeping_{0};        // of the active workers
   std::atomic<bool> stopped_{false};
-  std::atomic<int> num_serving_{0};   // threads that use the pool
-  std::atomic<bool> crowded_{false};  // whether the thread that was seen last was there
+  std::atomic<int> num_serving_{0};  // threads that use the pool
   std::mutex mutex_;
   std::condition_variable changed_;
 
   // Only the owner uses these.
   uint32_t loop_ = 0;
   StallRest rest_;
-  Clock::duration alone_{0};  // of loops one after another in which no other thread took part
 
   std::vector<std::thread> threads_;
 };

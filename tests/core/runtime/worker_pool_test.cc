@@ -3,22 +3,15 @@
 #include <gtest/gtest.h>
 
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#include <pthread.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <csignal>
 #define MLC_TEST_LIMITS
 #endif
 
 #include <chrono>
 #include <fstream>
 #include <functional>
-#include <memory>
 #include <thread>
 #include <vector>
-
-#include "platform/cores.h"
 
 namespace mlc {
 namespace {
@@ -117,64 +110,6 @@ TEST(WorkerPool, DoesWithoutAThreadThatIsHeldUpForAWhile) {
 }
 
 #ifdef MLC_TEST_LIMITS
-std::atomic<bool> held{false}, is_in_handler{false};
-
-// Keeps a thread from everything.
-void Hold(int) {
-  is_in_handler = true;
-  while (held) usleep(100);
-  is_in_handler = false;
-}
-
-// A loop of which both threads of a pool take a part; `other` binds the second thread.
-pthread_t RunOnBoth(WorkerPool* pool, const Cpus& other) {
-  std::atomic<pthread_t> found{};
-  RunLoop(pool, 2, [&](int, int worker) {
-    static thread_local std::unique_ptr<OnCpus> bound;
-    if (worker != 0) {
-      bound.reset();
-      bound = std::make_unique<OnCpus>(other);
-      found = pthread_self();
-    }
-    while (found == pthread_t{}) std::this_thread::yield();
-    return 0;
-  });
-  std::this_thread::sleep_for(milliseconds(1));  // the second thread looks for another loop
-  return found;
-}
-
-// How many loops of a millisecond run until the pool does without its second thread, which takes
-// no part; at most 100.
-int LoopsUntilRest(WorkerPool* pool, const Cpus& other) {
-  AwaitAllActive(pool);
-  held = true;
-  EXPECT_EQ(pthread_kill(RunOnBoth(pool, other), SIGUSR1), 0);
-  while (!is_in_handler) std::this_thread::yield();
-  AwaitAllActive(pool);  // as the wait for it may have been a stall
-  int loops = 0;
-  for (; loops < 100 && pool->num_active() == 2; ++loops) {
-    RunLoop(pool, 2, [](int, int) { return usleep(500); });
-  }
-  held = false;
-  while (is_in_handler) std::this_thread::yield();
-  return loops;
-}
-
-TEST(WorkerPool, DoesWithoutAThreadOnTheOwnersCore) {
-  Cpus cpus = ThreadCpus();
-  ASSERT_FALSE(cpus.empty());
-  std::signal(SIGUSR1, Hold);
-  WorkerPool pool(2), apart(2);
-  OnCpus bound({cpus.front()});
-  EXPECT_LT(LoopsUntilRest(&pool, {cpus.front()}), 10);
-  AwaitAllActive(&pool);
-  RunOnBoth(&pool, cpus);  // would wait for ever without the second thread
-  if (cpus.size() > 1) {   // there it waits for its core, and takes nothing from the owner
-    EXPECT_EQ(LoopsUntilRest(&apart, {cpus.back()}), 100);
-  }
-  std::signal(SIGUSR1, SIG_DFL);
-}
-
 // In a process of its own, which gets no more memory for the stacks of threads.
 [[noreturn]] void ComputeWithoutThreads() {
   uint64_t pages = 0;
