@@ -5,7 +5,6 @@ of prompts helps.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +55,8 @@ class IkLlama:
         status = self._lib.llama_decode(self._context, batch)
         if status != 0:
             raise RuntimeError(f"llama_decode gave {status}")
-        ctypes.cast(self._lib.llama_get_logits(self._context), ctypes.c_void_p)
+        if not self._lib.llama_get_logits_ith(self._context, len(ids) - 1):  # it waits for them
+            raise RuntimeError("there are no logits")
 
 
 class OpenVino:
