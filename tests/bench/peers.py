@@ -39,13 +39,13 @@ class Peer:
 
 
 _REPAIR = Path(__file__).parent / "cpu_parts" / "ik_llama_repair.cmake"
-_NATIVE = {"CMAKE_ARGS": f"-DGGML_NATIVE=ON -DCMAKE_PROJECT_INCLUDE={_REPAIR}"}
+_IK_BUILD = {"CMAKE_ARGS": f"-DGGML_NATIVE=ON -DCMAKE_PROJECT_INCLUDE={_REPAIR}"}
 PEERS = (
     Peer("llama.cpp", "peer", peer.LLAMA_CPP),
     Peer(
         "ik_llama.cpp",
         "ik_llama",
-        Environment("peers/ik", "ik-llama-cpp-python", "ik_llama_cpp", _NATIVE, from_source=True),
+        Environment("peers/ik", "ik-llama-cpp-python", "ik_llama_cpp", _IK_BUILD, from_source=True),
     ),
     Peer("OpenVINO", "openvino", Environment("peers/ov", "openvino-genai", "openvino_genai")),
     Peer("mistral.rs", "mistralrs", Environment("peers/mistralrs", "mistralrs", "mistralrs")),

@@ -26,12 +26,14 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float, vector_type
 from mlc_llm.compiler.kernels.cpu.elementwise import emit_norm_factor
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, takes_words
+from mlc_llm.compiler.kernels.cpu.integer import takes_words
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.vector import (
     absolute,
     at,
     constant,
     emit_folds,
+    emit_rounded,
     emit_rows,
     emit_tiles,
     emit_value,
@@ -330,12 +332,6 @@ def emit_values(codes: Codes, x, row, group) -> list:
             whole = wide[0] if len(wide) == 1 else wide[0] * splat(T.int32(256)) + wide[1]
         found.append(emit_value(to_float(whole) * scale))
     return found
-
-
-def emit_rounded(value):
-    """The nearest whole numbers, as int32."""
-    rounded = T.call_llvm_pure_intrin(f"float32x{LANES}", "llvm.rint", value)
-    return emit_value(T.Cast(f"int32x{LANES}", rounded))
 
 
 def _emit_parts(codes: Codes, whole: list) -> list[list]:

@@ -8,17 +8,22 @@ from typing import Any
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, holds_group
+from mlc_llm.compiler.kernels.cpu.integer import holds_group
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.integer_tile import steps_for
 from mlc_llm.compiler.quantization.gguf.types import BlockType
 
-# The most rows of x for which codes are taken out of their words each time. TILE: the rows of a
-# tile where registers hold sums but no group (`VectorUnit.integer_tile`).
-PAIR, TILE, FEW, MANY = 2, 4, 8, 64
+# The most rows of x for which codes are taken out of their words each time.
+PAIR, FEW, MANY = 2, 8, 64
 
 
 def ways_by_count(
-    codes: Codes, kind: BlockType, unit: DotUnit, few: Callable[[], None], many: Callable[[], None]
+    codes: Codes,
+    kind: BlockType,
+    unit: DotUnit,
+    tile: int,
+    few: Callable[[], None],
+    many: Callable[[], None],
 ) -> list[tuple[int | None, Callable[[], None]]]:
     """`few`, and `many` where it is faster from some number of rows on.
 
@@ -33,7 +38,7 @@ def ways_by_count(
     if kind.bits == 8 or kind.values and holds_group(unit):
         return [(None, few)]
     if steps_for(codes, unit):
-        return [(FEW if one_plane else TILE, few), (None, many)]
+        return [(FEW if one_plane else tile, few), (None, many)]
     if not codes.halves and one_plane and holds_group(unit):
         return [(MANY, few), (None, many)]
     if not codes.halves and (one_plane or holds_group(unit)):

@@ -81,7 +81,7 @@ def by_strips(
 
         rows = (run.first, run.count, tile, store)
         few, many = partial(one.emit_few, *rows), partial(one.emit_many, *rows)
-        emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, few, many))
+        emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, tile, few, many))
 
     return _kernel(stack, codes.arg_of(stack.chosen), bias, strips, strip)
 

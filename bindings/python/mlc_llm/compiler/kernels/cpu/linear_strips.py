@@ -107,7 +107,7 @@ def linear_strips(
         few, many = (
             partial(each_strip, way) for way in (BlockStrip.emit_few, BlockStrip.emit_many)
         )
-        ways = ways_by_count(codes, weights.kind, unit, few, many)
+        ways = ways_by_count(codes, weights.kind, unit, tile, few, many)
         with T.If(rows == 1):
             with T.Then(), products.shared() if products else nullcontext() as shared:
                 each_strip(lambda strip, *given: strip.emit_one(shared, given[-1]))
@@ -230,21 +230,17 @@ class BlockStrip:
         self, steps: Steps, group, found: Group, quads, sums, begin, row, rows: int
     ) -> None:
         """Adds a group's products with rows begin + [row, row + rows) of x to their sums."""
-        before: list[Any] = [None] * rows
+        products: list[list[tuple[Any, Any]]] = [[] for _ in range(rows)]
         for run, scale in enumerate(found.scales):
-            own, is_last = self.weights.quads_of_scale(run), run == len(found.scales) - 1
-            products = emit_run(
-                self.codes, steps, self.x, begin + row, rows, group, own,
-                lambda quad: quads[at(quad * LANES)],
+            whole = emit_run(
+                self.codes, steps, self.x, begin + row, rows, group,
+                self.weights.quads_of_scale(run), lambda quad: quads[at(quad * LANES)],
             )  # fmt: skip
-            for m, product in enumerate(products):
-                own = begin + row + m
-                whole = emit_value(product + splat(self._start(own, group, run, steps)))
-                if is_last:
-                    added = [(whole, scale)], found.minimums, before[m]
-                    self._emit_added(sums, row + m, own, group, *added)
-                else:
-                    before[m] = emit_value(to_float(whole) * scale)
+            for m, sum_ in enumerate(whole):
+                start = self._start(begin + row + m, group, run, steps)
+                products[m].append((emit_value(sum_ + splat(start)), scale))
+        for m, own in enumerate(products):
+            self._emit_added(sums, row + m, begin + row + m, group, own, found.minimums)
 
     def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Callable) -> None:
         sizes = _tile_sizes(tile)

@@ -39,7 +39,8 @@ from mlc_llm.compiler.kernels.common.low_rank import (
 )
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_word_dots
+from mlc_llm.compiler.kernels.cpu.integer import emit_word_dots
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.low_rank import (
     PAIR,
     ROWS,
@@ -57,6 +58,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_prefetch,
     emit_value,
     fma,
+    rounded,
 )
 
 BITS = 7  # of A's codes
@@ -234,8 +236,8 @@ class Products:
         largest = emit_value(T.max(emit_fold(size, T.max, RANKS), T.float32(1e-30)))
         inverse = emit_value(T.float32(_LARGEST) / largest)
         scaled = value * splat(inverse, RANKS)
-        whole = T.call_llvm_pure_intrin(f"float32x{RANKS}", "llvm.rint", scaled)
-        codes = emit_value(T.Cast(f"int16x{RANKS}", T.Cast(f"int32x{RANKS}", whole)))
+        whole = T.Cast(f"int32x{RANKS}", rounded(scaled, RANKS))
+        codes = emit_value(T.Cast(f"int16x{RANKS}", whole))
         words = T.reinterpret(f"int32x{_PAIRS}", codes)
         T.buffer_store(self.t, words, [unit, at(place, _PAIRS)])
         scale = T.reinterpret("int32", largest * T.float32(1 / _LARGEST))

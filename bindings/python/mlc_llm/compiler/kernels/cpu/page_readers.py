@@ -17,13 +17,13 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE, Q8_ZERO, AttentionShape
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.integer import (
-    DotUnit,
     emit_dots,
     emit_word_dots,
     emit_words,
     multiplies_words,
     quads_at_a_time,
 )
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.page_slots import emit_codes, emit_scale
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,

@@ -19,7 +19,13 @@ from mlc_llm.compiler.kernels.common.attention_shape import (
 )
 from mlc_llm.compiler.kernels.common.values import LANES, from_float, splat
 from mlc_llm.compiler.kernels.cpu.hadamard import emit_hadamard
-from mlc_llm.compiler.kernels.cpu.vector import absolute, at, emit_max, emit_value
+from mlc_llm.compiler.kernels.cpu.vector import (
+    absolute,
+    at,
+    emit_max,
+    emit_rounded,
+    emit_value,
+)
 
 
 def slot_of(shape: AttentionShape, pages, page, offset) -> FloatSlot | Q8Slot:
@@ -110,5 +116,4 @@ def emit_scale(read: Callable, size: int, largest: int) -> tuple:
 
 def emit_codes(floats, inverse):
     """Floats as rounded int32 codes."""
-    rounded = T.call_llvm_pure_intrin(f"float32x{LANES}", "llvm.rint", floats * splat(inverse))
-    return emit_value(T.Cast(f"int32x{LANES}", rounded))
+    return emit_rounded(floats * splat(inverse))

@@ -27,12 +27,7 @@ from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
 from mlc_llm.compiler.kernels.common.values import LANES
-from mlc_llm.compiler.kernels.cpu.attention_rows import (
-    BLOCK,
-    BLOCK_PAGES,
-    Call,
-    Rows,
-)
+from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, Rows
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
 from mlc_llm.compiler.kernels.cpu.softmax import State, Totals

@@ -15,7 +15,8 @@ from typing import Any
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_word_dots
+from mlc_llm.compiler.kernels.cpu.integer import emit_word_dots
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, fma, shuffle
 
 Load = Callable[[int, Any], Any]  # (row of the tile, input) -> a number

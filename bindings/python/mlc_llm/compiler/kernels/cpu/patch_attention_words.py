@@ -16,7 +16,6 @@ from typing import Any
 from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
-from mlc_llm.compiler.kernels.cpu.activations import emit_rounded
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.panels import Panel, Tile
 from mlc_llm.compiler.kernels.cpu.patch_attention import BLOCK, RUN, Head, Place, Scratch, memory
@@ -25,6 +24,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_floats,
     emit_max,
+    emit_rounded,
     emit_value,
     fma,
 )
@@ -82,7 +82,8 @@ class WordHead(Head):
 
     def _emit_query(self, to: WordScratch, source, row) -> None:
         values = [emit_value(self._emit_vector(0, source, i)) for i in range(self.vectors)]
-        largest = emit_value(T.max(emit_max(reduce(T.max, map(_size, values))), T.float32(_LEAST)))
+        most = emit_max(reduce(T.max, map(absolute, values)))
+        largest = emit_value(T.max(most, T.float32(_LEAST)))
         scale = largest * T.float32(self.factor / self.largest)
         T.buffer_store(to.query_scales, scale, [row])
         inverse = splat(emit_value(T.float32(self.largest) / largest))
@@ -95,7 +96,7 @@ class WordHead(Head):
 
         def store(d, lanes) -> None:
             T.buffer_store(to.turned, lanes, [at(d * LANES)])
-            T.buffer_store(largest, T.max(largest[at(0)], _size(lanes)), [at(0)])
+            T.buffer_store(largest, T.max(largest[at(0)], absolute(lanes)), [at(0)])
 
         self._emit_turned(rows, store)
         scale = largest[at(0)] * splat(1 / self.largest)
@@ -111,7 +112,7 @@ class WordHead(Head):
             largest = emit_floats(1)
             T.buffer_store(largest, splat(_LEAST), [at(0)])
             with T.serial(count) as key:
-                size = _size(emit_value(self._emit_vector(2, first + key, vector)))
+                size = absolute(emit_value(self._emit_vector(2, first + key, vector)))
                 T.buffer_store(largest, T.max(largest[at(0)], size), [at(0)])
             scale = largest[at(0)] * splat(1 / (VALUE * WEIGHT))
             T.buffer_store(to.value_scales, scale, [at(vector * LANES)])
@@ -153,10 +154,6 @@ class WordHead(Head):
             first = emit_value(part * most)
             some = emit_value(T.min(most, pairs - first))
             to.values.emit_products(rows, block, some, load, Tile.clear, add, vectors, first)
-
-
-def _size(value):
-    return absolute(value)
 
 
 def _pair(low, high):

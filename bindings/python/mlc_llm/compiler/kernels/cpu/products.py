@@ -9,7 +9,8 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, emit_dots, emit_word_dots, emit_words
+from mlc_llm.compiler.kernels.cpu.integer import emit_dots, emit_word_dots, emit_words
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.vector import emit_value
 
 

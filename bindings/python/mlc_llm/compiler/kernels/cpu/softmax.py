@@ -234,7 +234,7 @@ class State:
                 T.buffer_store(self.weights, scores[-1], [place])
         largest = emit_max(emit_value(reduce(T.max, scores)))
         old = emit_value(self.maximum[h])
-        new = emit_value(T.max(old, rounded(largest * T.float32(self._factor))))
+        new = emit_value(T.max(old, rounded(largest * T.float32(self._factor), 1)))
         T.buffer_store(self.maximum, new, [h])
         T.buffer_store(self.decays, exp2_whole(T.max(old - new, T.float32(_LEAST))), [own])
 

@@ -19,7 +19,8 @@ from mlc_llm.compiler.kernels.common.values import (
     to_float,
     vector_type,
 )
-from mlc_llm.compiler.kernels.cpu.integer import DotUnit, has_half_floats
+from mlc_llm.compiler.kernels.cpu.integer import has_half_floats
+from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.table import emit_bytes, emit_numbers
 from mlc_llm.compiler.kernels.cpu.vector import at, constant, emit_prefetch, emit_value, fma
 from mlc_llm.compiler.kernels.cpu.weights import spread

@@ -140,7 +140,7 @@ def exp2(x, lanes: int = LANES):
     """2 ** x, limited to 2 ** -126 .. 2 ** 126."""
     x = T.max(T.min(x, splat(126.0, lanes)), splat(-126.0, lanes))
     x = emit_value(x)
-    whole = emit_value(T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.rint", x))
+    whole = emit_value(rounded(x, lanes))
     fraction = emit_value(x - whole)
     polynomial = splat(math.log(2) ** _EXP2_DEGREE / math.factorial(_EXP2_DEGREE), lanes)
     for power in reversed(range(_EXP2_DEGREE)):
@@ -169,9 +169,14 @@ def exp2_whole(x):
     return _times_power_of_two(T.float32(1.0), x + T.float32(_ROUNDED), 1)
 
 
-def rounded(x):
-    """The nearest whole number."""
-    return emit_value(x + T.float32(_ROUNDED)) - T.float32(_ROUNDED)
+def rounded(x, lanes: int = LANES):
+    """The nearest whole number, as a float; the even one between two."""
+    return T.call_llvm_pure_intrin(vector_type("float32", lanes), "llvm.rint", x)
+
+
+def emit_rounded(x):
+    """The nearest whole numbers, as int32."""
+    return emit_value(T.Cast(vector_type("int32", LANES), rounded(x)))
 
 
 def _times_power_of_two(x, moved, lanes: int):
