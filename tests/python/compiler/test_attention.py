@@ -139,6 +139,7 @@ LONG_SHAPES = [
         heads=4, kv_heads=2, dim=16, sliding_window=700, sinks=5, learned_sinks="float16"
     ),
     AttentionShape(heads=2, kv_heads=2, dim=16, sliding_window=1500),
+    AttentionShape(heads=4, kv_heads=1, dim=16, sliding_window=130, sinks=70),
 ]
 
 

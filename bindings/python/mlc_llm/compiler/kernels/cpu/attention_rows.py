@@ -16,6 +16,9 @@ from mlc_llm.compiler.kernels.cpu.vector import constant, emit_stored, emit_valu
 
 BLOCK_PAGES = 4
 BLOCK = BLOCK_PAGES * PAGE_SIZE
+MOST_PART_BLOCKS = 16
+HEAD_PART_BLOCKS = 4  # for each key head, if there are few
+WINDOW_PARTS = 2  # of a window, at least
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,20 @@ class Call(AttendBuffers):
     registers: int  # such vectors that inner loops have
     heads: int  # query heads, of all rows, that have sums at a time
     unit: DotUnit
+
+    @property
+    def part_blocks(self) -> int:
+        """Blocks of a part of a history. Threads share parts, so a short window or few key heads
+        need short ones."""
+        window, most = self.shape.sliding_window, HEAD_PART_BLOCKS * self.shape.kv_heads
+        if window >= 0:
+            most = min(most, max(window // (WINDOW_PARTS * BLOCK), 1))
+        return min(most, MOST_PART_BLOCKS)
+
+    @property
+    def part(self) -> int:
+        """Positions of a part."""
+        return self.part_blocks * BLOCK
 
     def emit_oldest(self, row, position):
         """The first position that the window of a row reaches; `position`: the last one that it
@@ -75,6 +92,14 @@ class Rows:
     def seen(self, block):
         """Whether any position of a block is seen; None: there are no windows."""
         return self._recent(block, BLOCK) if self.shape.sliding_window >= 0 else None
+
+    def ends_part(self, block):
+        """Whether a part ends before a block. It does not where windows let no row see the end."""
+        each = self.call.part_blocks
+        ends = T.And(block > 0, block % each == 0)
+        if self.shape.sliding_window < 0:
+            return ends
+        return T.And(ends, T.Or(self.seen(block), (block - each) * BLOCK < self.shape.sinks))
 
     def whole(self, block):
         """Whether every row sees every position of a block."""

@@ -8,8 +8,9 @@ sequences whose block tables begin with the same pages share those blocks of the
 all of the rows (the idea of Hydragen, arXiv 2402.05099, and ChunkAttention, 2402.15220; there is no
 second kernel here, and no other order of sums). Each walks the rest alone.
 
-After every 1,024 positions a row stores its state and begins again. These parts are merged in
-ascending order. So different threads can walk the parts of a long history. That is needed when
+After a part, of 64 to 1,024 positions (`Call.part_blocks`), a row stores its state and begins
+again. These parts are merged in ascending order. So different threads can walk the parts of a long
+history. That is needed when
 there are few rows and few key heads, and is faster when rows share no pages (`_Split`). The steps
 of a row are the same in all cases, so its result depends only on its history.
 """
@@ -33,8 +34,6 @@ from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
 from mlc_llm.compiler.kernels.cpu.softmax import State, Totals
 from mlc_llm.compiler.kernels.cpu.vector import emit_stored, emit_value
 
-PART_BLOCKS = 16
-PART = PART_BLOCKS * BLOCK
 TOGETHER = 4  # rows that walk side by side
 MOST_ROWS = 8 * TOGETHER  # of a task
 MOST_BYTES = 1 << 18  # of the values of a task's rows, if these are more than 2 * TOGETHER
@@ -93,7 +92,7 @@ def _is_split(call: Call, rows, share):
     """Whether there are few rows and the last row has a history of several parts; or more rows,
     each with pages of its own: a unit then reads pages of a row from end to end."""
     pairs, last = rows * call.shape.kv_heads, call.positions[T.max(rows - 1, 0)]
-    few = T.And(pairs <= SPLIT_PAIRS, last >= PART)
+    few = T.And(pairs <= SPLIT_PAIRS, last >= call.part)
     apart = T.And(T.And(pairs <= APART_PAIRS, last >= APART), T.Not(share))
     return T.And(rows > 0, T.Or(few, apart))
 
@@ -116,8 +115,8 @@ def _emit_unsplit(call: Call, rows, share) -> None:
             state.emit_queries(emit_value(begin + m), m)
         totals.emit_begin(count)
 
-        def next_part(block, m, number) -> None:
-            with T.If(T.And(block > 0, block % PART_BLOCKS == 0)), T.Then():
+        def next_part(walk: Rows, block, m, number) -> None:
+            with T.If(walk.ends_part(block)), T.Then():
                 totals.emit_add(state, m, m, number)
                 state.emit_begin(m, number)
 
@@ -130,7 +129,7 @@ def _emit_unsplit(call: Call, rows, share) -> None:
                     together = [m + i for i in range(TOGETHER)]
                     side_by_side = Rows.emit(call, together, begin, first)
                     asks = emit_stored(T.Not(shared.is_walked(m, first, block)))
-                    next_part(block, m, TOGETHER)
+                    next_part(side_by_side, block, m, TOGETHER)
                     state.emit_block(side_by_side, block, asks)
         with T.serial(count) as m:
             row, done = emit_value(begin + m), emit_value(shared[m])
@@ -138,9 +137,9 @@ def _emit_unsplit(call: Call, rows, share) -> None:
             alone = Rows.emit(call, [m], begin, call.emit_first_page(row))
             with T.serial(T.max(position // BLOCK + 1 - done, 0)) as rest:
                 block = emit_value(done + rest)
-                next_part(block, m, 1)
+                next_part(alone, block, m, 1)
                 state.emit_block(alone, block)
-            with T.If(T.And(position < PART, done <= PART_BLOCKS)):
+            with T.If(T.And(position < call.part, done <= call.part_blocks)):
                 with T.Then():
                     state.emit_result(call.y, row, head, m)
                 with T.Else():
@@ -242,12 +241,11 @@ class _Split:
     def emit(self) -> None:
         self.totals.emit_begin(self.pairs)
         shortest, longest = self._emit_extremes()
-        parts = emit_value(longest // PART + 1)
+        unseen = self._emit_unseen(shortest)
+        parts = emit_value(longest // self.call.part + 1 - unseen)
         with T.serial((parts + self.each - 1) // self.each) as wave:
             first = emit_value(wave * self.each)
-            count = emit_value(T.min(self.each, parts - first))
-            with T.If(self._is_seen(first, count, shortest)), T.Then():
-                self._emit_wave(first, count)
+            self._emit_wave(first, emit_value(T.min(self.each, parts - first)), unseen)
         with T.serial(self.pairs) as pair:
             row, head = emit_value(pair % self.rows), emit_value(pair // self.rows)
             self.totals.emit_result(self.call.y, row, head, pair)
@@ -263,16 +261,25 @@ class _Split:
                 T.buffer_store(found, better(found[i], places[row]), [i])
         return emit_value(found[0]), emit_value(found[1])
 
-    def _is_seen(self, first, count, shortest):
-        """Whether any row may attend to any position in those parts."""
+    @property
+    def _sink_parts(self) -> int:
+        return -(-self.call.shape.sinks // self.call.part)
+
+    def _emit_unseen(self, shortest):
+        """How many parts behind the sinks lie before all windows."""
         shape = self.call.shape
         if shape.sliding_window < 0:
-            return T.bool(True)
-        recent = (first + count) * PART > shape.first_seen(shortest)
-        return T.Or(recent, first * PART < shape.sinks)
+            return T.int32(0)
+        oldest = T.max(shape.first_seen(shortest), 0)
+        return emit_value(T.max(oldest // self.call.part - self._sink_parts, 0))
 
-    def _emit_wave(self, first, count) -> None:
+    def _emit_wave(self, first, count, unseen) -> None:
         together = self._heads_together(count)
+
+        def part(i):
+            """The number of the wave's part i."""
+            return first + i + T.Select(first + i < self._sink_parts, T.int32(0), unseen)
+
         units = emit_value(self.pairs * count // together)
         with T.parallel(SPLIT_RUNS) as run, T.sblock("run"):
             T.reads()
@@ -280,9 +287,9 @@ class _Split:
             state = self.state.for_task(1)
             begin = emit_value(run * units // SPLIT_RUNS)
             with T.serial((run + 1) * units // SPLIT_RUNS - begin) as i:
-                self._emit_unit(state, emit_value(begin + i), first, count, together)
+                self._emit_unit(state, emit_value(begin + i), part, count, together)
         with T.serial(self.pairs) as pair, T.serial(count) as i:
-            with T.If((first + i) * PART <= self.call.positions[pair % self.rows]), T.Then():
+            with T.If(part(i) * self.call.part <= self.call.positions[pair % self.rows]), T.Then():
                 self.totals.emit_add(self.state, i * self.pairs + pair, pair, 1)
 
     def _heads_together(self, count):
@@ -292,7 +299,7 @@ class _Split:
             found = T.Select(self.pairs * count >= SPLIT_UNITS * some, T.int32(some), found)
         return emit_value(found)
 
-    def _emit_unit(self, state: State, unit, first, count, together) -> None:
+    def _emit_unit(self, state: State, unit, part: Callable, count, together) -> None:
         """The rows of a part come one after another: they may share pages. So a thread's run has
         about as many full parts as any other, since the last part, which is short, comes with the
         others of its heads."""
@@ -300,8 +307,8 @@ class _Split:
         row, rest = emit_value(unit % self.rows), emit_value(unit // self.rows)
         i, head = emit_value(rest % count), emit_value(rest // count * together)
         position = emit_value(call.positions[row])
-        begin = emit_value((first + i) * PART_BLOCKS)
-        end = T.min(begin + PART_BLOCKS, position // BLOCK + 1)
+        begin = emit_value(part(i) * call.part_blocks)
+        end = T.min(begin + call.part_blocks, position // BLOCK + 1)
         table = call.emit_first_page(row)
 
         def each_head(act: Callable[[State, Any], None]) -> None:
