@@ -3,6 +3,9 @@
 #include <tvm/ffi/c_api.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -25,9 +28,12 @@ using TvmLaunch = int (*)(TvmTask task, void* data, int num_tasks);
 
 namespace {
 
-// How many parts of a kernel's loop each thread gets. More parts balance better; fewer parts read
-// weights in longer runs.
+// How many parts of a kernel's loop each thread gets. More parts balance better where a thread is
+// slower for a while; fewer parts read weights in longer runs. So loops that take long get parts
+// that take about kPartTime.
 constexpr int kPartsPerThread = 2;
+constexpr int kMostPartsPerThread = 16;
+constexpr std::chrono::microseconds kPartTime{250};
 
 // The pool of a thread. It cannot be destroyed where its threads are gone: in a forked child, which
 // gets a copy without them, and at the end of a process that has ended them.
@@ -40,6 +46,27 @@ struct ThreadPool {
   }
 };
 
+// What loops of kernels took the last time. It is a hint: loops that share a place lose theirs.
+class LoopTimes {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::duration& Of(TvmTask task) {
+    Entry& entry = entries_[reinterpret_cast<uintptr_t>(task) / 16 % kPlaces];
+    if (entry.task != task) entry = {task, {}};
+    return entry.last;
+  }
+
+ private:
+  static constexpr size_t kPlaces = 128;
+  struct Entry {
+    TvmTask task = nullptr;
+    Clock::duration last{};
+  };
+  std::array<Entry, kPlaces> entries_;
+};
+
+thread_local LoopTimes loop_times;
 thread_local ThreadPool thread_pool;
 thread_local int num_threads_asked = 0;  // 0: SetComputeThreads was not called
 thread_local bool within_loop = false;
@@ -85,11 +112,21 @@ int RunTask(void* data, int index, int) {
   return result;
 }
 
+int NumParts(int threads, LoopTimes::Clock::duration last) {
+  if (threads == 1) return 1;
+  auto parts = std::min<int64_t>(last / kPartTime, kMostPartsPerThread);
+  return threads * std::max(static_cast<int>(parts), kPartsPerThread);
+}
+
 int LaunchOnPool(TvmTask task, void* data, int num_tasks) {
   int active = within_loop ? 1 : Pool().num_active();
-  if (num_tasks == 0) num_tasks = active == 1 ? 1 : active * kPartsPerThread;
+  LoopTimes::Clock::duration unused{}, &last = active == 1 ? unused : loop_times.Of(task);
+  if (num_tasks == 0) num_tasks = NumParts(active, last);
   Launch launch{task, data, {nullptr, num_tasks}};
-  if (RunLoop(RunTask, &launch, num_tasks) == 0) return 0;
+  LoopTimes::Clock::time_point begin = LoopTimes::Clock::now();
+  int result = RunLoop(RunTask, &launch, num_tasks);
+  last = LoopTimes::Clock::now() - begin;
+  if (result == 0) return 0;
   if (TVMFFIObjectHandle error = launch.error) {
     TVMFFIErrorSetRaised(error);
     TVMFFIObjectDecRef(error);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -123,6 +124,22 @@ TEST(LinkedKernelLoop, RunsOnTheThreadsPool) {
       EXPECT_EQ(mlc_backend_launch_loops(CountLinked, &given, 0), 0);
     });
     EXPECT_EQ(given.all, 8);
+  }).join();
+}
+
+int SleepLinked(int task, TvmLoop* loop, void* data) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return CountLinked(task, loop, data);
+}
+
+TEST(LinkedKernelLoop, IsCutIntoMorePartsWhereItTakesLong) {
+  std::thread([] {
+    SetComputeThreads(2);
+    Calls first, second;
+    EXPECT_EQ(mlc_backend_launch_loops(SleepLinked, &first, 0), 0);
+    EXPECT_EQ(mlc_backend_launch_loops(SleepLinked, &second, 0), 0);
+    EXPECT_EQ(second.all, second.tasks);
+    EXPECT_GT(second.tasks, first.tasks);
   }).join();
 }
 
