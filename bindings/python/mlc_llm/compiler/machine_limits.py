@@ -26,17 +26,17 @@ from mlc_llm.compiler.kernels.cpu.activations import GROUP, Codes
 from mlc_llm.compiler.kernels.cpu.integer import emit_dots, steps_of
 from mlc_llm.compiler.kernels.cpu.integer_instructions import Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_value, fma
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_sums, emit_value, fma
 from mlc_llm.compiler.targets import Device, num_threads
 
 _BLOCK_BYTES = 256 << 20  # far more than the caches hold
 _QUADS = 8  # of weights, in registers
-_SUMS = 8  # vectors that are added up side by side
+_SUMS = 8  # vectors of sums of bytes that are added up side by side
 _ROUNDS, _TURNS, _CALLS = 4096, 16, 16
 _BITS = 4
 
-# Adds one vector's products to a sum: (sum, weights, codes).
-_Add = Callable[[Any, list[Any], list[Any]], Any]
+# Adds products of weights to sums: (sums, weights, code of a sum and a weight).
+_Add = Callable[[list[Any], Any, Callable[[int, int], Any]], list[Any]]
 
 
 def measured() -> dict[str, float]:
@@ -57,16 +57,9 @@ def read_bandwidth(threads: int) -> float:
 
 
 def products(device: Device) -> dict[str, float]:
-    dots = partial(emit_dots, device.vectors.dot, weight_bits=_BITS)
-
-    def fused(total: Any, weights: list[Any], codes: list[Any]) -> Any:
-        for weight, code in zip(weights, codes, strict=True):
-            total = emit_value(fma(weight, splat(code), total))
-        return total
-
     steps = steps_of(device.vectors.dot, _BITS, _QUADS)
-    integer = _in_turn(dots, "uint32", "int32") if steps is None else _in_tiles(device, steps)
-    limits = {"integer": (integer, 4), "float": (_in_turn(fused, "float32", "float32"), 1)}
+    integer = _in_turn(device) if steps is None else _in_tiles(device, steps)
+    limits = {"integer": (integer, 4), "float": (_fused(device), 1)}
     return {
         name: 2 * each * one.products * _rate(one, device) for name, (one, each) in limits.items()
     }
@@ -81,25 +74,50 @@ class _Limit:
     body: Callable[[Any, Any, Any], None]
 
 
-def _in_turn(add: _Add, weights: str, dtype: str) -> _Limit:
+def _in_turn(device: Device) -> _Limit:
     """Each sum has codes of its own, which change from round to round, so that no product can be
     computed once for all."""
+    dots = partial(emit_dots, device.vectors.dot, weight_bits=_BITS)
 
+    def add(totals: list[Any], rows: Any, code: Callable[[int, int], Any]) -> list[Any]:
+        some = [rows[i, at(0)] for i in range(_QUADS)]
+        own = ([code(m, i) for i in range(_QUADS)] for m in range(len(totals)))
+        return [dots(total, some, codes) for total, codes in zip(totals, own, strict=True)]
+
+    return _in_registers(add, _SUMS, "uint32", "int32")
+
+
+def _fused(device: Device) -> _Limit:
+    """As many sums as inner loops of kernels have, which take one weight after another."""
+
+    def add(totals: list[Any], rows: Any, code: Callable[[int, int], Any]) -> list[Any]:
+        for i in range(_QUADS):
+            weight = emit_value(rows[i, at(0)])
+            totals = [
+                emit_value(fma(weight, splat(code(m, i)), total)) for m, total in enumerate(totals)
+            ]
+        return totals
+
+    sizes = device.vectors.attention_sizes
+    return _in_registers(add, sizes["registers"] * sizes["width"] // LANES, "float32", "float32")
+
+
+def _in_registers(add: _Add, sums: int, weights: str, dtype: str) -> _Limit:
     def body(rows: Any, codes: Any, y: Any) -> None:
-        kept = T.sblock_alloc_buffer((_SUMS * LANES,), dtype)
-        for i in range(_SUMS):
-            T.buffer_store(kept, splat(T.Cast(dtype, T.int32(i))), [at(i * LANES)])
+        kept = [emit_sums(1, dtype)[0] for _ in range(sums)]
         with T.serial(_ROUNDS) as turn:
-            some = [rows[i, at(0)] for i in range(_QUADS)]
-            for i in range(_SUMS):
-                own = [emit_value(codes[(turn + i) % _TURNS, j]) for j in range(_QUADS)]
-                T.buffer_store(kept, add(kept[at(i * LANES)], some, own), [at(i * LANES)])
-        for i in range(_SUMS):
-            T.buffer_store(y, kept[at(i * LANES)], [0, at(i * LANES)])
+
+            def code(m: int, i: int) -> Any:
+                return emit_value(codes[(turn + m) % _TURNS, i])
+
+            for total, more in zip(kept, add([k[at(0)] for k in kept], rows, code), strict=True):
+                T.buffer_store(total, more, [at(0)])
+        for i, total in enumerate(kept):
+            T.buffer_store(y, total[at(0)], [0, at(i * LANES)])
 
     args = [Arg("weights", (_QUADS, LANES), weights), Arg("codes", (_TURNS, _QUADS), dtype)]
-    args.append(Arg("y", (1, _SUMS * LANES), dtype))
-    return _Limit(_SUMS * _QUADS * LANES * _ROUNDS, args, body)
+    args.append(Arg("y", (1, sums * LANES), dtype))
+    return _Limit(sums * _QUADS * LANES * _ROUNDS, args, body)
 
 
 def _in_tiles(device: Device, steps: Steps) -> _Limit:
