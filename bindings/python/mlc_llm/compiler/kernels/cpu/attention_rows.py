@@ -16,7 +16,7 @@ from mlc_llm.compiler.kernels.cpu.vector import constant, emit_stored, emit_valu
 
 BLOCK_PAGES = 4
 BLOCK = BLOCK_PAGES * PAGE_SIZE
-MOST_PART_BLOCKS = 16
+MOST_PART_BLOCKS = 8
 HEAD_PART_BLOCKS = 4  # for each key head, if there are few
 WINDOW_PARTS = 2  # of a window, at least
 

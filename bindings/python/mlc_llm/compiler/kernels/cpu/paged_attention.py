@@ -8,11 +8,11 @@ sequences whose block tables begin with the same pages share those blocks of the
 all of the rows (the idea of Hydragen, arXiv 2402.05099, and ChunkAttention, 2402.15220; there is no
 second kernel here, and no other order of sums). Each walks the rest alone.
 
-After a part, of 64 to 1,024 positions (`Call.part_blocks`), a row stores its state and begins
-again. These parts are merged in ascending order. So different threads can walk the parts of a long
-history. That is needed when
-there are few rows and few key heads, and is faster when rows share no pages (`_Split`). The steps
-of a row are the same in all cases, so its result depends only on its history.
+After a part, of 64 to 512 positions (`Call.part_blocks`), a row stores its state and begins again.
+These parts are merged in ascending order. So different threads can walk the parts of a long
+history. That is needed when there are few rows and few key heads, and is faster when rows share no
+pages (`_Split`). The steps of a row are the same in all cases, so its result depends only on its
+history.
 """
 
 from __future__ import annotations
