@@ -74,12 +74,11 @@ class Sequences:
         self.text = [int(t) for t in np.random.default_rng(0).integers(20, vocabulary, COMPUTED)]
 
     def extend(self, length: int) -> None:
-        if self.length == 0:
-            end = min(length, COMPUTED)
-            for begin in range(0, end, CHUNK):
-                self.runner.forward(self.text[begin : min(begin + CHUNK, end)])
-        else:
-            self.runner.keep(self.length)
+        known, end = min(self.length, COMPUTED), min(length, COMPUTED)
+        if known > 0:
+            self.runner.keep(known)
+        for begin in range(known, end, CHUNK):
+            self.runner.forward(self.text[begin : min(begin + CHUNK, end)])
         if length > COMPUTED:
             self.runner.repeat(length)
         self.length = length
@@ -189,14 +188,19 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", type=lambda t: t.split(","), default=["default", "1B"])
     parser.add_argument("--sequences", type=int, default=16)
-    parser.add_argument(
-        "--prefixes", type=lambda t: [int(n) for n in t.split(",")], default=[2048, 8192]
-    )
+    parser.add_argument("--prefixes", type=_prefixes, default=[2048, 8192])
     parser.add_argument("--quantization", default="q4f16_1")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
+
+
+def _prefixes(text: str) -> list[int]:
+    lengths = [int(length) for length in text.split(",")]
+    if any(length <= 0 or length % 16 for length in lengths):
+        raise argparse.ArgumentTypeError("whole pages are shared: give multiples of 16")
+    return lengths
 
 
 if __name__ == "__main__":

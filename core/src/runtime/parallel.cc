@@ -3,11 +3,11 @@
 #include <tvm/ffi/c_api.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "platform/host.h"
@@ -46,27 +46,11 @@ struct ThreadPool {
   }
 };
 
-// What loops of kernels took the last time. It is a hint: loops that share a place lose theirs.
-class LoopTimes {
- public:
-  using Clock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
 
-  Clock::duration& Of(TvmTask task) {
-    Entry& entry = entries_[reinterpret_cast<uintptr_t>(task) / 16 % kPlaces];
-    if (entry.task != task) entry = {task, {}};
-    return entry.last;
-  }
-
- private:
-  static constexpr size_t kPlaces = 128;
-  struct Entry {
-    TvmTask task = nullptr;
-    Clock::duration last{};
-  };
-  std::array<Entry, kPlaces> entries_;
-};
-
-thread_local LoopTimes loop_times;
+// What loops of kernels took the last time. It is a hint: it may be of a library that is gone.
+constexpr size_t kMostLoopTimes = 1024;
+thread_local std::unordered_map<TvmTask, Clock::duration> loop_times;
 thread_local ThreadPool thread_pool;
 thread_local int num_threads_asked = 0;  // 0: SetComputeThreads was not called
 thread_local bool within_loop = false;
@@ -112,21 +96,30 @@ int RunTask(void* data, int index, int) {
   return result;
 }
 
-int NumParts(int threads, LoopTimes::Clock::duration last) {
-  if (threads == 1) return 1;
+int NumParts(int threads, Clock::duration last) {
   auto parts = std::min<int64_t>(last / kPartTime, kMostPartsPerThread);
   return threads * std::max(static_cast<int>(parts), kPartsPerThread);
 }
 
-int LaunchOnPool(TvmTask task, void* data, int num_tasks) {
+// Cuts a loop into as many parts as suit the pool, if `num_tasks` is 0.
+int RunTasks(Launch* launch, int num_tasks) {
   int active = within_loop ? 1 : Pool().num_active();
-  LoopTimes::Clock::duration unused{}, &last = active == 1 ? unused : loop_times.Of(task);
-  if (num_tasks == 0) num_tasks = NumParts(active, last);
-  Launch launch{task, data, {nullptr, num_tasks}};
-  LoopTimes::Clock::time_point begin = LoopTimes::Clock::now();
-  int result = RunLoop(RunTask, &launch, num_tasks);
-  last = LoopTimes::Clock::now() - begin;
-  if (result == 0) return 0;
+  if (num_tasks != 0 || active == 1) {
+    launch->loop.num_tasks = std::max(num_tasks, 1);
+    return RunLoop(RunTask, launch, launch->loop.num_tasks);
+  }
+  if (loop_times.size() > kMostLoopTimes) loop_times.clear();
+  Clock::duration& last = loop_times[launch->task];
+  launch->loop.num_tasks = NumParts(active, last);
+  Clock::time_point begin = Clock::now();
+  int result = RunLoop(RunTask, launch, launch->loop.num_tasks);
+  last = Clock::now() - begin;
+  return result;
+}
+
+int LaunchOnPool(TvmTask task, void* data, int num_tasks) {
+  Launch launch{task, data, {nullptr, 0}};
+  if (RunTasks(&launch, num_tasks) == 0) return 0;
   if (TVMFFIObjectHandle error = launch.error) {
     TVMFFIErrorSetRaised(error);
     TVMFFIObjectDecRef(error);

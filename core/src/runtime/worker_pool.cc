@@ -15,9 +15,10 @@ using std::chrono::microseconds;
 // How long a thread without work spins. It covers the pauses between the loops of a step, not the
 // pauses between steps.
 constexpr microseconds kSpin{100};
-// If the owner waits this much longer than a few iterations take, a thread was delayed.
+// If the owner waits this much longer than twice what its own iterations took, a thread was
+// delayed.
 constexpr microseconds kStall{200};
-constexpr int kStallIterations = 4;
+constexpr int kStallLoops = 2;
 
 // On Windows a thread that ends destroys its pool under a lock of the system's loader, which the
 // pool's threads need for their own end. So it waits until they have left the pool; then they still
@@ -85,8 +86,8 @@ int WorkerPool::Run(Task task, void* data, int count) {
   ticket_.store(Ticket(++loop_, count), std::memory_order_seq_cst);
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
   Clock::time_point begin = Clock::now();
-  int done = Work(0);
-  WaitForOthers((Clock::now() - begin) / std::max(1, done));
+  Work(0);
+  WaitForOthers(Clock::now() - begin);
   return failure_.load(std::memory_order_relaxed);
 }
 
@@ -99,9 +100,8 @@ int WorkerPool::RunAlone(Task task, void* data, int count) {
   return failure;
 }
 
-// Takes iterations until none is left. Returns how many it took.
-int WorkerPool::Work(int worker) {
-  int done = 0;
+// Takes iterations until none is left.
+void WorkerPool::Work(int worker) {
   uint64_t ticket = ticket_.load(std::memory_order_acquire);
   while (Untaken(ticket) > 0) {
     Task task = task_.load(std::memory_order_relaxed);
@@ -114,20 +114,18 @@ int WorkerPool::Work(int worker) {
     int result = task(data, index, worker);
     if (result != 0) failure_.store(result, std::memory_order_relaxed);
     unfinished_.fetch_sub(1, std::memory_order_release);
-    ++done;
     ticket = ticket_.load(std::memory_order_acquire);
   }
-  return done;
 }
 
-// Waits until every iteration is done. `own_iteration`: the time of one iteration on this thread.
-void WorkerPool::WaitForOthers(Clock::duration own_iteration) {
+// Waits until every iteration is done. `own_time`: what those on this thread took.
+void WorkerPool::WaitForOthers(Clock::duration own_time) {
   auto finished = [this] { return unfinished_.load(std::memory_order_acquire) == 0; };
   if (finished()) return;
   Clock::time_point begin = Clock::now();
   SpinOrYield(finished);
   Clock::time_point now = Clock::now();
-  if (now - begin <= kStall + kStallIterations * own_iteration) return;
+  if (now - begin <= kStall + kStallLoops * own_time) return;
   rest_.Begin(now, now - begin);
   SetActive(active_.load(std::memory_order_relaxed) - 1);
 }

@@ -50,8 +50,8 @@ class WorkerPool {
  private:
   using Clock = StallRest::Clock;
 
-  int Work(int worker);
-  void WaitForOthers(Clock::duration own_iteration);
+  void Work(int worker);
+  void WaitForOthers(Clock::duration own_time);
   void SetActive(int active);
   void Wake();
   void Serve(int worker);

@@ -140,6 +140,8 @@ LONG_SHAPES = [
     ),
     AttentionShape(heads=2, kv_heads=2, dim=16, sliding_window=1500),
     AttentionShape(heads=4, kv_heads=1, dim=16, sliding_window=130, sinks=70),
+    AttentionShape(heads=2, kv_heads=1, dim=16, sliding_window=300, chunked=True),
+    AttentionShape(heads=4, kv_heads=1, dim=16),
 ]
 
 

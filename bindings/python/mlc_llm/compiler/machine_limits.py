@@ -103,6 +103,8 @@ def _fused(device: Device) -> _Limit:
 
 
 def _in_registers(add: _Add, sums: int, weights: str, dtype: str) -> _Limit:
+    assert sums <= _TURNS, "sums with equal codes would be computed once"
+
     def body(rows: Any, codes: Any, y: Any) -> None:
         kept = [emit_sums(1, dtype)[0] for _ in range(sums)]
         with T.serial(_ROUNDS) as turn:

@@ -94,7 +94,8 @@ class Rows:
         return self._recent(block, BLOCK) if self.shape.sliding_window >= 0 else None
 
     def ends_part(self, block):
-        """Whether a part ends before a block. It does not where windows let no row see the end."""
+        """Whether a part ends before a block, unless no row sees that block and the part has no
+        sinks: then rows found nothing in it, or go on where their windows begin."""
         each = self.call.part_blocks
         ends = T.And(block > 0, block % each == 0)
         if self.shape.sliding_window < 0:

@@ -240,46 +240,41 @@ class _Split:
 
     def emit(self) -> None:
         self.totals.emit_begin(self.pairs)
-        shortest, longest = self._emit_extremes()
-        unseen = self._emit_unseen(shortest)
-        parts = emit_value(longest // self.call.part + 1 - unseen)
+        parts = self._emit_parts()
         with T.serial((parts + self.each - 1) // self.each) as wave:
             first = emit_value(wave * self.each)
-            self._emit_wave(first, emit_value(T.min(self.each, parts - first)), unseen)
+            self._emit_wave(first, emit_value(T.min(self.each, parts - first)))
         with T.serial(self.pairs) as pair:
             row, head = emit_value(pair % self.rows), emit_value(pair // self.rows)
             self.totals.emit_result(self.call.y, row, head, pair)
 
-    def _emit_extremes(self):
-        """The smallest own position, and the largest one that a row sees."""
-        found, seen = T.sblock_alloc_buffer((2,), "int32"), self.call.positions
-        ends = ((T.min, seen if self.call.own is None else self.call.own), (T.max, seen))
-        for i, (_, places) in enumerate(ends):
-            T.buffer_store(found, places[0], [i])
+    def _emit_parts(self):
+        """The most parts that a row sees."""
+        most = T.sblock_alloc_buffer((1,), "int32")
+        T.buffer_store(most, T.int32(0), [0])
         with T.serial(self.rows) as row:
-            for i, (better, places) in enumerate(ends):
-                T.buffer_store(found, better(found[i], places[row]), [i])
-        return emit_value(found[0]), emit_value(found[1])
+            parts = self.call.positions[row] // self.call.part + 1 - self._emit_unseen(row)
+            T.buffer_store(most, T.max(most[0], parts), [0])
+        return emit_value(most[0])
 
     @property
     def _sink_parts(self) -> int:
         return -(-self.call.shape.sinks // self.call.part)
 
-    def _emit_unseen(self, shortest):
-        """How many parts behind the sinks lie before all windows."""
-        shape = self.call.shape
-        if shape.sliding_window < 0:
+    def _emit_unseen(self, row):
+        """How many parts behind the sinks' lie before the window of a row."""
+        if self.call.shape.sliding_window < 0:
             return T.int32(0)
-        oldest = T.max(shape.first_seen(shortest), 0)
-        return emit_value(T.max(oldest // self.call.part - self._sink_parts, 0))
+        oldest = self.call.emit_oldest(row, self.call.positions[row])
+        return emit_value(T.max(T.max(oldest, 0) // self.call.part - self._sink_parts, 0))
 
-    def _emit_wave(self, first, count, unseen) -> None:
+    def _emit_part(self, number, row):
+        """The place in the history of a part, by its number among those that a row sees."""
+        skipped = T.Select(number < self._sink_parts, T.int32(0), self._emit_unseen(row))
+        return emit_value(number + skipped)
+
+    def _emit_wave(self, first, count) -> None:
         together = self._heads_together(count)
-
-        def part(i):
-            """The number of the wave's part i."""
-            return first + i + T.Select(first + i < self._sink_parts, T.int32(0), unseen)
-
         units = emit_value(self.pairs * count // together)
         with T.parallel(SPLIT_RUNS) as run, T.sblock("run"):
             T.reads()
@@ -287,9 +282,11 @@ class _Split:
             state = self.state.for_task(1)
             begin = emit_value(run * units // SPLIT_RUNS)
             with T.serial((run + 1) * units // SPLIT_RUNS - begin) as i:
-                self._emit_unit(state, emit_value(begin + i), part, count, together)
+                self._emit_unit(state, emit_value(begin + i), first, count, together)
         with T.serial(self.pairs) as pair, T.serial(count) as i:
-            with T.If(part(i) * self.call.part <= self.call.positions[pair % self.rows]), T.Then():
+            row = emit_value(pair % self.rows)
+            is_there = self._emit_part(first + i, row) * self.call.part <= self.call.positions[row]
+            with T.If(is_there), T.Then():
                 self.totals.emit_add(self.state, i * self.pairs + pair, pair, 1)
 
     def _heads_together(self, count):
@@ -299,7 +296,7 @@ class _Split:
             found = T.Select(self.pairs * count >= SPLIT_UNITS * some, T.int32(some), found)
         return emit_value(found)
 
-    def _emit_unit(self, state: State, unit, part: Callable, count, together) -> None:
+    def _emit_unit(self, state: State, unit, first, count, together) -> None:
         """The rows of a part come one after another: they may share pages. So a thread's run has
         about as many full parts as any other, since the last part, which is short, comes with the
         others of its heads."""
@@ -307,7 +304,7 @@ class _Split:
         row, rest = emit_value(unit % self.rows), emit_value(unit // self.rows)
         i, head = emit_value(rest % count), emit_value(rest // count * together)
         position = emit_value(call.positions[row])
-        begin = emit_value(part(i) * call.part_blocks)
+        begin = emit_value(self._emit_part(first + i, row) * call.part_blocks)
         end = T.min(begin + call.part_blocks, position // BLOCK + 1)
         table = call.emit_first_page(row)
 
