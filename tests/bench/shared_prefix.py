@@ -115,12 +115,8 @@ class Sequences:
 def operations(model: ResolvedModel) -> int:
     """Of attention of a row to a position: two for each product."""
     sizes = model.config["model_config"]
-    heads: int = sizes["num_hidden_layers"] * sizes["num_attention_heads"]
-    return (
-        4
-        * heads
-        * int(sizes.get("head_dim") or sizes["hidden_size"] // sizes["num_attention_heads"])
-    )
+    dim = sizes.get("head_dim") or sizes["hidden_size"] // sizes["num_attention_heads"]
+    return 4 * int(sizes["num_hidden_layers"] * sizes["num_attention_heads"] * dim)
 
 
 def measure(args: argparse.Namespace, model: ResolvedModel, shape: str) -> list[dict[str, Any]]:
