@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from http.client import parse_headers
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -199,8 +200,10 @@ def answered_by(reply: bytes | None) -> Iterator[str]:
 
     def give() -> None:
         connection, _ = listener.accept()
-        with connection:
-            connection.recv(1 << 16)
+        with connection, connection.makefile("rb") as request:
+            request.readline()
+            # The whole request: bytes that nobody read would make of the end a reset.
+            request.read(int(parse_headers(request)["Content-Length"]))
             if reply is None:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             else:
