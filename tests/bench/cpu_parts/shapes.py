@@ -1,5 +1,5 @@
-"""Random models of real shapes as GGUF files of one type, for speed and memory: their answers mean
-nothing. Each is written once, always with the same bytes.
+"""Random models of real shapes as GGUF files, for speed and memory: their answers mean nothing.
+Each is written once, always with the same bytes. All matrices have one type, or those of a mix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _HALVES: dict[str, dict[int, float]] = {
     "Q8_0": {0: 1}, "Q2_K": {80: 1, 82: 1.5}, "Q3_K": {108: 1}, "Q4_K": {0: 1, 2: 7.5},
     "Q5_K": {0: 1, 2: 15.5}, "Q6_K": {208: 1},
 }  # fmt: skip
-KINDS = tuple(_HALVES)
+MIXES = {"Q4_K_M": ("Q4_K", "Q6_K")}  # most matrices have the first type
+KINDS = (*_HALVES, *MIXES)
 _TEMPLATE = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
 _PIECE = 1 << 26  # random bytes at a time
 
@@ -101,18 +102,21 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
         if len(size) == 1:
             writer.add_tensor_info(name, size, np.dtype(np.float32), 4 * size[0])
             continue
-        block, octets = _block(kind)
+        own = _kind_of(name, shape, kind)
+        block, octets = _block(own)
         stored = (*size[:-1], size[-1] // block * octets)
         bytes_ = int(np.prod(stored, dtype=np.int64))
-        raw = gguf.GGMLQuantizationType[kind]
+        raw = gguf.GGMLQuantizationType[own]
         writer.add_tensor_info(name, stored, np.dtype(np.uint8), bytes_, raw_dtype=raw)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
     rng = np.random.default_rng(17)
-    for size in tensors.values():
-        is_norm = len(size) == 1
-        writer.write_tensor_data(np.ones(size, np.float32) if is_norm else _blocks(rng, size, kind))
+    for name, size in tensors.items():
+        if len(size) == 1:
+            writer.write_tensor_data(np.ones(size, np.float32))
+        else:
+            writer.write_tensor_data(_blocks(rng, size, _kind_of(name, shape, kind)))
     writer.close()
     partial.rename(path)
     return path
@@ -121,8 +125,9 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
 def bytes_per_token(shape: Shape, kind: str = "Q4_0") -> int:
     """What a decode step of one sequence reads of the weights: the chosen experts, and of the
     embedding one row, unless it is the head too."""
-    total, (block, octets) = 0, _block(kind)
+    total = 0
     for name, size in _tensors(shape):
+        block, octets = _block(_kind_of(name, shape, kind))
         count = int(np.prod(size, dtype=np.int64))
         if name == "token_embd.weight" and not shape.tied:
             continue
@@ -206,6 +211,21 @@ def _tensors(s: Shape) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield f"blk.{i}.ffn_gate{suffix}.weight", (*several, s.wide, s.hidden)
         yield f"blk.{i}.ffn_up{suffix}.weight", (*several, s.wide, s.hidden)
         yield f"blk.{i}.ffn_down{suffix}.weight", (*several, s.hidden, s.wide)
+
+
+def _kind_of(name: str, shape: Shape, kind: str) -> str:
+    """The type of a matrix. llama.cpp's `Q4_K_M` has more bits for the head, and for the values and
+    the last matrix of half of the layers (`llama-quant.cpp`: `use_more_bits`)."""
+    if kind not in MIXES:
+        return kind
+    usual, larger = MIXES[kind]
+    if name == ("token_embd.weight" if shape.tied else "output.weight"):
+        return larger
+    if not any(part in name for part in (".attn_v.", ".ffn_down")):
+        return usual
+    layer, eighth = int(name.split(".")[1]), shape.layers // 8
+    is_at_an_end = layer < eighth or layer >= 7 * shape.layers // 8
+    return larger if is_at_an_end or (layer - eighth) % 3 == 2 else usual
 
 
 def _block(kind: str) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from cpu_parts import shapes  # noqa: E402
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("tiny", "Q4_0"), ("tiny-MTP", "Q4_0"), ("tiny", "Q5_K"), ("tiny-MoE", "Q6_K")],
+    [("tiny", "Q4_0"), ("tiny-MTP", "Q4_0"), ("tiny", "Q4_K_M"), ("tiny-MoE", "Q6_K")],
 )
 def test_a_file_is_a_model_and_always_the_same(name, kind, tmp_path):
     shape = shapes.SHAPES[name]
@@ -62,7 +62,21 @@ def test_a_token_reads_the_chosen_experts_and_the_head():
     assert shapes.bytes_per_token(tied) == weights // 32 * 18 + 4 * (2 * 16 + 1) * 2048
 
 
-@pytest.mark.parametrize("kind", shapes.KINDS)
+def test_a_mix_has_the_types_of_llama_cpps(tmp_path):
+    """Half of the 16 layers: 2 at the beginning, 2 at the end, and every third between them."""
+    shape = shapes.SHAPES["1B"]
+    kinds = {name: shapes._kind_of(name, shape, "Q4_K_M") for name in dict(shapes._tensors(shape))}
+    larger = {name for name, kind in kinds.items() if kind == "Q6_K"}
+    layers = [0, 1, 4, 7, 10, 13, 14, 15]
+    expected = {f"blk.{i}.{name}.weight" for i in layers for name in ("attn_v", "ffn_down")}
+    assert larger == {"token_embd.weight", *expected}
+    sizes = shapes.bytes_per_token(shape, "Q4_K"), shapes.bytes_per_token(shape, "Q4_K_M")
+    assert 1.1 < sizes[1] / sizes[0] < 1.2
+    file = gguf.GGUFReader(shapes.write(tmp_path / "a.gguf", shapes.SHAPES["tiny"], "Q4_K_M"))
+    assert {t.tensor_type.name for t in file.tensors} == {"F32", "Q4_K", "Q6_K"}
+
+
+@pytest.mark.parametrize("kind", shapes._HALVES)
 def test_weights_keep_the_size_of_what_they_multiply(kind):
     blocks = shapes._blocks(np.random.default_rng(3), (64, 512), kind)
     weights = dequantize(blocks, gguf.GGMLQuantizationType[kind])
