@@ -136,7 +136,7 @@ def _in_tiles(device: Device, steps: Steps) -> _Limit:
             places = (turn, turn + _QUADS // 2)
             return [(place, emit_value(weights[place, at(0)])) for place in places]
 
-        def finish(group: Any, run: int, whole: Callable[[int, Any], Any]) -> None:
+        def finish(group: Any, whole: Callable[[int, Any], Any]) -> None:
             for m in range(rows):
                 total = kept[at(m * LANES)] + whole(m, T.int32(0))
                 T.buffer_store(kept, total, [at(m * LANES)])

@@ -4,12 +4,13 @@ A group's weights are 16 vectors of AVX2, and AVX2 has only 16 registers. One ro
 each row would read the weights again. So the sums of all rows stay in registers, and one quad of
 weights after another is added to them. The quads must be the iterations of a loop that LLVM does
 not unroll: its scheduler would restore the order of rows. `emit_tile` has one long loop over the
-quads of all groups, `emit_run` a loop whose length LLVM does not know.
+quads of all groups, `emit_run` a loop whose length LLVM does not know. The former is faster for few
+rows if a group has one scale, the latter if it has two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tvm.tirx.script import builder as T
@@ -39,12 +40,12 @@ def emit_tile(
     row: Any,
     rows: int,
     quads: Callable[[Any, Any], list[tuple[Any, Any]]],
-    finish: Callable[[Any, int, Callable[[int, Any], Any]], None],
+    finish: Callable[[Any, Callable[[int, Any], Any]], None],
 ) -> None:
-    """Computes rows [row, row + rows) of x, in codes of 8 bits. A run is a group, or half of one if
-    `codes` are for scales of 16 inputs. `quads(group, turn)` returns two quads of weights of one
-    run, with their positions in the group. `finish(group, run, whole)` ends each run; `whole(m,
-    start)` is start + the run's products with row + m."""
+    """Computes rows [row, row + rows) of x, in codes of 8 bits with one scale for a group.
+    `quads(group, turn)` returns TOGETHER quads of weights, with their positions in the group.
+    `finish(group, whole)` ends each group; `whole(m, start)` is start + the group's products with
+    row + m."""
     parts, lanes = _parts(steps), steps.lanes
     sums = T.sblock_alloc_buffer((rows * len(parts) * lanes,), steps.dtype)
 
@@ -62,19 +63,17 @@ def emit_tile(
         return emit_value(shuffle(totals, range(LANES)) + splat(start))
 
     emit_clear()
-    each = codes.quads // TOGETHER  # iterations of the loop in a group
-    turns = each // codes.sums  # of a run
-    with T.serial(codes.groups * each) as step:
-        group, turn = emit_value(step // each), emit_value(step % each)
+    turns = codes.quads // TOGETHER  # iterations of the loop in a group
+    with T.serial(codes.groups * turns) as step:
+        group, turn = emit_value(step // turns), emit_value(step % turns)
         places, weights = zip(*quads(group, turn), strict=True)
         for m in range(rows):
             own = [(sums, place(m, part)) for part in range(len(parts))]
             factors = [x[row + m, codes.place_of_quad(group, 0, i)] for i in places]
             _emit_added(steps, own, weights, factors)
-        for run in range(codes.sums):
-            with T.If(turn == turns * (run + 1) - 1), T.Then():
-                finish(group, run, whole)
-                emit_clear()
+        with T.If(turn == turns - 1), T.Then():
+            finish(group, whole)
+            emit_clear()
 
 
 def emit_run(
@@ -84,20 +83,19 @@ def emit_run(
     row: Any,
     rows: int,
     group: Any,
-    quads: Sequence[int],
-    read: Callable[[Any], Any],
+    turns: int,
+    quads: Callable[[Any], list[tuple[Any, Any]]],
 ) -> list[Any]:
-    """The products of a run of a group with each of the rows [row, row + rows) of x: 16 int32 for
-    each row. `quads` are the run's: neighbours, or two lists of neighbours of the same length.
-    `read(quad)` returns the weights of one."""
-    lanes, turns = steps.lanes, len(quads) // TOGETHER
+    """The products of a run, a group or half of one, with each of the rows [row, row + rows) of x:
+    16 int32 for each row. `quads(turn)` returns TOGETHER of the run's quads of weights, with their
+    positions in the group."""
+    lanes = steps.lanes
     sums = [emit_sums(len(_parts(steps)), steps.dtype, lanes) for _ in range(rows)]
     count = T.max(turns, T.Cast("int32", x.shape[0]) - _NEVER_SO_MANY)
     with T.serial(emit_value(count)) as turn:
-        some = [emit_value(first + turn) for first in quads[::turns]]
-        weights = [emit_value(read(quad)) for quad in some]
+        places, weights = zip(*quads(turn), strict=True)
         for m, own in enumerate(sums):
-            factors = [x[row + m, codes.place_of_quad(group, 0, quad)] for quad in some]
+            factors = [x[row + m, codes.place_of_quad(group, 0, i)] for i in places]
             _emit_added(steps, [(total, at(0, lanes)) for total in own], weights, factors)
     totals = [[steps.total(total[at(0, lanes)]) for total in own] for own in sums]
     return [emit_value(shuffle(own, range(LANES))) for own in totals]

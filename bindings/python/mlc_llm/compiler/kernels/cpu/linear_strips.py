@@ -24,7 +24,7 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_by_count, emit_tiles, ways_by_count
 from mlc_llm.compiler.kernels.cpu.integer import holds_group
-from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit, Steps
+from mlc_llm.compiler.kernels.cpu.integer_instructions import TOGETHER, DotUnit, Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_run, emit_tile, steps_for
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added, Products, Shared
@@ -210,8 +210,14 @@ class BlockStrip:
                 for i, quad in enumerate(found.quads):
                     T.buffer_store(quads, quad, [at(i * LANES)])
 
+                def read(run: int, turn) -> list[tuple[Any, Any]]:
+                    places = self.weights.quads_of_scale(run)
+                    begins = places[:: len(places) // TOGETHER]
+                    some = [emit_value(begin + turn) for begin in begins]
+                    return [(place, emit_value(quads[at(place * LANES)])) for place in some]
+
                 def emit(row, count: int) -> None:
-                    self._emit_group(steps, group, found, quads, sums, begin, row, count)
+                    self._emit_group(steps, group, found, read, sums, begin, row, count)
 
                 emit_tiles(rows, _tile_sizes(tile), emit)
 
@@ -227,20 +233,20 @@ class BlockStrip:
                     store(begin + row, emit_value(load(begin + row)))
 
     def _emit_group(
-        self, steps: Steps, group, found: Group, quads, sums, begin, row, rows: int
+        self, steps: Steps, group, found: Group, quads: Callable, sums, begin, row, rows: int
     ) -> None:
-        """Adds a group's products with rows begin + [row, row + rows) of x to their sums."""
+        """Adds a group's products with rows begin + [row, row + rows) of x to their sums.
+        `quads(run, turn)` returns TOGETHER of the quads under the group's scale `run`."""
         products: list[list[tuple[Any, Any]]] = [[] for _ in range(rows)]
+        turns = self.codes.quads // self.codes.sums // TOGETHER
         for run, scale in enumerate(found.scales):
-            whole = emit_run(
-                self.codes, steps, self.x, begin + row, rows, group,
-                self.weights.quads_of_scale(run), lambda quad: quads[at(quad * LANES)],
-            )  # fmt: skip
+            own = partial(quads, run)
+            whole = emit_run(self.codes, steps, self.x, begin + row, rows, group, turns, own)
             for m, sum_ in enumerate(whole):
                 start = self._start(begin + row + m, group, run, steps)
                 products[m].append((emit_value(sum_ + splat(start)), scale))
-        for m, own in enumerate(products):
-            self._emit_added(sums, row + m, begin + row + m, group, own, found.minimums)
+        for m, of_row in enumerate(products):
+            self._emit_added(sums, row + m, begin + row + m, group, of_row, found.minimums)
 
     def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Callable) -> None:
         sizes = _tile_sizes(tile)
@@ -292,26 +298,25 @@ class BlockStrip:
         groups.emit_each(self.codes.groups, add)
 
     def _emit_by_quads(self, steps: Steps, groups: StoredGroups, row, rows: int, sums) -> None:
-        before = emit_floats(rows) if self.codes.halves else None
-        if before is not None:  # begun here, it keeps its memory from one turn to the next
-            emit_zero(before, rows)
-
         def quads(group, turn) -> list[tuple[Any, Any]]:
             first, second = groups.emit_pair(group, turn)
             return [(turn, first), (turn + self.codes.quads // 2, second)]
 
-        def finish(group, run: int, whole) -> None:
-            scale, is_last = groups.emit_scale(group, run), run == self.codes.sums - 1
-            minimums = groups.emit_minimums(group) if is_last else []
+        def finish(group, whole) -> None:
+            found = groups.emit_scales(group)
             for m in range(rows):
-                product = (whole(m, self._start(row + m, group, run, steps)), scale)
-                if not is_last:
-                    T.buffer_store(before, to_float(product[0]) * scale, [at(m * LANES)])
-                    continue
-                first = None if run == 0 else before[at(m * LANES)]
-                self._emit_added(sums, m, row + m, group, [product], minimums, first)
+                products = [(whole(m, self._start(row + m, group, 0, steps)), found.scales[0])]
+                self._emit_added(sums, m, row + m, group, products, found.minimums)
 
-        emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
+        if not self.codes.halves:
+            return emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
+        turns = self.codes.quads // self.codes.sums // TOGETHER
+        with T.serial(self.codes.groups) as group:
+
+            def of_run(run: int, turn) -> list[tuple[Any, Any]]:
+                return quads(group, emit_value(run * turns + turn))
+
+            self._emit_group(steps, group, groups.emit_scales(group), of_run, sums, row, 0, rows)
 
     def _start(self, row, group, i: int, steps: Steps | None = None):
         """What products under a group's i-th scale begin with."""
@@ -319,19 +324,15 @@ class BlockStrip:
             return T.int32(0)
         return self.x[row, self.codes.place_of_offset(group, i)]
 
-    def _emit_added(
-        self, sums, m: int, row, group, products: list, minimums: list, scaled=None
-    ) -> None:
+    def _emit_added(self, sums, m, row, group, products: list, minimums: list) -> None:
         """Adds a group's products with a row of x to the row's sums. `products` are whole numbers
-        and their scales; `scaled` are products before them."""
+        and their scales."""
         total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
         *others, (last, scale) = products
-        for whole, other in others:
-            scaled = emit_value(to_float(whole) * other)
-        if scaled is None:
+        if not others:
             total = emit_value(fma(to_float(last), scale * splat(factor), total))
-        else:
-            scaled = emit_value(fma(to_float(last), scale, scaled))
+        for whole, other in others:
+            scaled = emit_value(fma(to_float(last), scale, emit_value(to_float(whole) * other)))
             total = emit_value(fma(scaled, splat(factor), total))
         for i, minimum in enumerate(minimums):
             added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group, i)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tvm.tirx.script import builder as T
@@ -54,18 +54,16 @@ class StoredGroups:
         self.weights.emit_prefetch_pair(self.buffers, self.index, group, turn, AHEAD_LINES)
         return self.weights.emit_pair(self.buffers, self.index, group, turn)
 
-    def emit_scale(self, group, i: int):
-        return self.weights.emit_scales(self.buffers, self.index, group)[i]
-
-    def emit_minimums(self, group) -> list[Any]:
-        return self.weights.emit_minimums(self.buffers, self.index, group)
+    def emit_scales(self, group) -> Group:
+        """A group without its quads."""
+        where = (self.buffers, self.index, group)
+        return Group([], self.weights.emit_scales(*where), self.weights.emit_minimums(*where))
 
     def _emit(self, group) -> Group:
         where = (self.buffers, self.index, group)
-        quads = self.weights.emit_quads(*where)
-        scales, minimums = self.weights.emit_scales(*where), self.weights.emit_minimums(*where)
+        quads, found = self.weights.emit_quads(*where), self.emit_scales(group)
         self.weights.emit_prefetch(*where, AHEAD_LINES)
-        return Group(quads, scales, minimums)
+        return replace(found, quads=quads)
 
 
 @dataclass(frozen=True)
