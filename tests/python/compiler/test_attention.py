@@ -80,21 +80,23 @@ def attention_kernel(shape: AttentionShape):
     return compiled(paged_attention.paged_attention(shape, shape.dim**-0.5, **sizes))
 
 
-def attend(kernel, cache, q, positions, sequences):
+def attend(kernel, cache, q, positions, sequences, own=None):
     y = np.zeros((len(q), q.shape[1] * q.shape[2]), np.float32)
     where = [frozen(np.asarray(a, np.int32)) for a in (positions, sequences)]
     sinks = [frozen(cache.sinks)] if cache.shape.learned_sinks else []
     slopes = [frozen(alibi_slopes(cache.shape.heads))] if cache.shape.alibi else []
-    kernel(frozen(q), *where, *cache.indices(), frozen(cache.pages), *slopes, *sinks, y)
+    more = [] if own is None else [frozen(np.asarray(own, np.int32))]
+    kernel(frozen(q), *where, *cache.indices(), frozen(cache.pages), *slopes, *sinks, *more, y)
     return y
 
 
-def expected_row(cache, q, position, sequence):
-    s = cache.shape
+def expected_row(cache, q, position, sequence, own=None):
+    """`own`: the row's own position, if that is not the last one that it sees."""
+    s, own = cache.shape, position if own is None else own
     places = np.arange(position + 1)
     if s.sliding_window >= 0:
-        first = position - s.sliding_window + 1
-        first = position // s.sliding_window * s.sliding_window if s.chunked else first
+        first = own - (s.ahead or s.sliding_window - 1)
+        first = own // s.sliding_window * s.sliding_window if s.chunked else first
         places = places[(places >= first) | (places < s.sinks)]
     keys = np.repeat(cache.keys[sequence][places], s.group, axis=1).astype(np.float64)
     values = np.repeat(cache.values[sequence][places], s.group, axis=1).astype(np.float64)

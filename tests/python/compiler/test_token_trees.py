@@ -11,10 +11,15 @@ from kernel_tools import compiled  # noqa: E402
 from test_attention import SHAPES, attend, attention_kernel, tolerance  # noqa: E402
 from token_trees import TokenTree, random_tree  # noqa: E402
 
-from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape  # noqa: E402
+from mlc_llm.compiler.kernels.common.attention_shape import Q8, AttentionShape  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import attention  # noqa: E402
 
-TREE_SHAPES = [SHAPES[0], SHAPES[3], SHAPES[5], SHAPES[7], SHAPES[9]]
+TREE_SHAPES = [
+    *(SHAPES[i] for i in (0, 3, 5, 7, 9)),
+    AttentionShape(heads=4, kv_heads=1, dim=32, page_dtype=Q8),
+    AttentionShape(heads=4, kv_heads=2, dim=32, page_dtype=Q8, sliding_window=600),
+    AttentionShape(heads=4, kv_heads=1, dim=16, page_dtype="float16", sliding_window=300, sinks=70),
+]
 # History and tokens: none, short ones, around a page's and a block's end, parts that threads share.
 SIZES = [(0, 9), (1, 1), (13, 20), (15, 17), (16, 12), (60, 40), (1019, 14), (2100, 9)]
 
