@@ -13,6 +13,7 @@ from kernel_tools import compiled, frozen, host_device  # noqa: E402
 from numpy_pages import (  # noqa: E402
     as_kept,
     assert_pages_close,
+    float_views,
     hadamard,
     unknown_pages,
     write_slot,
@@ -184,6 +185,35 @@ def test_rows_of_many_sequences_that_share_nothing(shape):
     for some in (slice(0, 14), slice(0, 13), slice(0, 11), slice(0, 4), slice(0, 16), slice(1, 15)):
         y = attend(kernel, cache, q[some], positions[some], sequences[some])
         assert np.array_equal(y, np.concatenate(alone[some]))
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+@pytest.mark.parametrize("shape", [LONG_SHAPES[i] for i in (0, 1, 2, 4)], ids=str)
+def test_a_value_that_is_not_finite_reaches_no_row_before_it(shape, bad):
+    """Though rows walk the block side by side. Rows that see it have the bits of rows alone."""
+    rng = np.random.default_rng(8)
+    cache, places = Cache(shape, [1100, 40]), [(0, 1085), (1, 21)]
+    rows = [(p, 0) for p in range(1070, 1100)] + [(p, 1) for p in range(40)]
+    q = (rng.standard_normal((len(rows), shape.heads, shape.dim)) * 2).astype(np.float32)
+    kernel = attention_kernel(shape)
+    positions, sequences = zip(*rows, strict=True)
+    before = attend(kernel, cache, q, positions, sequences)
+    for sequence, position in places:
+        page = cache.pages[cache.tables[sequence][position // PAGE_SIZE]]
+        slot = position % PAGE_SIZE
+        if shape.is_q8:
+            page[..., shape.scales_at + slot].view(np.float32)[...] = bad
+        else:
+            for view in float_views(shape, page):
+                view[:, slot, 3] = bad
+    y = attend(kernel, cache, q, positions, sequences)
+    for i, (position, sequence) in enumerate(rows):
+        if position < dict(places)[sequence]:
+            assert np.array_equal(y[i], before[i]), rows[i]
+        else:
+            assert not np.isfinite(y[i]).all()
+            alone = attend(kernel, cache, q[i : i + 1], [position], [sequence])
+            assert np.array_equal(alone[0], y[i], equal_nan=True)
 
 
 @pytest.mark.parametrize("rows", [1, 20])

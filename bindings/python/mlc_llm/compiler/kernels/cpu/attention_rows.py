@@ -63,7 +63,7 @@ class Call(AttendBuffers):
 class Rows:
     """Rows of a task, by number, that walk blocks together, and of which each may see a part of a
     block only. What a row does not see has the weight 0, which changes nothing if all values are
-    finite."""
+    finite. If not, the task walks that row again alone."""
 
     call: Call
     rows: Sequence[Any]

@@ -27,12 +27,19 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import AttentionShape
 from mlc_llm.compiler.kernels.common.function import named_kernel
 from mlc_llm.compiler.kernels.common.latent import LatentShape
-from mlc_llm.compiler.kernels.common.values import LANES
+from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, Rows
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
 from mlc_llm.compiler.kernels.cpu.softmax import State, Totals
-from mlc_llm.compiler.kernels.cpu.vector import emit_stored, emit_value
+from mlc_llm.compiler.kernels.cpu.vector import (
+    at,
+    emit_stored,
+    emit_sum,
+    emit_sums,
+    emit_value,
+    fma,
+)
 
 TOGETHER = 4  # rows that walk side by side
 MOST_ROWS = 8 * TOGETHER  # of a task
@@ -113,7 +120,7 @@ def _emit_unsplit(call: Call, rows, share) -> None:
         state.emit_begin(0, count)
         with T.serial(count) as m:
             state.emit_queries(emit_value(begin + m), m)
-        totals.emit_begin(count)
+        totals.emit_begin(0, count)
 
         def next_part(walk: Rows, block, m, number) -> None:
             with T.If(walk.ends_part(block)), T.Then():
@@ -132,7 +139,7 @@ def _emit_unsplit(call: Call, rows, share) -> None:
                     next_part(side_by_side, block, m, TOGETHER)
                     state.emit_block(side_by_side, block, asks)
         with T.serial(count) as m:
-            row, done = emit_value(begin + m), emit_value(shared[m])
+            row, done = emit_value(begin + m), _emit_done(shared[m], m, state, totals)
             position = emit_value(call.positions[row])
             alone = Rows.emit(call, [m], begin, call.emit_first_page(row))
             with T.serial(T.max(position // BLOCK + 1 - done, 0)) as rest:
@@ -145,6 +152,23 @@ def _emit_unsplit(call: Call, rows, share) -> None:
                 with T.Else():
                     totals.emit_add(state, m, m, 1)
                     totals.emit_result(call.y, row, head, m)
+
+
+def _emit_done(blocks, m, state: State, totals: Totals):
+    """How many blocks the row in slot m has walked. It begins again, alone, if not all values were
+    finite: those that it does not see had the weight 0. The heads of a slot read the same values,
+    so the first one tells."""
+    shape, (probe,) = state.shape, emit_sums(1)
+    with T.serial(shape.dim // LANES) as v:
+        for found in (state, totals):
+            value = found.values[at(m * shape.group * shape.dim + v * LANES)]
+            T.buffer_store(probe, fma(value, splat(0.0), probe[at(0)]), [at(0)])
+    is_finite = emit_sum(probe[at(0)]) == T.float32(0.0)
+    done = emit_stored(T.Select(is_finite, blocks, T.int32(0)))
+    with T.If(done < blocks), T.Then():
+        state.emit_begin(m, 1)
+        totals.emit_begin(m, 1)
+    return done
 
 
 def _emit_rows_of_a_task(call: Call, rows, share):
@@ -239,7 +263,7 @@ class _Split:
         self.totals = Totals(call, APART_PAIRS)
 
     def emit(self) -> None:
-        self.totals.emit_begin(self.pairs)
+        self.totals.emit_begin(0, self.pairs)
         parts = self._emit_parts()
         with T.serial((parts + self.each - 1) // self.each) as wave:
             first = emit_value(wave * self.each)

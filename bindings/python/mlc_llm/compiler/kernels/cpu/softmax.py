@@ -341,8 +341,8 @@ class Totals:
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
         self.values = T.sblock_alloc_buffer((heads * shape.dim,), "float32")
 
-    def emit_begin(self, count) -> None:
-        _emit_nothing_found(self, 0, count * self.shape.group)
+    def emit_begin(self, m, count) -> None:
+        _emit_nothing_found(self, m * self.shape.group, count * self.shape.group)
 
     def emit_add(self, state: State, source, target, count) -> None:
         """Merges the parts in `count` slots from `source` on into those from `target` on. The first
