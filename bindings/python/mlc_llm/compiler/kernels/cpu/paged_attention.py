@@ -46,11 +46,11 @@ MOST_ROWS = 8 * TOGETHER  # of a task
 MOST_BYTES = 1 << 18  # of the values of a task's rows, if these are more than 2 * TOGETHER
 MANY = 16  # from this number of rows on, a task has several rows, whatever they share
 MANY_TASKS = 16  # rows that share pages are in one task where this leaves so many tasks
-SPLIT_PARTS = 128  # how many parts of all pairs are walked at a time when threads share a history
+SPLIT_BYTES = 1 << 19  # of the parts that are walked at a time when threads share histories
 SPLIT_RUNS = 64  # in how many runs threads take them
 SPLIT_UNITS = 8  # key heads are in one unit of work where this leaves so many units
 SPLIT_PAIRS = 24  # the most pairs of rows and key heads for which they do
-APART_PAIRS = SPLIT_PARTS  # the most of them if the rows' sequences share no pages,
+APART_PAIRS = 128  # the most of them if the rows' sequences share no pages,
 APART = 256  # from this position of the last row on
 
 
@@ -248,18 +248,19 @@ class _SharedBlocks:
 
 class _Split:
     """For few rows, and for rows that share no pages: threads share the parts of the rows'
-    histories. Of long histories so many parts are walked at a time that there are SPLIT_PARTS of
-    all pairs, and then merged.
+    histories. Of long histories so many parts are walked at a time as fit in SPLIT_BYTES, but at
+    least one of each pair, and then merged.
 
     A unit of work is a part of one row for some key heads, as many as leave SPLIT_UNITS units: they
     lie side by side in a page, and memory is read fastest from one end to the other."""
 
     def __init__(self, call: Call, rows) -> None:
-        self.call, self.rows = call, rows
-        self.pairs = emit_value(rows * call.shape.kv_heads)
+        self.call, self.rows, shape = call, rows, call.shape
+        self.pairs = emit_value(rows * shape.kv_heads)
+        parts = max(SPLIT_BYTES // (4 * shape.group * (shape.dim + LANES)), APART_PAIRS)
         # parts of a pair that are walked at a time
-        self.each = emit_value(T.int32(SPLIT_PARTS) // self.pairs)
-        self.state = _state(call, None, SPLIT_PARTS)
+        self.each = emit_value(T.int32(parts) // self.pairs)
+        self.state = _state(call, None, parts)
         self.totals = Totals(call, APART_PAIRS)
 
     def emit(self) -> None:
