@@ -37,6 +37,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     emit_stored,
     emit_sum,
     emit_sums,
+    emit_uneven_tiles,
     emit_value,
     fma,
 )
@@ -304,7 +305,8 @@ class _Split:
         with T.parallel(SPLIT_RUNS) as run, T.sblock("run"):
             T.reads()
             T.writes()
-            state = self.state.for_task(1)
+            # A long decode spends its time here: more code is worth more sums at a time.
+            state = self.state.for_task(1, emit_uneven_tiles)
             begin = emit_value(run * units // SPLIT_RUNS)
             with T.serial((run + 1) * units // SPLIT_RUNS - begin) as i:
                 self._emit_unit(state, emit_value(begin + i), first, count, together)

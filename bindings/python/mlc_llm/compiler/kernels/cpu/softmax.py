@@ -7,6 +7,7 @@ merges parts. `paged_attention.py` uses both.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
 from functools import partial, reduce
 from itertools import pairwise
@@ -49,6 +50,7 @@ class State:
 
     next_head: Any  # whose keys are read next,
     behind: Any  # so many pages behind these
+    tiles: Callable  # of the vectors of a block's scores, and of its values
     numbers: Any  # of the pages of a block,
     later: Any  # of those that come next,
     filled: Any  # and how many of a page's first slots any row sees
@@ -67,9 +69,10 @@ class State:
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
         self.values = T.sblock_alloc_buffer((heads * call.shape.dim,), "float32")
 
-    def for_task(self, rows: int) -> State:
-        """With memory of a task, in which so many rows walk a block together."""
+    def for_task(self, rows: int, tiles: Callable = emit_tiles) -> State:
+        """With memory of a task, in which so many rows walk a block together, in such tiles."""
         other, heads = copy(self), rows * self.shape.group
+        other.tiles = tiles
         other.numbers, other.later, other.filled = (
             T.sblock_alloc_buffer((BLOCK_PAGES,), "int32") for _ in range(3)
         )
@@ -168,7 +171,7 @@ class State:
                     asks = len(rows.rows) == 1 and heads is parts[0]
                     self._emit_dots(rows, heads, slots, numbers, asks)
 
-        emit_tiles(BLOCK // lanes, self._most(max(map(len, parts))), tile)
+        self.tiles(BLOCK // lanes, self._most(max(map(len, parts))), tile)
 
     def _emit_dots(self, rows: Rows, heads: list, slots: list, numbers: list, asks) -> None:
         """For vectors of positions at slots of the block, in pages of these numbers."""
@@ -272,7 +275,7 @@ class State:
 
         with T.serial(runs) as run:
             most = max(self.registers // max(map(len, parts)), 1)
-            emit_tiles(vectors, most, partial(tile, run))
+            self.tiles(vectors, most, partial(tile, run))
 
     def _pages_of_a_run(self) -> int:
         """Of so many pages all heads take a few vectors of the values before the next ones. The

@@ -327,6 +327,18 @@ def emit_tiles(total: int, most: int, body: Callable[[object, int], None]) -> No
         body(tile * size, size)
 
 
+def emit_uneven_tiles(total: int, most: int, body: Callable[[object, int], None]) -> None:
+    """The same for as few tiles as there can be. Some of them have one less than others."""
+    count = -(-total // most)
+    size = -(-total // count)
+    larger = total - count * (size - 1)
+    with T.serial(larger) as tile:
+        body(tile * size, size)
+    if larger < count:
+        with T.serial(count - larger) as tile:
+            body(larger * size + tile * (size - 1), size - 1)
+
+
 def emit_unrolled(count, times: int, body: Callable[[object], None]) -> None:
     """Calls `body(i)` for each i below `count`, in a loop of `times` calls each and then one by
     one."""
