@@ -149,10 +149,12 @@ class Strips:
         return [self._emit_values(quad) for quad in found]
 
     def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
+        """Prefetches the codes that are that many cache lines behind those of a pair."""
         for plane in self.kind.planes:
-            place = group * plane.bits + plane.word_of(turn)
-            ahead = lines * plane.bits // self.kind.bits
-            emit_prefetch(self._named(buffers, plane.tensor), strip, place + ahead, 0)
+            first = group * plane.bits + lines * plane.bits // self.kind.bits
+            for quad in (turn, turn + WORDS) if plane.bits > WORDS else (turn,):
+                word = plane.word_of(quad)
+                emit_prefetch(self._named(buffers, plane.tensor), strip, first + word, 0)
 
     def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
         """Prefetches the codes that are that many cache lines behind those of a group."""
