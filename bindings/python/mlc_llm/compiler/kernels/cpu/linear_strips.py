@@ -287,11 +287,13 @@ class BlockStrip:
 
     def _emit_by_groups(self, groups: Groups, row, rows: int, sums) -> None:
         def add(group, found: Group) -> None:
+            # Of one row, quads that are computed as they are multiplied need fewer registers.
+            quads = found.quads if rows == 1 else [emit_value(quad) for quad in found.quads]
             for m in range(rows):
                 products = []
                 for i, scale in enumerate(found.scales):
                     start = self._start(row + m, group, i)
-                    whole = self._emit_products(found.quads, i, row + m, group, start)
+                    whole = self._emit_products(quads, i, row + m, group, start)
                     products.append((whole, scale))
                 self._emit_added(sums, m, row + m, group, products, found.minimums)
 
@@ -341,5 +343,5 @@ class BlockStrip:
 
     def _emit_products(self, quads: list, i: int, row, group, start):
         """start + the exact sum of the products under the i-th scale."""
-        by_place = {place: quads[place] for place in self.weights.quads_of_scale(i)}
+        by_place = {place: quads[place] for place in self.weights.in_turn(i)}
         return emit_products(self.codes, self.unit, self.x, row, group, by_place, start)

@@ -107,22 +107,23 @@ class Strips:
     # Sixteen rows, one in each lane
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
-        """The 32 inputs of a group as 8 vectors of four bytes, in the order of `Codes.places`."""
+        """The 32 inputs of a group as 8 vectors of four bytes, in the order of `Codes.places`: each
+        is computed where it is used, from words that are read here."""
         words = [self._emit_words(buffers, plane, strip, group) for plane in self.kind.planes]
-        return [self._emit_quad(words, quad) for quad in range(QUADS)]
+        return [self._quad(words, quad) for quad in range(QUADS)]
 
     def _emit_words(self, buffers, plane: Plane, strip, group) -> list[Any]:
         stored, base = self._named(buffers, plane.tensor), group * plane.bits
         return [emit_value(stored[strip, base + i, at(0)]) for i in range(plane.bits)]
 
-    def _emit_quad(self, words: list[list[Any]], quad: int):
+    def _quad(self, words: list[list[Any]], quad: int):
         found = None
         for plane, of_plane in zip(self.kind.planes, words, strict=True):
             word = of_plane[plane.word_of(quad)]
             if plane.bits < 8:
                 word = _shifted(word, plane.below - plane.shift_of(quad))
                 word = T.bitwise_and(word, plane_mask(plane))
-            found = emit_value(word if found is None else T.bitwise_or(found, word))
+            found = word if found is None else T.bitwise_or(found, word)
         return self._emit_values(found)
 
     def _emit_values(self, quad):
@@ -179,6 +180,13 @@ class Strips:
         """The positions of the quads under a group's i-th scale."""
         inputs = range(i * self.kind.group, (i + 1) * self.kind.group)
         return sorted({_octet_of(self.kind, k)[0] for k in inputs})
+
+    def in_turn(self, i: int) -> list[int]:
+        """The same, word by word, so that few of them are in registers at a time."""
+        return sorted(self.quads_of_scale(i), key=self._turn_of)
+
+    def _turn_of(self, quad: int) -> tuple[int, ...]:
+        return (self.kind.planes[0].word_of(quad),)
 
     @property
     def _halves(self) -> int:

@@ -75,18 +75,23 @@ class ThreeStrips(Strips):
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
         words = [emit_value(buffers[0][strip, group * WORDS + i, at(0)]) for i in range(WORDS)]
-        return [self._emit_pieces(words, pieces_of(quad)) for quad in range(GROUP // 4)]
+        return [self._from_pieces(words, pieces_of(quad)) for quad in range(GROUP // 4)]
 
-    def _emit_pieces(self, words: list[Any], pieces: list[Piece]):
+    def _from_pieces(self, words: list[Any], pieces: list[Piece]):
         found = None
         for piece in pieces:
             word, up = words[piece.word], piece.below - piece.shift
             if up:
                 word = T.shift_right(word, splat(T.uint32(-up)))
             mask = ((1 << piece.bits) - 1 << piece.below) * 0x01010101
-            word = emit_value(T.bitwise_and(word, splat(T.uint32(mask))))
-            found = word if found is None else emit_value(T.bitwise_or(found, word))
+            word = T.bitwise_and(word, splat(T.uint32(mask)))
+            found = word if found is None else T.bitwise_or(found, word)
         return found
+
+    def _turn_of(self, quad: int) -> tuple[int, ...]:
+        """Words 0 and 2 have a quad in common, and so have words 1 and 3."""
+        word = pieces_of(quad)[0].word
+        return word % 2, word
 
     def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
         for word in range(WORDS):
