@@ -40,6 +40,7 @@ from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     join,
     linear,
     linear_strips,
+    strips,
 )
 from mlc_llm.compiler.kernels.cpu.strips import Strips  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
@@ -136,6 +137,19 @@ def test_bias_and_residual_are_added(outs):
     y = run(codes, kernel, x, *tensors, bias, residual, outs=outs)
     expected = x.astype(np.float64) @ weight.astype(np.float64).T + bias + residual
     np.testing.assert_allclose(y, expected, rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", ["Q4_0", "Q5_0", "Q6_K", "Q8_0"])
+def test_pairs_of_quads_ask_for_every_line_of_codes(kind, monkeypatch):
+    asked = []
+    monkeypatch.setattr(strips, "emit_prefetch", lambda *line: asked.append(line))
+    reader = Strips(TYPES[kind].stored_params("w", (16, 256)), TYPES[kind])
+    for turn in range(4):
+        reader.emit_prefetch_pair(list(TYPES[kind].tensors), 0, 0, turn, 128)
+    planes = TYPES[kind].planes
+    ahead = {p: 128 * p.bits // TYPES[kind].bits for p in planes}
+    lines = {(p.tensor, 0, ahead[p] + word, 0) for p in planes for word in range(p.bits)}
+    assert set(asked) == lines
 
 
 @cache

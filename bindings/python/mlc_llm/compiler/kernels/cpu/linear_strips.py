@@ -301,7 +301,7 @@ class BlockStrip:
 
     def _emit_by_quads(self, steps: Steps, groups: StoredGroups, row, rows: int, sums) -> None:
         def quads(group, turn) -> list[tuple[Any, Any]]:
-            first, second = groups.emit_pair(group, turn)
+            first, second = groups.emit_pair(group, turn, rows)
             return [(turn, first), (turn + self.codes.quads // 2, second)]
 
         def finish(group, whole) -> None:

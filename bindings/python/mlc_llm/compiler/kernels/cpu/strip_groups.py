@@ -48,11 +48,15 @@ class StoredGroups:
         with T.serial(count) as group:
             body(group, self._emit(group))
 
-    def emit_pair(self, group, turn) -> list[Any]:
+    def emit_pair(self, group, turn, rows: int) -> list[Any]:
         """The quad `turn` of a group and the one half a group behind it; both are under the same
-        scale."""
-        self.weights.emit_prefetch_pair(self.buffers, self.index, group, turn, AHEAD_LINES)
-        return self.weights.emit_pair(self.buffers, self.index, group, turn)
+        scale. Products of one row wait for memory, those of more for instructions."""
+        where = (self.buffers, self.index, group)
+        self.weights.emit_prefetch_pair(*where, turn, AHEAD_LINES)
+        if rows == 1:
+            with T.If(turn == 0), T.Then():
+                self.weights.emit_prefetch_scales(*where, AHEAD_LINES)
+        return self.weights.emit_pair(*where, turn)
 
     def emit_scales(self, group) -> Group:
         """A group without its quads."""
@@ -63,6 +67,7 @@ class StoredGroups:
         where = (self.buffers, self.index, group)
         quads, found = self.weights.emit_quads(*where), self.emit_scales(group)
         self.weights.emit_prefetch(*where, AHEAD_LINES)
+        self.weights.emit_prefetch_scales(*where, AHEAD_LINES)
         return replace(found, quads=quads)
 
 
