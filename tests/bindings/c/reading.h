@@ -65,34 +65,6 @@ struct IsOpenEnum : std::false_type {};
 template <typename E>
 struct IsOpenEnum<wire::OpenEnum<E>> : std::true_type {};
 
-// Calls `act` with what stands at the steps from `i` on; unions and optionals on the way are
-// transparent. False when nothing stands there.
-template <typename T, typename Act>
-bool At(const T& value, const Steps& steps, size_t i, const Act& act) {
-  if constexpr (IsOptional<T>::value) {
-    if (value) return At(*value, steps, i, act);
-    return i == steps.size() ? (act(value), true) : false;
-  } else {
-    if (i == steps.size()) return act(value), true;
-    bool found = false;
-    if constexpr (IsUnion<T>::value) {
-      std::visit([&](const auto& held) { found = At(held, steps, i, act); }, value.value);
-    } else if constexpr (IsStruct<T>::value) {
-      VisitMembers(value, [&](const char* key, const auto& member) {
-        if (steps[i] == key) found = At(member, steps, i + 1, act);
-      });
-    } else if constexpr (IsVector<T>::value) {
-      size_t index = std::stoul(steps[i]);
-      if (index < value.size()) found = At(value[index], steps, i + 1, act);
-    } else if constexpr (IsMap<T>::value) {
-      for (const auto& [key, item] : value) {
-        if (wire::WriteKey(key) == steps[i]) found = At(item, steps, i + 1, act);
-      }
-    }
-    return found;
-  }
-}
-
 // A typed value as JSON: an enum as its word, an empty optional as null.
 template <typename T>
 Json ToJsonValue(const T& value) {
@@ -103,6 +75,54 @@ Json ToJsonValue(const T& value) {
   } else {
     return wire::Codec<T>::Write(value);
   }
+}
+
+// What stands at a path. It is no template, so that each type of the protocol is walked by one
+// function: one for each type that a walk begins with takes the compiler five times as long.
+struct Found {
+  Json value;
+  std::string variant = "no union";
+  bool is_there = false, is_unknown_word = false;
+
+  template <typename T>
+  void Set(const T& found) {
+    is_there = true;
+    value = ToJsonValue(found);
+    if constexpr (IsUnion<T>::value) variant = HeldVariant(found);
+    if constexpr (IsOpenEnum<T>::value) is_unknown_word = !found.known();
+  }
+};
+
+// Sets `found` to what stands at the steps from `i` on; unions and optionals on the way are
+// transparent.
+template <typename T>
+void Read(const T& value, const Steps& steps, size_t i, Found* found) {
+  if constexpr (IsOptional<T>::value) {
+    if (value) return Read(*value, steps, i, found);
+    if (i == steps.size()) found->Set(value);
+  } else if (i == steps.size()) {
+    found->Set(value);
+  } else if constexpr (IsUnion<T>::value) {
+    std::visit([&](const auto& held) { Read(held, steps, i, found); }, value.value);
+  } else if constexpr (IsStruct<T>::value) {
+    VisitMembers(value, [&](const char* key, const auto& member) {
+      if (steps[i] == key) Read(member, steps, i + 1, found);
+    });
+  } else if constexpr (IsVector<T>::value) {
+    size_t index = std::stoul(steps[i]);
+    if (index < value.size()) Read(value[index], steps, i + 1, found);
+  } else if constexpr (IsMap<T>::value) {
+    for (const auto& [key, item] : value) {
+      if (wire::WriteKey(key) == steps[i]) Read(item, steps, i + 1, found);
+    }
+  }
+}
+
+template <typename T>
+Found At(const T& value, const std::string& path) {
+  Found found;
+  Read(value, ParsePath(path), 0, &found);
+  return found;
 }
 
 }  // namespace mlc

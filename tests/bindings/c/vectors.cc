@@ -90,10 +90,9 @@ Json Without(Json value, const Json& paths) {
 template <typename T>
 Difference CheckFields(const T& value, const Json& fields) {
   for (const auto& [path, expected] : fields.as_object()) {
-    Difference difference = path + ": nothing stands there";
-    At(value, ParsePath(path), 0, [&, at = path, &want = expected](const auto& found) {
-      difference = Compare(at, ToJsonValue(found), want);
-    });
+    const Found found = At(value, path);
+    if (!found.is_there) return path + ": nothing stands there";
+    Difference difference = Compare(path, found.value, expected);
     if (!difference.empty()) return difference;
   }
   return "";
@@ -102,11 +101,8 @@ Difference CheckFields(const T& value, const Json& fields) {
 template <typename T>
 Difference CheckVariants(const T& value, const Json& variants) {
   for (const auto& [path, expected] : variants.as_object()) {
-    std::string held = "no union";
-    At(value, ParsePath(path), 0, [&](const auto& found) {
-      if constexpr (IsUnion<std::decay_t<decltype(found)>>::value) held = HeldVariant(found);
-    });
-    if (Json(held) != expected) return path + ": holds " + held + ", expected " + expected.Dump();
+    const Json held(At(value, path).variant);
+    if (held != expected) return path + ": holds " + held.Dump() + ", not " + expected.Dump();
   }
   return "";
 }
@@ -114,11 +110,9 @@ Difference CheckVariants(const T& value, const Json& variants) {
 template <typename T>
 Difference CheckUnknownWords(const T& value, const Json& paths) {
   for (const Json& path : paths.as_array()) {
-    bool unknown = false;
-    At(value, ParsePath(path.as_string()), 0, [&](const auto& found) {
-      if constexpr (IsOpenEnum<std::decay_t<decltype(found)>>::value) unknown = !found.known();
-    });
-    if (!unknown) return path.as_string() + ": is a word that is known";
+    if (!At(value, path.as_string()).is_unknown_word) {
+      return path.as_string() + ": is a word that is known";
+    }
   }
   return "";
 }
