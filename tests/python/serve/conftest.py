@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +21,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
+
+from .forks import Fork, Forks
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
 # What makes the fake model a reranker (mlc-chat-config.json), and one that fills gaps
@@ -56,7 +58,7 @@ class Running:
     """A server and its process."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Fork
     log: Path
 
     @property
@@ -85,15 +87,22 @@ class Running:
 
 
 MLC_LLM = ("-m", "mlc_llm")
+forks = cache(Forks)  # one for all servers that this process starts
 
 
 @contextmanager
-def starting_server(*arguments: str, program: tuple[str, ...] = MLC_LLM) -> Iterator[Running]:
-    """A server on a free port that may have begun nothing yet; killed at the end if need be."""
-    command = [sys.executable, *program, "serve", "--port", "0", *arguments]
+def starting_server(*arguments: str, program: tuple[str, ...] = ()) -> Iterator[Running]:
+    """A server on a free port that may have begun nothing yet; killed at the end if need be. With
+    `program`, Python's words for a process of its own, it is no fork (forks.py)."""
+    command = ["serve", "--port", "0", *arguments]
     # Into a file: a pipe that nobody reads makes the server wait when it is full.
     with TemporaryDirectory() as folder, open(log := Path(folder) / "log", "w") as stderr:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr)
+        process: subprocess.Popen[bytes] | Fork
+        if program:
+            full = [sys.executable, *program, *command]
+            process = subprocess.Popen(full, stdout=subprocess.DEVNULL, stderr=stderr)
+        else:
+            process = forks().start(command, log)
         try:
             yield Running("", process, log)
         finally:
@@ -103,14 +112,14 @@ def starting_server(*arguments: str, program: tuple[str, ...] = MLC_LLM) -> Iter
 
 
 @contextmanager
-def started_server(*arguments: str, program: tuple[str, ...] = MLC_LLM) -> Iterator[Running]:
+def started_server(*arguments: str, program: tuple[str, ...] = ()) -> Iterator[Running]:
     """The same once its models are loaded."""
     with starting_server(*arguments, program=program) as server:
         server.url = _announced_url(server.process, server.log)
         yield server
 
 
-def _announced_url(process: subprocess.Popen[bytes], log: Path) -> str:
+def _announced_url(process: subprocess.Popen[bytes] | Fork, log: Path) -> str:
     deadline = time.monotonic() + PATIENCE
     while process.poll() is None and time.monotonic() < deadline:
         if found := re.search(r"ready on (\S+:\d+)", log.read_text()):

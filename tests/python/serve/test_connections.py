@@ -16,7 +16,7 @@ import pytest
 
 from mlc_llm.serve.connections import limit_connections
 
-from .conftest import ENDLESS, FAKE, MLC_LLM, PATIENCE, Running, get, post, started_server
+from .conftest import ENDLESS, FAKE, PATIENCE, Running, get, post, started_server
 
 CHAT = "/v1/chat/completions"
 HELLO = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 2}
@@ -24,7 +24,7 @@ MB = 1 << 20
 
 
 @contextmanager
-def server(*options: str, program: tuple[str, ...] = MLC_LLM) -> Iterator[Running]:
+def server(*options: str, program: tuple[str, ...] = ()) -> Iterator[Running]:
     fake = (str(FAKE), "--device", "fake", "--enable-debug")
     with started_server(*fake, *options, program=program) as running:
         yield running

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import httpx
 import pytest
 
-from .conftest import ENDLESS, FAKE, PATIENCE, Running, get, post, started_server
+from .conftest import ENDLESS, FAKE, MLC_LLM, PATIENCE, Running, get, post, started_server
 from .stalled import LONG as UNREAD
 from .stalled import read_rest, stalled_stream
 
@@ -24,7 +24,8 @@ LONG = {"messages": HELLO, "max_tokens": 4000, "debug_config": {"ignore_eos": Tr
 
 @contextmanager
 def fake_server(*options: str) -> Iterator[Running]:
-    with started_server(str(FAKE), "--device", "fake", "--enable-debug", *options) as server:
+    model = (str(FAKE), "--device", "fake")
+    with started_server(*model, "--enable-debug", *options, program=MLC_LLM) as server:
         yield server
 
 
