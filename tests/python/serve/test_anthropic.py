@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
 import httpx
 import jsonschema_rs
 import pytest
@@ -16,6 +15,9 @@ from mlc_llm.serve.anthropic_request import to_chat
 from mlc_llm.serve.schemas import all_schemas, reference
 
 from .conftest import KEY, PATIENCE, running_server
+
+if TYPE_CHECKING:
+    import anthropic  # takes a second, which every process would spend
 
 BODY: dict[str, Any] = {
     "model": "fake-model",
@@ -28,6 +30,8 @@ OPTIONS: dict[str, Any] = {**BODY, "extra_body": {"temperature": 0}}
 
 @pytest.fixture(scope="module")
 def claude(url: str) -> anthropic.Anthropic:
+    import anthropic
+
     return anthropic.Anthropic(base_url=url, api_key=KEY, max_retries=0)
 
 
@@ -120,6 +124,8 @@ def test_a_tool_is_called_and_its_result_is_read(claude: anthropic.Anthropic) ->
 
 def test_async_client(url: str) -> None:
     import asyncio
+
+    import anthropic
 
     async def ask() -> str:
         async with anthropic.AsyncAnthropic(base_url=url, api_key=KEY) as client:
@@ -260,6 +266,8 @@ def test_bodies_that_are_none(http: httpx.Client) -> None:
 
 
 def test_the_key_and_the_refusals_before_the_route(url: str) -> None:
+    import anthropic
+
     wrong = anthropic.Anthropic(base_url=url, api_key="sk-wrong", max_retries=0)
     with pytest.raises(anthropic.AuthenticationError) as refused:
         wrong.messages.create(**OPTIONS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-import anthropic
-
 from .conftest import KEY
 
 
 def test_the_tool_loop_of_the_package(url: str) -> None:
     """It asks for a thread first. It is told that there is none, and sends the whole
     conversation."""
+    import anthropic
+
     claude = anthropic.Anthropic(base_url=url, api_key=KEY, max_retries=0)
     called = []
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import cohere
 import httpx
 import pytest
 
@@ -31,6 +30,8 @@ def ask(url: str, **body: Any) -> httpx.Response:
 
 
 def test_both_clients_of_cohere(reranker: str) -> None:
+    import cohere
+
     options: Any = {"model": "fake-reranker", "query": QUERY, "documents": DOCUMENTS}
     new = cohere.ClientV2(KEY, base_url=reranker).rerank(**options, top_n=3)
     scores = [item.relevance_score for item in new.results]
