@@ -30,7 +30,7 @@ def build(folder: Path) -> dict[str, str]:
     make("libhiprtc.so.6", HIP / "hiprtc_emulator.cc")
     rccl = make("librccl.so.1", FIXTURES / "nccl-emulator" / "nccl_emulator.cc")
     header = ["-include", CUDA / "cuda_emulator.h", "-Wl,--no-as-needed", driver]
-    compiler = ["g++", *options, "-O2", "-w", *header]
+    compiler = ["g++", *options, "-O1", "-w", *header]
     return {
         "MLC_HIP_LIBRARY": str(driver),
         "MLC_RCCL_LIBRARY": str(rccl),
