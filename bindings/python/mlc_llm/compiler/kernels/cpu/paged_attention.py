@@ -159,12 +159,12 @@ def _emit_done(blocks, m, state: State, totals: Totals):
     """How many blocks the row in slot m has walked. It begins again, alone, if not all values were
     finite: those that it does not see had the weight 0. The heads of a slot read the same values,
     so the first one tells."""
-    shape, (probe,) = state.shape, emit_sums(1)
+    shape, probes = state.shape, emit_sums(2)
     with T.serial(shape.dim // LANES) as v:
-        for found in (state, totals):
+        for found, probe in zip((state, totals), probes, strict=True):
             value = found.values[at(m * shape.group * shape.dim + v * LANES)]
             T.buffer_store(probe, fma(value, splat(0.0), probe[at(0)]), [at(0)])
-    is_finite = emit_sum(probe[at(0)]) == T.float32(0.0)
+    is_finite = emit_sum(emit_value(probes[0][at(0)] + probes[1][at(0)])) == T.float32(0.0)
     done = emit_stored(T.Select(is_finite, blocks, T.int32(0)))
     with T.If(done < blocks), T.Then():
         state.emit_begin(m, 1)
