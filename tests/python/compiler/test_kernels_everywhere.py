@@ -49,7 +49,10 @@ ESSENTIAL = {
     ]
 }
 SHARE = 36  # one in so many, of the other sets
-SLOW = {"portable": ("integer16_q8f32_1", "strips8_Q6_K")}  # LLVM takes seconds for each
+SLOW = {  # LLVM takes seconds for each
+    "portable": ("integer16_q8f32_1", "integer16_q4f32_1", "strips8_Q6_K"),
+    "wasm": ("strips8_Q2_K",),
+}
 ALSO = {
     # float16 without instructions for it
     "x86-64-v2": [

@@ -128,7 +128,7 @@ def test_generated_requests(
     from schemathesis import GenerationMode
     from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
-    total = 2000 if pytestconfig.getoption("--long") else 100
+    total = 2000 if pytestconfig.getoption("--long") else 60
     count = max(2, total * OPERATIONS[label] // 1000)
     method, _, path = label.partition(" ")
     schema = schemathesis.openapi.from_dict(document)
