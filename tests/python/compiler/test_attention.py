@@ -145,13 +145,15 @@ LONG_SHAPES = [
     AttentionShape(heads=4, kv_heads=1, dim=16, sliding_window=130, sinks=70),
     AttentionShape(heads=2, kv_heads=1, dim=16, sliding_window=300, chunked=True),
     AttentionShape(heads=4, kv_heads=1, dim=16),
+    # So wide that not all parts of many sequences are walked at a time.
+    AttentionShape(heads=32, kv_heads=2, dim=48),
 ]
 
 
 @pytest.mark.parametrize("shape", LONG_SHAPES, ids=str)
 def test_a_long_history_in_parts(shape):
     """One row, few rows and many take different ways: the parts of few rows' histories are shared
-    by threads, some at a time; many rows walk side by side."""
+    by threads; many rows walk side by side."""
     cache = Cache(shape, [2300, 1100])
     rng = np.random.default_rng(4)
     rows = [(p, 0) for p in [*range(1000, 1008), *range(1021, 1031), *range(2280, 2300)]]
@@ -188,7 +190,7 @@ def test_rows_of_many_sequences_that_share_nothing(shape):
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
-@pytest.mark.parametrize("shape", [LONG_SHAPES[i] for i in (0, 1, 2, 4)], ids=str)
+@pytest.mark.parametrize("shape", [LONG_SHAPES[i] for i in (0, 1, 2, 4, 5)], ids=str)
 def test_a_value_that_is_not_finite_reaches_no_row_before_it(shape, bad):
     """Though rows walk the block side by side. Rows that see it have the bits of rows alone."""
     rng = np.random.default_rng(8)

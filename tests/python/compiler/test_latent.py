@@ -85,6 +85,27 @@ def test_every_head_attends_to_the_same_rows(shape):
         assert np.array_equal(few, y[some])
 
 
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_a_value_that_is_not_finite_reaches_no_row_before_it(bad):
+    """As in other attention (test_attention.py): rows that see it have the bits of rows alone."""
+    shape = shape_of(10, page_dtype="float16")
+    cache, rng = Cache(shape, [1100]), np.random.default_rng(9)
+    places, place = [(p, 0) for p in range(1070, 1100)], 1085
+    q = rng.standard_normal((len(places), shape.heads, shape.row)).astype(np.float32)
+    kernel = compiled(paged_attention.paged_attention(shape, SCALE))
+    before = attend(kernel, shape, cache, q, places)
+    page = cache.pages[cache.tables[0][place // PAGE_SIZE]].reshape(PAGE_SIZE, shape.row)
+    page[place % PAGE_SIZE, 3] = bad
+    y = attend(kernel, shape, cache, q, places)
+    for i, (position, _) in enumerate(places):
+        if position < place:
+            assert np.array_equal(y[i], before[i]), position
+        else:
+            assert not np.isfinite(y[i]).all()
+            alone = attend(kernel, shape, cache, q[i : i + 1], places[i : i + 1])
+            assert np.array_equal(alone[0], y[i], equal_nan=True)
+
+
 def rotated(x, positions, pairs: bool):
     turns = np.exp(1j * positions[:, None, None] * np.array(FREQUENCIES))
     parts = np.split(x, 2, axis=-1) if not pairs else (x[..., 0::2], x[..., 1::2])

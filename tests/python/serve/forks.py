@@ -17,6 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+LIMIT = 60  # seconds, which nothing here takes
+
 
 class Forks:
     """The process that forks. It ends when this one does."""
@@ -26,6 +28,7 @@ class Forks:
         with theirs:
             command = [sys.executable, __file__, str(theirs.fileno())]
             self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+        ours.settimeout(LIMIT)
         self._channel = ours.makefile("rw")
         ours.close()
 
@@ -38,7 +41,9 @@ class Forks:
         }  # fmt: skip
         self._channel.write(json.dumps(wanted) + "\n")
         self._channel.flush()
-        return Fork(int(self._channel.readline()), end)
+        pid = self._channel.readline()
+        assert pid, "the process that forks servers has ended"
+        return Fork(int(pid), end)
 
 
 class Fork:
@@ -54,7 +59,7 @@ class Fork:
             self._status = int(self._end.read_text())
         return self._status
 
-    def wait(self, timeout: float = float("inf")) -> int:
+    def wait(self, timeout: float = LIMIT) -> int:
         deadline = time.monotonic() + timeout
         while (status := self.poll()) is None:
             if time.monotonic() > deadline:
@@ -89,6 +94,7 @@ def fork_servers(connection: socket.socket) -> None:
             return
         channel.write(f"{server}\n")
         channel.flush()
+        redirect(os.devnull, os.devnull)  # who reads what pytest writes does not wait for servers
         status = os.waitstatus_to_exitcode(os.waitpid(server, 0)[1])
         with suppress(FileNotFoundError):  # the test has ended too
             unfinished = Path(f"{wanted['end']}.tmp")
@@ -98,14 +104,18 @@ def fork_servers(connection: socket.socket) -> None:
     os._exit(0)
 
 
+def redirect(output: str, errors: str) -> None:
+    for descriptor, path in ((1, output), (2, errors)):
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+
+
 def become(wanted: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(wanted["environment"])
     os.chdir(wanted["folder"])
-    for descriptor, path in ((1, os.devnull), (2, wanted["log"])):
-        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.dup2(opened, descriptor)
-        os.close(opened)
+    redirect(os.devnull, wanted["log"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.argv = ["mlc_llm", *wanted["arguments"]]
 

@@ -331,11 +331,12 @@ class BlockStrip:
         and their scales."""
         total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
         *others, (last, scale) = products
-        if not others:
-            total = emit_value(fma(to_float(last), scale * splat(factor), total))
-        for whole, other in others:
+        if others:
+            ((whole, other),) = others
             scaled = emit_value(fma(to_float(last), scale, emit_value(to_float(whole) * other)))
             total = emit_value(fma(scaled, splat(factor), total))
+        else:
+            total = emit_value(fma(to_float(last), scale * splat(factor), total))
         for i, minimum in enumerate(minimums):
             added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group, i)])
             total = emit_value(fma(minimum, splat(added), total))

@@ -108,7 +108,7 @@ class Strips:
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
         """The 32 inputs of a group as 8 vectors of four bytes, in the order of `Codes.places`: each
-        is computed where it is used, from words that are read here."""
+        is computed where it is used, from words that are read here (but for places in a table)."""
         words = [self._emit_words(buffers, plane, strip, group) for plane in self.kind.planes]
         return [self._quad(words, quad) for quad in range(QUADS)]
 
