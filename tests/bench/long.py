@@ -7,10 +7,11 @@ usage: ./dev bench long FILE.gguf|SHAPE-TYPE [--depths 2048,8192,16384,32768] [-
 Both programs get the same tokens and pages of the same precision; llama.cpp has flash attention. At
 each depth they take turns. `pages`: the bytes of pages that a step reads, divided by what it takes
 longer than one behind 16 tokens, which a second process times in the same round; and the share of
-the bandwidth that the same threads reach in the same run. Of a history the first 1,024 tokens are
-computed, and the others are copies of their keys and values: times do not depend on these. `--ask`
-waits for a line on standard input before each depth is timed, so that a busy machine can be made
-quiet for it. `--json` puts the figures into a file, beside those of other models.
+the bandwidth that the same threads reach in the same run. `limit`: the decode of a dense model if
+reading its weights and pages at that bandwidth were all its work. Of a history the first 1,024
+tokens are computed, and the others are copies of their keys and values: times do not depend on
+these. `--ask` waits for a line on standard input before each depth is timed, so that a busy machine
+can be made quiet for it. `--json` puts the figures into a file, beside those of other models.
 """
 
 from __future__ import annotations
@@ -57,14 +58,16 @@ def main() -> None:
     contenders.append(replace(contenders[0], name=_SHORT))
     print(f"{path.name}, {args.kv_cache_dtype} pages, {args.threads} threads", flush=True)
     with measure.running(contenders, args.threads) as processes:
-        found = _measure(args, processes)
+        found = _measure(args, processes, contenders[0].weight_bytes)
     if args.json:
         known = json.loads(args.json.read_text()) if args.json.is_file() else {}
         known[f"{path.stem}, {args.kv_cache_dtype} pages"] = found
         args.json.write_text(json.dumps(known, indent=1) + "\n")
 
 
-def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> list[dict[str, Any]]:
+def _measure(
+    args: argparse.Namespace, processes: dict[str, Process], weight_bytes: int
+) -> list[dict[str, Any]]:
     every: list[dict[str, Any]] = []
     short = processes.pop(_SHORT)
     for depth in (measure.SHORT, *args.depths):
@@ -75,6 +78,7 @@ def _measure(args: argparse.Namespace, processes: dict[str, Process]) -> list[di
             sys.stdin.readline()
         found = _at(args, processes, short, depth)
         found["page_bytes"] = processes["ours"].ask("page_bytes", length=depth)
+        found["limit"] = found["bandwidth"] / (weight_bytes + found["page_bytes"])
         if not every:
             _print_head(args, list(processes))
         else:
@@ -114,7 +118,7 @@ def _print_head(args: argparse.Namespace, names: list[str]) -> None:
     ratio = ["ratio"] * (len(names) == 2)
     prompt = [f"prompt of {args.prompts}: {names[0]}", *names[1:], *ratio]
     decode = [f"decode: {names[0]}", *names[1:], *ratio]
-    heads = ["tok/s behind", *decode, "pages GB/s", "share", *prompt]
+    heads = ["tok/s behind", *decode, "limit", "pages GB/s", "share", *prompt]
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
 
 
@@ -125,7 +129,8 @@ def _print(found: dict[str, Any], short: dict[str, Any]) -> None:
         speed = (found["page_bytes"] - short["page_bytes"]) / found["more"]
         share = f"{speed / found['bandwidth']:.0%} of {found['bandwidth'] / 1e9:.1f}"
         read = [f"{speed / 1e9:.1f}", share]
-    cells = [f"{found['depth']}", *_compared(decode), *read, *_compared(found["prompt"])]
+    limit = f"{found['limit']:.0f}"
+    cells = [f"{found['depth']}", *_compared(decode), limit, *read, *_compared(found["prompt"])]
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
