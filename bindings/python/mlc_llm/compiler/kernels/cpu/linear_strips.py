@@ -210,11 +210,9 @@ class BlockStrip:
                 for i, quad in enumerate(found.quads):
                     T.buffer_store(quads, quad, [at(i * LANES)])
 
-                def read(run: int, turn) -> list[tuple[Any, Any]]:
-                    places = self.weights.quads_of_scale(run)
-                    begins = places[:: len(places) // TOGETHER]
-                    some = [emit_value(begin + turn) for begin in begins]
-                    return [(place, emit_value(quads[at(place * LANES)])) for place in some]
+                def read(turn) -> list[tuple[Any, Any]]:
+                    places = turn, emit_value(turn + codes.quads // 2)
+                    return [(place, emit_value(quads[at(place * LANES)])) for place in places]
 
                 def emit(row, count: int) -> None:
                     self._emit_group(steps, group, found, read, sums, begin, row, count)
@@ -236,12 +234,16 @@ class BlockStrip:
         self, steps: Steps, group, found: Group, quads: Callable, sums, begin, row, rows: int
     ) -> None:
         """Adds a group's products with rows begin + [row, row + rows) of x to their sums.
-        `quads(run, turn)` returns TOGETHER of the quads under the group's scale `run`."""
+        `quads(turn)` returns the quad `turn` and the one half a group behind it, with their
+        positions in the group; both are under the same scale."""
         products: list[list[tuple[Any, Any]]] = [[] for _ in range(rows)]
         turns = self.codes.quads // self.codes.sums // TOGETHER
         for run, scale in enumerate(found.scales):
-            own = partial(quads, run)
-            whole = emit_run(self.codes, steps, self.x, begin + row, rows, group, turns, own)
+
+            def of_run(turn, run=run) -> list[tuple[Any, Any]]:
+                return quads(emit_value(run * turns + turn))
+
+            whole = emit_run(self.codes, steps, self.x, begin + row, rows, group, turns, of_run)
             for m, sum_ in enumerate(whole):
                 start = self._start(begin + row + m, group, run, steps)
                 products[m].append((emit_value(sum_ + splat(start)), scale))
@@ -312,13 +314,9 @@ class BlockStrip:
 
         if not self.codes.halves:
             return emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
-        turns = self.codes.quads // self.codes.sums // TOGETHER
         with T.serial(self.codes.groups) as group:
-
-            def of_run(run: int, turn) -> list[tuple[Any, Any]]:
-                return quads(group, emit_value(run * turns + turn))
-
-            self._emit_group(steps, group, groups.emit_scales(group), of_run, sums, row, 0, rows)
+            found, own = groups.emit_scales(group), partial(quads, group)
+            self._emit_group(steps, group, found, own, sums, row, 0, rows)
 
     def _start(self, row, group, i: int, steps: Steps | None = None):
         """What products under a group's i-th scale begin with."""
