@@ -23,7 +23,7 @@ from mlc_llm.compiler import lowering, targets
 from mlc_llm.compiler.kernels.common.function import Arg, kernel
 from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.activations import GROUP, Codes
-from mlc_llm.compiler.kernels.cpu.integer import emit_dots, steps_of
+from mlc_llm.compiler.kernels.cpu.integer import emit_dots, holds_group, steps_of
 from mlc_llm.compiler.kernels.cpu.integer_instructions import Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_tile
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_sums, emit_value, fma
@@ -31,8 +31,7 @@ from mlc_llm.compiler.targets import Device, num_threads
 
 _BLOCK_BYTES = 256 << 20  # far more than the caches hold
 _QUADS = 8  # of weights, in registers
-_SUMS = 8  # vectors of sums of bytes that are added up side by side
-_ROUNDS, _TURNS, _CALLS = 4096, 16, 16
+_ROUNDS, _TURNS, _CALLS = 4096, 16, 256  # some milliseconds of a thread
 _BITS = 4
 
 # Adds products of weights to sums: (sums, weights, code of a sum and a weight).
@@ -84,7 +83,8 @@ def _in_turn(device: Device) -> _Limit:
         own = ([code(m, i) for i in range(_QUADS)] for m in range(len(totals)))
         return [dots(total, some, codes) for total, codes in zip(totals, own, strict=True)]
 
-    return _in_registers(add, _SUMS, "uint32", "int32")
+    sums = 16 if holds_group(device.vectors.dot) else 8  # beside the weights in registers
+    return _in_registers(add, sums, "uint32", "int32")
 
 
 def _fused(device: Device) -> _Limit:

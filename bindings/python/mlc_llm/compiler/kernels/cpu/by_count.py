@@ -14,7 +14,7 @@ from mlc_llm.compiler.kernels.cpu.integer_tile import steps_for
 from mlc_llm.compiler.quantization.gguf.types import BlockType
 
 # The most rows of x for which codes are taken out of their words each time.
-PAIR, FEW, MANY = 2, 8, 64
+PAIR, FEW = 2, 8
 
 
 def ways_by_count(
@@ -27,21 +27,21 @@ def ways_by_count(
 ) -> list[tuple[int | None, Callable[[], None]]]:
     """`few`, and `many` where it is faster from some number of rows on.
 
-    Registers that hold sums but no group take the codes of each group apart once for many rows; two
-    planes already for more rows than one tile has. In others, taking apart codes of one plane costs
-    less than bytes in memory, and so do two planes where the registers hold a group. Codes of 3
-    bits in groups of 40 become bytes from three rows on: then the weights come in bursts, and two
-    rows wait longer for them than their products take out of registers that do not hold a group."""
+    Registers that hold a group take its codes apart once for many rows. So do those that hold sums
+    but no group; two planes already for more rows than one tile has. In others, taking apart codes
+    of one plane costs less than bytes in memory. Codes of 3 bits in groups of 40 become bytes from
+    three rows on: then the weights come in bursts, and two rows wait longer for them than their
+    products take out of registers that do not hold a group."""
     one_plane = kind.bits == 4 and not kind.values
+    if holds_group(unit):
+        return [(FEW, few), (None, many)]
     if kind.takes_bytes:
-        return [(FEW if holds_group(unit) else PAIR, few), (None, many)]
-    if kind.bits == 8 or kind.values and holds_group(unit):
+        return [(PAIR, few), (None, many)]
+    if kind.bits == 8:
         return [(None, few)]
     if steps_for(codes, unit):
         return [(FEW if one_plane else tile, few), (None, many)]
-    if not codes.halves and one_plane and holds_group(unit):
-        return [(MANY, few), (None, many)]
-    if not codes.halves and (one_plane or holds_group(unit)):
+    if not codes.halves and one_plane:
         return [(None, few)]
     return [(FEW, few), (None, many)]
 

@@ -2,7 +2,7 @@
 
 Places are the pairs of a row and an expert, in the order of their experts
 (`kernels/common/routing.py`). The places of one expert are neighbours, so the strips of the dense
-layers (`linear.py`, `linear_strips.py`) multiply them: a step reads the weights of each chosen
+layers (`linear.py`, `block_strip.py`) multiply them: a step reads the weights of each chosen
 expert once, and no others. The result of a place is the same for any number of places.
 
 The stored tensors have an axis for experts before their own axes; kernels see both as one.
@@ -22,10 +22,10 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
 from mlc_llm.compiler.kernels.common.routing import RUN, Stack, joined, pairs_arg
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.block_strip import BlockStrip, emit_many, strips_at_a_time
 from mlc_llm.compiler.kernels.cpu.by_count import emit_by_count, ways_by_count
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.linear import FloatStrip, Tile
-from mlc_llm.compiler.kernels.cpu.linear_strips import BlockStrip
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
@@ -70,20 +70,36 @@ def by_strips(
 ) -> tirx.PrimFunc:
     """For weights in strips, and integer x."""
     strips = stack.outs // LANES
+    width = strips_at_a_time(unit) if strips % strips_at_a_time(unit) == 0 else 1
 
-    def strip(run: Run, index) -> None:
-        column = emit_value(index * LANES)
-        place = emit_value(run.expert * strips + index)
-        one = BlockStrip(codes, weights.on(unit), unit, run.x, run.weights, place)
+    def some(run: Run, index) -> None:
+        places = [emit_value(index * width + i) for i in range(width)]
+        found = [
+            BlockStrip(
+                codes,
+                weights.on(unit),
+                unit,
+                run.x,
+                run.weights,
+                emit_value(run.expert * strips + place),
+            )
+            for place in places
+        ]
+        stores = [partial(store, run, emit_value(place * LANES)) for place in places]
 
-        def store(row, value) -> None:
-            run.store(row, value, column, LANES)
+        def few() -> None:
+            for one, own in zip(found, stores, strict=True):
+                one.emit_few(run.first, run.count, tile, own)
 
-        rows = (run.first, run.count, tile, store)
-        few, many = partial(one.emit_few, *rows), partial(one.emit_many, *rows)
+        def many() -> None:
+            emit_many(found, run.first, run.count, tile, stores)
+
         emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, tile, few, many))
 
-    return _kernel(stack, codes.arg_of(stack.chosen), bias, strips, strip)
+    def store(run: Run, column, row, value) -> None:
+        run.store(row, value, column, LANES)
+
+    return _kernel(stack, codes.arg_of(stack.chosen), bias, strips // width, some)
 
 
 def by_floats(stack: Stack, weights: Rows, *, tile: Tile, bias: str | None = None) -> tirx.PrimFunc:

@@ -46,7 +46,7 @@ class StoredGroups:
 
     def emit_each(self, count: int, body: Callable[[Any, Group], None]) -> None:
         with T.serial(count) as group:
-            body(group, self._emit(group))
+            body(group, self.emit(group))
 
     def emit_pair(self, group, turn, rows: int) -> list[Any]:
         """The quad `turn` of a group and the one half a group behind it; both are under the same
@@ -63,7 +63,7 @@ class StoredGroups:
         where = (self.buffers, self.index, group)
         return Group([], self.weights.emit_scales(*where), self.weights.emit_minimums(*where))
 
-    def _emit(self, group) -> Group:
+    def emit(self, group) -> Group:
         where = (self.buffers, self.index, group)
         quads, found = self.weights.emit_quads(*where), self.emit_scales(group)
         self.weights.emit_prefetch(*where, AHEAD_LINES)

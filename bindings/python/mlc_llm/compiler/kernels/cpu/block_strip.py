@@ -1,0 +1,282 @@
+"""Sixteen rows of W (a strip) times rows of x, in integers: one row, a few, or many.
+
+`linear_strips.py` and `experts.py` share out the strips. Of many rows, each block of ROWS meets one
+group after another, while its float sums wait in the first cache. Where the registers hold the
+group of a strip, and more, two strips meet each row at the same time (`emit_side_by_side`), so that
+a row's codes are read once for both. Elsewhere sums stay in registers (`integer_tile.py`), or the
+codes of the whole strip become bytes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tvm.tirx.script import builder as T
+
+from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
+from mlc_llm.compiler.kernels.cpu.activations import Codes
+from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_tiles
+from mlc_llm.compiler.kernels.cpu.integer import holds_group
+from mlc_llm.compiler.kernels.cpu.integer_instructions import TOGETHER, DotUnit, Steps
+from mlc_llm.compiler.kernels.cpu.integer_tile import emit_run, emit_tile, steps_for
+from mlc_llm.compiler.kernels.cpu.low_rank_codes import Products, Shared
+from mlc_llm.compiler.kernels.cpu.products import emit_products
+from mlc_llm.compiler.kernels.cpu.strip_groups import Group, Groups, KeptGroups, StoredGroups
+from mlc_llm.compiler.kernels.cpu.strips import Strips
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
+
+KEPT = 8  # rows that wait for what adapters add: on the stack
+ROWS = 32  # whose sums wait in the first cache for the next group of a strip
+
+Store = Callable[[Any, Any], None]  # of a row's 16 outputs
+
+
+def strips_at_a_time(unit: DotUnit) -> int:
+    """How many neighbouring strips multiply many rows together."""
+    return 2 if holds_group(unit) else 1
+
+
+def emit_many(
+    strips: Sequence[BlockStrip], first, count, tile: int, stores: Sequence[Store]
+) -> None:
+    """Computes rows [first, first + count) of x, with as many strips as are taken at a time."""
+    if len(strips) > 1:
+        return _emit_side_by_side(strips, first, count, stores)
+    strips[0].emit_many(first, count, tile, stores[0])
+
+
+def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Sequence[Store]) -> None:
+    def add(group, found: list[Group], sums: list[Any], begin, rows) -> None:
+        quads = [[emit_value(quad) for quad in of_strip.quads] for of_strip in found]
+        with T.serial(rows) as row:
+            m = emit_value(begin + row)
+            products = [
+                one.emit_sums(of_strip, m, group)
+                for one, of_strip in zip(strips, quads, strict=True)
+            ]
+            for one, own, whole, of_strip in zip(strips, sums, products, found, strict=True):
+                scaled = list(zip(whole, of_strip.scales, strict=True))
+                one.emit_added(own, row, m, group, scaled, of_strip.minimums)
+
+    _emit_blocks(strips, first, count, stores, add)
+
+
+def _emit_blocks(
+    strips: Sequence[BlockStrip],
+    first,
+    count,
+    stores: Sequence[Store],
+    add: Callable[[Any, list[Group], list[Any], Any, Any], None],
+) -> None:
+    """`add(group, contents, sums, begin, rows)` adds a group of each strip, times rows of x from
+    `begin` on, to the sums of each."""
+    sums = [T.sblock_alloc_buffer((ROWS * LANES,), "float32") for _ in strips]
+    with T.serial((count + (ROWS - 1)) // ROWS) as block:
+        begin = emit_value(first + block * ROWS)
+        rows = emit_value(T.min(first + count - begin, ROWS))
+        for own in sums:
+            with T.serial(rows) as row:
+                T.buffer_store(own, splat(0.0), [at(row * LANES)])
+        with T.serial(strips[0].codes.groups) as group:
+            add(group, [one.stored.emit(group) for one in strips], sums, begin, rows)
+        for one, own, store in zip(strips, sums, stores, strict=True):
+
+            def load(row, begin=begin, own=own):
+                return own[at((row - begin) * LANES)]
+
+            if one.products is not None:
+                one.products.emit_block(begin, rows, load, store, block=one.index)
+            else:
+                with T.serial(rows) as row:
+                    store(begin + row, emit_value(load(begin + row)))
+
+
+@dataclass(frozen=True)
+class BlockStrip:
+    """16 rows of W, and the activations that multiply them."""
+
+    codes: Codes
+    weights: Strips
+    unit: DotUnit
+    x: Any
+    buffers: Any
+    index: Any
+    products: Products | None = None  # of adapters, that are added
+
+    @property
+    def stored(self) -> StoredGroups:
+        return StoredGroups(self.weights, self.buffers, self.index)
+
+    def emit_one(self, shared: Shared | None, store: Store) -> None:
+        """Computes the only row of x, and what adapters add to it."""
+        if shared is None:
+            return self._emit_tile(self.stored, 0, 1, store)
+        shared.emit_taken()
+
+        def changed(row, value) -> None:
+            shared.emit_wait()
+            store(row, shared.products.emit_one(value, block=self.index))
+
+        self._emit_tile(self.stored, 0, 1, changed)
+
+    def emit_few(self, first, count, tile: int, store: Store) -> None:
+        """Computes rows [first, first + count) of x. Each tile takes the codes out of their
+        words."""
+        if self.weights.kind.takes_bytes and not holds_group(self.unit):
+            tile = PAIR
+        self._emit_tiles(self.stored, first, count, tile, store)
+
+    def emit_many(self, first, count, tile: int, store: Store) -> None:
+        """The same; the codes of the whole strip become bytes once, or those of a group for many
+        rows."""
+        if steps := steps_for(self.codes, self.unit):
+            return self._emit_by_rows(steps, first, count, tile, store)
+        codes, has_minimum = self.codes, self.weights.kind.minimum
+        quads = T.sblock_alloc_buffer((codes.groups * codes.quads * LANES,), "uint32")
+        floats = (codes.groups * codes.sums * LANES,)
+        scales = T.sblock_alloc_buffer(floats, "float32")
+        minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
+        kept = KeptGroups(quads, scales, minimums, codes.sums, codes.quads)
+        self.stored.emit_each(codes.groups, kept.store)
+        self._emit_tiles(kept, first, count, tile, store)
+
+    def _emit_by_rows(self, steps: Steps, first, count, tile: int, store: Store) -> None:
+        quads = T.sblock_alloc_buffer((self.codes.quads * LANES,), "uint32")
+
+        def read(turn) -> list[tuple[Any, Any]]:
+            places = turn, emit_value(turn + self.codes.quads // 2)
+            return [(place, emit_value(quads[at(place * LANES)])) for place in places]
+
+        def add(group, found: list[Group], sums: list[Any], begin, rows) -> None:
+            for i, quad in enumerate(found[0].quads):
+                T.buffer_store(quads, quad, [at(i * LANES)])
+
+            def emit(row, count: int) -> None:
+                self._emit_group(steps, group, found[0], read, sums[0], begin, row, count)
+
+            emit_tiles(rows, _tile_sizes(tile), emit)
+
+        _emit_blocks([self], first, count, [store], add)
+
+    def _emit_group(
+        self, steps: Steps, group, found: Group, quads: Callable, sums, begin, row, rows: int
+    ) -> None:
+        """Adds a group's products with rows begin + [row, row + rows) of x to their sums.
+        `quads(turn)` returns the quad `turn` and the one half a group behind it, with their
+        positions in the group; both are under the same scale."""
+        products: list[list[tuple[Any, Any]]] = [[] for _ in range(rows)]
+        turns = self.codes.quads // self.codes.sums // TOGETHER
+        for run, scale in enumerate(found.scales):
+
+            def of_run(turn, run=run) -> list[tuple[Any, Any]]:
+                return quads(emit_value(run * turns + turn))
+
+            whole = emit_run(self.codes, steps, self.x, begin + row, rows, group, turns, of_run)
+            for m, sum_ in enumerate(whole):
+                start = self._start(begin + row + m, group, run, steps)
+                products[m].append((emit_value(sum_ + splat(start)), scale))
+        for m, of_row in enumerate(products):
+            self.emit_added(sums, row + m, begin + row + m, group, of_row, found.minimums)
+
+    def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Store) -> None:
+        sizes = _tile_sizes(tile)
+
+        def emit(begin, rows, store: Store) -> None:
+            emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))
+
+        if self.products is None:
+            return emit(first, count, store)
+        # Sums that are changed in the same registers made the tiles slower, so they are kept first.
+        kept = emit_floats(KEPT)
+        with T.serial((count + (KEPT - 1)) // KEPT) as block:
+            begin = emit_value(first + block * KEPT)
+
+            def place(row):
+                return at((row - begin) * LANES)
+
+            rows = emit_value(T.min(first + count - begin, KEPT))
+            emit(begin, rows, lambda row, value: T.buffer_store(kept, value, [place(row)]))
+            self.products.emit_block(
+                begin, rows, lambda row: kept[place(row)], store, block=self.index
+            )
+
+    def _emit_tile(self, groups: Groups, row, rows: int, store: Store) -> None:
+        """Computes rows [row, row + rows) of x. Their sums are in registers."""
+        sums = emit_floats(rows)
+        emit_zero(sums, rows)
+        # Of one row, shifts that depend on the quad cost more than they save, but for whole bytes.
+        # (Kept groups are of units without steps.)
+        by_quads = rows > 1 or self.weights.kind.bits == 8 or self.weights.kind.values
+        steps = steps_for(self.codes, self.unit) if by_quads else None
+        if steps is not None and isinstance(groups, StoredGroups) and groups.has_pairs:
+            self._emit_by_quads(steps, groups, row, rows, sums)
+        else:
+            self._emit_by_groups(groups, row, rows, sums)
+        for m in range(rows):
+            store(row + m, emit_value(sums[at(m * LANES)]))
+
+    def _emit_by_groups(self, groups: Groups, row, rows: int, sums) -> None:
+        def add(group, found: Group) -> None:
+            # Of one row, quads that are computed as they are multiplied need fewer registers.
+            quads = found.quads if rows == 1 else [emit_value(quad) for quad in found.quads]
+            for m in range(rows):
+                whole = self.emit_sums(quads, row + m, group)
+                products = list(zip(whole, found.scales, strict=True))
+                self.emit_added(sums, m, row + m, group, products, found.minimums)
+
+        groups.emit_each(self.codes.groups, add)
+
+    def _emit_by_quads(self, steps: Steps, groups: StoredGroups, row, rows: int, sums) -> None:
+        def quads(group, turn) -> list[tuple[Any, Any]]:
+            first, second = groups.emit_pair(group, turn, rows)
+            return [(turn, first), (turn + self.codes.quads // 2, second)]
+
+        def finish(group, whole) -> None:
+            found = groups.emit_scales(group)
+            for m in range(rows):
+                products = [(whole(m, self._start(row + m, group, 0, steps)), found.scales[0])]
+                self.emit_added(sums, m, row + m, group, products, found.minimums)
+
+        if not self.codes.halves:
+            return emit_tile(self.codes, steps, self.x, row, rows, quads, finish)
+        with T.serial(self.codes.groups) as group:
+            found, own = groups.emit_scales(group), partial(quads, group)
+            self._emit_group(steps, group, found, own, sums, row, 0, rows)
+
+    def _start(self, row, group, i: int, steps: Steps | None = None):
+        """What products under a group's i-th scale begin with."""
+        if self.weights.kind.minimum or (steps is not None and steps.signed):
+            return T.int32(0)
+        return self.x[row, self.codes.place_of_offset(group, i)]
+
+    def emit_added(self, sums, m, row, group, products: list, minimums: list) -> None:
+        """Adds a group's products with a row of x to the row's sums. `products` are whole numbers
+        and their scales."""
+        total, factor = sums[at(m * LANES)], emit_value(self.codes.scale(self.x, row, group))
+        *others, (last, scale) = products
+        if others:
+            ((whole, other),) = others
+            scaled = emit_value(fma(to_float(last), scale, emit_value(to_float(whole) * other)))
+            total = emit_value(fma(scaled, splat(factor), total))
+        else:
+            total = emit_value(fma(to_float(last), scale * splat(factor), total))
+        for i, minimum in enumerate(minimums):
+            added = T.reinterpret("float32", self.x[row, self.codes.place_of_offset(group, i)])
+            total = emit_value(fma(minimum, splat(added), total))
+        T.buffer_store(sums, total, [at(m * LANES)])
+
+    def emit_sums(self, quads: list, row, group) -> list[Any]:
+        """The exact sum of a group's products with a row of x, under each scale."""
+        found = []
+        for i in range(self.codes.sums):
+            by_place = {place: quads[place] for place in self.weights.in_turn(i)}
+            start = self._start(row, group, i)
+            found.append(emit_products(self.codes, self.unit, self.x, row, group, by_place, start))
+        return found
+
+
+def _tile_sizes(largest: int) -> list[int]:
+    return list(dict.fromkeys(n for n in (largest, 4, 2, 1) if n <= largest))
