@@ -94,6 +94,20 @@ def test_odd_numbers_of_groups(kind, shape):
     check(kind, shape)
 
 
+@pytest.mark.parametrize("kind", ["Q4_1", "Q6_K"])
+@pytest.mark.parametrize("ins", [256, 1280])
+def test_blocks_of_many_rows(kind, ins):
+    """Outputs of a block of 32 rows are stored beside the groups of the next, of which there are
+    fewer than rows, or more."""
+    tensors, reader, _ = stored(kind, 40, ins)
+    codes, kernel = make(reader, (40, ins), bits=8)
+    x = np.random.default_rng(1).standard_normal((131, ins)).astype(np.float32)
+    ones = [run(codes, kernel, x[i : i + 1], *tensors, outs=40) for i in range(len(x))]
+    for rows in (32, 33, 64, 65, 97, 131):
+        found = run(codes, kernel, x[:rows], *tensors, outs=40)
+        assert np.array_equal(found, np.concatenate(ones[:rows]))
+
+
 def test_eight_bits_are_coarser():
     check("Q4_1", (32, 128), bits=8, tolerance=2e-2)
 

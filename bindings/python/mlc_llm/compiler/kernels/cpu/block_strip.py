@@ -49,49 +49,71 @@ def emit_many(
 
 
 def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Sequence[Store]) -> None:
-    def add(group, found: list[Group], sums: list[Any], begin, rows) -> None:
+    def add(group, found: list[Group], sums, base, slot, rows) -> None:
         quads = [[emit_value(quad) for quad in of_strip.quads] for of_strip in found]
-        with T.serial(rows) as row:
-            m = emit_value(begin + row)
+        with T.serial(rows) as i:
+            m, row = emit_value(slot + i), emit_value(base + slot + i)
             products = [
-                one.emit_sums(of_strip, m, group)
+                one.emit_sums(of_strip, row, group)
                 for one, of_strip in zip(strips, quads, strict=True)
             ]
-            for one, own, whole, of_strip in zip(strips, sums, products, found, strict=True):
+            each = zip(strips, products, found, strict=True)
+            for k, (one, whole, of_strip) in enumerate(each):
                 scaled = list(zip(whole, of_strip.scales, strict=True))
-                one.emit_added(own, row, m, group, scaled, of_strip.minimums)
+                place = m * len(strips) + k
+                one.emit_added(sums, place, row, group, scaled, of_strip.minimums)
 
     _emit_blocks(strips, first, count, stores, add)
 
 
 def _emit_blocks(
-    strips: Sequence[BlockStrip],
-    first,
-    count,
-    stores: Sequence[Store],
-    add: Callable[[Any, list[Group], list[Any], Any, Any], None],
+    strips: Sequence[BlockStrip], first, count, stores: Sequence[Store], add: Callable[..., None]
 ) -> None:
-    """`add(group, contents, sums, begin, rows)` adds a group of each strip, times rows of x from
-    `begin` on, to the sums of each."""
-    sums = [T.sblock_alloc_buffer((ROWS * LANES,), "float32") for _ in strips]
-    with T.serial((count + (ROWS - 1)) // ROWS) as block:
-        begin = emit_value(first + block * ROWS)
-        rows = emit_value(T.min(first + count - begin, ROWS))
-        for own in sums:
-            with T.serial(rows) as row:
-                T.buffer_store(own, splat(0.0), [at(row * LANES)])
-        with T.serial(strips[0].codes.groups) as group:
-            add(group, [one.stored.emit(group) for one in strips], sums, begin, rows)
-        for one, own, store in zip(strips, sums, stores, strict=True):
+    """`add(group, contents, sums, base, slot, rows)` adds a group of each strip, times rows of x,
+    to the sums in slots [slot, slot + rows). Slot s is for row base + s, and has a vector for each
+    strip.
 
-            def load(row, begin=begin, own=own):
-                return own[at((row - begin) * LANES)]
+    Outputs of neighbouring rows are often so far apart that few of them fit into the first cache at
+    a time. So those of a block are stored in two halves beside the products of the next one: as
+    many as wait in a processor's queue of stores while it multiplies."""
+    groups, blocks = strips[0].codes.groups, emit_value((count + (ROWS - 1)) // ROWS)
+    sums = T.sblock_alloc_buffer((2 * ROWS * len(strips) * LANES,), "float32")
+    products, halves = strips[0].products, min(2, groups)
+    distance, each = groups // halves, ROWS // halves
 
+    def place(slot, k: int):
+        return at((slot * len(strips) + k) * LANES)
+
+    def emit_out(block, slot, rows) -> None:
+        base = emit_value(first + (block - block % 2) * ROWS)
+        with T.serial(rows) as i:
+            for k, store in enumerate(stores):
+                store(base + slot + i, emit_value(sums[place(slot + i, k)]))
+
+    with T.serial(blocks) as block:
+        slot = emit_value(block % 2 * ROWS)
+        base = emit_value(first + block * ROWS - slot)
+        rows = emit_value(T.min(first + count - (base + slot), ROWS))
+        with T.serial(rows) as i:
+            for k in range(len(strips)):
+                T.buffer_store(sums, splat(0.0), [place(slot + i, k)])
+        with T.serial(groups) as group:
+            if products is None:
+                half = emit_value(group // distance)
+                begins = T.And(half < halves, group == half * distance)
+                with T.If(T.And(block > 0, begins)), T.Then():
+                    emit_out(block - 1, ROWS - slot + half * each, each)
+            add(group, [one.stored.emit(group) for one in strips], sums, base, slot, rows)
+        for k, (one, store) in enumerate(zip(strips, stores, strict=True)):
             if one.products is not None:
-                one.products.emit_block(begin, rows, load, store, block=one.index)
-            else:
-                with T.serial(rows) as row:
-                    store(begin + row, emit_value(load(begin + row)))
+
+                def load(row, k=k, base=base):
+                    return sums[place(row - base, k)]
+
+                one.products.emit_block(base + slot, rows, load, store, block=one.index)
+    if products is None:
+        last = emit_value(blocks - 1)
+        emit_out(last, last % 2 * ROWS, count - last * ROWS)
 
 
 @dataclass(frozen=True)
@@ -150,12 +172,12 @@ class BlockStrip:
             places = turn, emit_value(turn + self.codes.quads // 2)
             return [(place, emit_value(quads[at(place * LANES)])) for place in places]
 
-        def add(group, found: list[Group], sums: list[Any], begin, rows) -> None:
+        def add(group, found: list[Group], sums, base, slot, rows) -> None:
             for i, quad in enumerate(found[0].quads):
                 T.buffer_store(quads, quad, [at(i * LANES)])
 
             def emit(row, count: int) -> None:
-                self._emit_group(steps, group, found[0], read, sums[0], begin, row, count)
+                self._emit_group(steps, group, found[0], read, sums, base, slot + row, count)
 
             emit_tiles(rows, _tile_sizes(tile), emit)
 
