@@ -19,7 +19,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_tiles
-from mlc_llm.compiler.kernels.cpu.integer import holds_group
+from mlc_llm.compiler.kernels.cpu.integer import chain_is_long, holds_group
 from mlc_llm.compiler.kernels.cpu.integer_instructions import TOGETHER, DotUnit, Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_run, emit_tile, steps_for
 from mlc_llm.compiler.kernels.cpu.low_rank_codes import Products, Shared
@@ -54,7 +54,7 @@ def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Seque
         with T.serial(rows) as i:
             m, row = emit_value(slot + i), emit_value(base + slot + i)
             products = [
-                one.emit_sums(of_strip, row, group)
+                one.emit_sums(of_strip, row, group, apart=True)
                 for one, of_strip in zip(strips, quads, strict=True)
             ]
             each = zip(strips, products, found, strict=True)
@@ -290,14 +290,24 @@ class BlockStrip:
             total = emit_value(fma(minimum, splat(added), total))
         T.buffer_store(sums, total, [at(m * LANES)])
 
-    def emit_sums(self, quads: list, row, group) -> list[Any]:
-        """The exact sum of a group's products with a row of x, under each scale."""
+    def emit_sums(self, quads: list, row, group, *, apart: bool = False) -> list[Any]:
+        """The exact sum of a group's products with a row of x, under each scale. `apart`: in two
+        chains of instructions, where one is long: so more of them are under way."""
         found = []
         for i in range(self.codes.sums):
-            by_place = {place: quads[place] for place in self.weights.in_turn(i)}
-            start = self._start(row, group, i)
-            found.append(emit_products(self.codes, self.unit, self.x, row, group, by_place, start))
+            places = self.weights.in_turn(i)
+            count = len(places) // 2 if apart and chain_is_long(self.unit, len(places)) else 0
+            total = self._emit_products(
+                quads, places[count:], row, group, self._start(row, group, i)
+            )
+            if count:
+                total = total + self._emit_products(quads, places[:count], row, group, T.int32(0))
+            found.append(emit_value(total))
         return found
+
+    def _emit_products(self, quads: list, places: list[int], row, group, start):
+        by_place = {place: quads[place] for place in places}
+        return emit_products(self.codes, self.unit, self.x, row, group, by_place, start)
 
 
 def _tile_sizes(largest: int) -> list[int]:

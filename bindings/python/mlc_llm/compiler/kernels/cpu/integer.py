@@ -100,6 +100,11 @@ def holds_group(unit: DotUnit) -> bool:
     return unit.startswith("avx512")
 
 
+def chain_is_long(unit: DotUnit, quads: int) -> bool:
+    """Whether each of so many quads waits for the one before it, and for long."""
+    return not INSTRUCTIONS[unit].in_words and quads >= 8
+
+
 def steps_of(
     unit: DotUnit, weight_bits: int, quads: int, code_bits: int = 8, zero: int = -1
 ) -> Steps | None:
