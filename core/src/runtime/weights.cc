@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kWeightAlignment = 64;
 // How much of a weight is in memory at a time where files are not mapped.
 constexpr int64_t kPartBytes = int64_t{4} << 20;
+constexpr int64_t kSmallBytes = int64_t{64} << 10;
 
 // Some columns of a matrix, in the stored layout: row after row.
 std::vector<uint8_t> ColumnsOf(const WeightRecord& record, const ParamSpec& spec,
@@ -32,7 +33,10 @@ std::vector<uint8_t> ColumnsOf(const WeightRecord& record, const ParamSpec& spec
 
 class Loader {
  public:
-  Loader(const ByteSource& source, Device device) : source_(source), device_(device) {}
+  // `copies_small`: the other tensors are not in these shards, which small ones should not keep
+  // mapped: the system keeps blocks of 2 MB around each.
+  Loader(const ByteSource& source, Device device, bool copies_small)
+      : source_(source), device_(device), copies_small_(copies_small) {}
 
   // `record` describes the stored tensor; `spec` describes the wanted one.
   Result<Tensor> Load(const WeightRecord& record, const ParamSpec& spec) {
@@ -40,7 +44,8 @@ class Loader {
     bool is_stored_so = spec.extent == 0 && !record.stored_as_bf16;
     if (!kMapsFiles && is_on_device && is_stored_so) return LoadByParts(record, spec);
     MLC_ASSIGN_OR_RETURN(Bytes stored, Whole(record));
-    return Cut(record, spec, stored.data, stored.owner);
+    bool is_copied = copies_small_ && record.bytes < kSmallBytes;
+    return Cut(record, spec, stored.data, is_copied ? nullptr : stored.owner);
   }
 
   // A tensor that is made of others. `records`: of each part and of its scales, in order.
@@ -197,6 +202,7 @@ class Loader {
 
   const ByteSource& source_;
   Device device_;
+  bool copies_small_;
   std::unordered_map<std::string, Bytes> shards_;
   std::set<std::string> used_;  // the shards that tensors refer to
 };
@@ -316,7 +322,7 @@ Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamS
   KeptStrips kept(strips_prefix, index.id, wanted);
   bool has_file = kept.Map();
   if (!has_file) MLC_RETURN_IF_ERROR(kept.Allocate().In("strips of the weights"));
-  Loader loader(source, device);
+  Loader loader(source, device, /*copies_small=*/has_file);
   Weights weights;
   weights.id_ = index.id;
   weights.by_rows_.resize(wanted.size());
