@@ -66,13 +66,23 @@ def emit_ahead(reader: Floats | Codes, part: int, head, number, begin, count: in
         emit_prefetch(reader.pages, number, part, head, begin + place, keep=2)
 
 
-def emit_keys_ahead(reader: Floats | Codes, head, number, slot, d, count: int) -> None:
-    """Asks for as many keys of a page as elements [d, d + count) of the values in a slot are.
-    Latent rows are both."""
-    shape = reader.shape
-    if shape.page_shape[0] == 2:
-        word = shape.dim // shape.row_elements  # elements of a value in one of the page
-        emit_ahead(reader, 0, head, number, slot * shape.row_elements + d // word, count // word)
+def emit_next(reader: Floats | Codes, part: int, head, number, slot, d, count: int) -> None:
+    """Asks for as much of a part of a page as elements [d, d + count) of the values in a slot are.
+    Latent rows are both parts, of all heads."""
+    parts, heads, size = reader.shape.page_shape
+    word = reader.shape.dim // reader.shape.row_elements  # elements of a value in one of the page
+    row = reader.shape.row_elements if parts == 2 else size // PAGE_SIZE
+    part, head = min(part, parts - 1), head if heads > 1 else 0
+    emit_ahead(reader, part, head, number, slot * row + d // word, count // word)
+
+
+@dataclass(frozen=True)
+class Asks:
+    """What scores ask for meanwhile: as much of the keys (part 0) or values (part 1) of these pages
+    as they read."""
+
+    part: int
+    pages: list
 
 
 @dataclass(frozen=True)
@@ -89,16 +99,15 @@ class Floats:
     def emit_queries(self, head, row, m) -> None:
         """Prepares the queries of a row for the slot m."""
 
-    def emit_dots(self, head, begin, heads: list, vectors: list, asks: bool = False):
+    def emit_dots(self, head, begin, heads: list, vectors: list, asks: Asks):
         """q . k for vectors of positions: numbers of pages, and where in them a vector begins. A
-        vector for each query head and vector of positions. Row m is `begin` + m. `asks`: asks for
-        the values of these positions meanwhile."""
+        vector for each query head and vector of positions. Row m is `begin` + m."""
         group, each, lanes = self.shape.group, len(vectors), self.lanes
         sums = emit_sums(len(heads) * each, lanes=lanes)
         with T.serial(self.shape.dim // 4) as quarter:
-            for n, slot in vectors if asks else ():
+            for n, (_, slot) in zip(asks.pages, vectors, strict=False):
                 share = slot * self.shape.dim + quarter * 4 * lanes
-                emit_ahead(self, 1, head, n, share, 4 * lanes)
+                emit_ahead(self, asks.part, head, n, share, 4 * lanes)
             for i in range(4):
                 d = quarter * 4 + i
                 places = [(n, at(d * PAGE_SIZE + slot, lanes)) for n, slot in vectors]
@@ -165,7 +174,7 @@ class Codes:
     def _code(self, h, part: int, quad):
         return (h * _PARTS + part) * (self.shape.dim // 4) + quad
 
-    def emit_dots(self, head, begin, heads: list, vectors: list, asks: bool = False):
+    def emit_dots(self, head, begin, heads: list, vectors: list, asks: Asks):
         numbers = [n for n, _ in vectors]
         sums = self._emit_sums(head, heads, numbers, asks)
         group, each = self.shape.group, len(numbers)
@@ -185,16 +194,16 @@ class Codes:
 
         return dot
 
-    def _emit_sums(self, head, heads: list, numbers: list, asks: bool):
+    def _emit_sums(self, head, heads: list, numbers: list, asks: Asks):
         """Sums of products of codes: for each query head, page and part of the query's codes."""
         group, each = self.shape.group, len(numbers)
         sums = emit_sums(len(heads) * each * _PARTS, "int32")
         quads = quads_at_a_time(self.unit, self.shape.dim // 4)
         with T.serial(self.shape.dim // 4 // quads) as step:
             first = emit_value(step * quads)
+            for n in asks.pages:
+                emit_ahead(self, asks.part, head, n, first * PAGE_SIZE, quads * PAGE_SIZE)
             for j, n in enumerate(numbers):
-                if asks:
-                    emit_ahead(self, 1, head, n, first * PAGE_SIZE, quads * PAGE_SIZE)
                 keys = [emit_value(self.pages[n, 0, head, at((first + i) * PAGE_SIZE)])
                         for i in range(quads)]  # fmt: skip
                 for h, (m, g) in enumerate(heads):
@@ -238,15 +247,15 @@ class WordCodes(Codes):
     def _word(self, h, quad, pair: int):
         return (h * (self.shape.dim // 4) + quad) * 2 + pair
 
-    def emit_dots(self, head, begin, heads: list, vectors: list, asks: bool = False):
+    def emit_dots(self, head, begin, heads: list, vectors: list, asks: Asks):
         numbers = [n for n, _ in vectors]
         group, each = self.shape.group, len(numbers)
         hs = [m * group + g for m, g in heads]
         sums = emit_sums(len(heads) * each, "int32")
         with T.serial(self.shape.dim // 4) as quad:
+            for n in asks.pages:
+                emit_ahead(self, asks.part, head, n, quad * PAGE_SIZE, PAGE_SIZE)
             for j, n in enumerate(numbers):
-                if asks:
-                    emit_ahead(self, 1, head, n, quad * PAGE_SIZE, PAGE_SIZE)
                 words = emit_value(self.pages[n, 0, head, at(quad * PAGE_SIZE)])
                 keys = emit_words(words)
                 for i, h in enumerate(hs):

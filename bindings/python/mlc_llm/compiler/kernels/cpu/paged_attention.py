@@ -18,7 +18,7 @@ history.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from tvm import tirx
@@ -136,9 +136,8 @@ def _emit_unsplit(call: Call, rows, share) -> None:
                     first = call.emit_first_page(emit_value(begin + m))
                     together = [m + i for i in range(TOGETHER)]
                     side_by_side = Rows.emit(call, together, begin, first)
-                    asks = emit_stored(T.Not(shared.is_walked(m, first, block)))
                     next_part(side_by_side, block, m, TOGETHER)
-                    state.emit_block(side_by_side, block, asks)
+                    state.emit_block(side_by_side, block, partial(shared.asks, m))
         with T.serial(count) as m:
             row, done = emit_value(begin + m), _emit_done(shared[m], m, state, totals)
             position = emit_value(call.positions[row])
@@ -201,8 +200,10 @@ class _SharedBlocks:
     def __init__(self, call: Call, begin, count) -> None:
         self.call, self.begin = call, begin
         self.found = T.sblock_alloc_buffer((MOST_ROWS // TOGETHER + 1,), "int32")
-        longest = T.sblock_alloc_buffer((1,), "int32")
+        longest, self.turns = (T.sblock_alloc_buffer((1,), "int32") for _ in range(2))
         T.buffer_store(longest, T.int32(0), [0])
+        most_turns = T.max(T.min(count // TOGETHER, BLOCK_PAGES), 1)
+        T.buffer_store(self.turns, most_turns, [0])
         # of the last rows, which are fewer than TOGETHER
         T.buffer_store(self.found, T.int32(0), [count // TOGETHER])
         with T.serial(count // TOGETHER) as i:
@@ -218,20 +219,19 @@ class _SharedBlocks:
             for other in others:
                 self._emit_compare(first, other, i)
             T.buffer_store(longest, T.max(longest[0], self.found[i]), [0])
+            pages = [call.page_indices[page] for page in (first, call.emit_first_page(begin))]
+            turns = T.Select(pages[0] == pages[1], self.turns[0], T.int32(1))
+            T.buffer_store(self.turns, turns, [0])
         self.most = emit_value(longest[0])
 
     def __getitem__(self, m):
         return self.found[m // TOGETHER]
 
-    def is_walked(self, m, first, block):
-        """Whether the rows before row m have just walked this block, whose pages begin at `first`
-        in the block table."""
-        before = emit_value(T.max(m - TOGETHER, 0))
-        other = self.call.emit_first_page(emit_value(self.begin + before))
-        page, table = block * BLOCK_PAGES, self.call.page_indices
-        same = table[first + page] == table[other + page]
-        # the other rows' sequence may have fewer pages
-        return T.if_then_else(T.And(m > 0, block < self[before]), same, T.bool(False))
+    def asks(self, m, page: int):
+        """Whether the rows from row m on ask for a page of the next block. All take turns if they
+        begin with the same page."""
+        turns = self.turns[0]
+        return T.Or(turns == 1, page % turns == m // TOGETHER)
 
     def _emit_compare(self, first, other, i) -> None:
         """Compares two rows' block tables, which begin at these indices."""

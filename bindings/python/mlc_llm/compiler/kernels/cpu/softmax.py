@@ -19,12 +19,11 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.kernels.common.attention_shape import PAGE_SIZE
 from mlc_llm.compiler.kernels.common.values import LANES, NEVER, splat, to_float
 from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, Rows
-from mlc_llm.compiler.kernels.cpu.page_readers import emit_keys_ahead, reader_of
+from mlc_llm.compiler.kernels.cpu.page_readers import Asks, emit_next, reader_of
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     constant,
     emit_max,
-    emit_prefetch,
     emit_stored,
     emit_sum,
     emit_sums,
@@ -110,39 +109,27 @@ class State:
             self._emit_seen(rows, block, asks)
 
     def _emit_seen(self, rows: Rows, block, asks: Any) -> None:
-        self._emit_pages(rows, block)
+        self._emit_pages(rows, block, asks)
         self._emit_scores(rows)
         with T.If(rows.whole(block)):
             with T.Then():
                 self._emit_weights(rows, block, is_masked=False)
             with T.Else():
                 self._emit_weights(rows, block, is_masked=True)
-        self._emit_values(rows, asks)
+        self._emit_values(rows)
 
-    def _emit_pages(self, rows: Rows, block) -> None:
+    def _emit_pages(self, rows: Rows, block, asks: Any) -> None:
         for i in range(BLOCK_PAGES):
             index = emit_value(block * BLOCK_PAGES + i)
-            # one row asks for the keys that come next, several for their next block
+            # one row asks for the keys that come next, several for their share of the next block
             behind = self.behind if len(rows.rows) == 1 else BLOCK_PAGES
             end = T.Cast("int32", self.indices.shape[0]) - 1  # there any page will do
+            number = self.indices[rows.page(index)]
             later = self.indices[T.min(rows.page(index + behind), end)]
-            T.buffer_store(self.numbers, self.indices[rows.page(index)], [i])
+            later = later if asks is None else T.Select(asks(i), later, number)
+            T.buffer_store(self.numbers, number, [i])
             T.buffer_store(self.later, later, [i])
             T.buffer_store(self.filled, rows.filled(index), [i])
-
-    def _emit_ahead(self, shares: int, share, count: int) -> None:
-        """Several rows ask for some shares of the next block's part of this head: pages lie
-        anywhere, so a processor cannot guess them. It goes to the second cache. If all of it is
-        asked for at once, processors leave out what they cannot wait for."""
-        parts, heads, size = self.shape.page_shape
-        line = 512 // tvm.DataType(self.shape.element_dtype).bits  # elements
-        lines, head = size // line, self.head if heads > 1 else 0
-        each = -(-BLOCK_PAGES * parts * lines // shares)
-        with T.serial(each * count) as i:
-            place = emit_stored(share * each + i)
-            page, part = place // (parts * lines), place // lines % parts
-            number = self.later[T.min(page, BLOCK_PAGES - 1)]
-            emit_prefetch(self.reader.pages, number, part, head, place % lines * line, keep=2)
 
     def _parts(self, rows: Rows, sums: int = 1) -> list[list[tuple[Any, int]]]:
         """Divides the rows' heads, with that many sums each, into parts of about the same size,
@@ -167,8 +154,11 @@ class State:
             pages = [slot // PAGE_SIZE for slot in slots]
             with T.If(reduce(T.Or, [self.filled[page] > 0 for page in pages])), T.Then():
                 numbers = [emit_stored(self.numbers[page]) for page in pages]
+                part, asked = 1, numbers
+                if len(rows.rows) > 1:
+                    part, asked = 0, [emit_stored(self.later[page]) for page in pages]
                 for heads in parts:
-                    asks = len(rows.rows) == 1 and heads is parts[0]
+                    asks = Asks(part, asked if heads is parts[0] else [])
                     self._emit_dots(rows, heads, slots, numbers, asks)
 
         self.tiles(BLOCK // lanes, self._most(max(map(len, parts))), tile)
@@ -260,16 +250,13 @@ class State:
         """Where a head's weights of each page are."""
         return [at(own * BLOCK + i * PAGE_SIZE) for i in range(BLOCK_PAGES)]
 
-    def _emit_values(self, rows: Rows, asks: Any) -> None:
+    def _emit_values(self, rows: Rows) -> None:
         """values = values * decay + weights . v, a few vectors at a time."""
         self._emit_scaled_weights(rows)
         parts, vectors = self._parts(rows), self.shape.dim // self.width
         runs = BLOCK_PAGES // self._pages_of_a_run()
 
         def tile(run, first, count: int) -> None:
-            if asks is not None:
-                with T.If(asks), T.Then():
-                    self._emit_ahead(vectors * runs, run * vectors + first, count)
             for heads in parts:
                 self._emit_vectors(rows, heads, run, first, count)
 
@@ -297,10 +284,11 @@ class State:
         return self.reader.value(self.head, page, slot, d, lanes)
 
     def _emit_vectors(self, rows: Rows, heads: list, run, first, count: int) -> None:
-        """`count` vectors of the values from `first` on, in a run of pages. One row asks for the
-        keys that come next, with its first heads."""
+        """`count` vectors of the values from `first` on, in a run of pages. With its first heads,
+        one row asks for the keys that come next, several for the values."""
         group, dim, width = self.shape.group, self.shape.dim, self.width
-        pages, is_asking = self._pages_of_a_run(), len(rows.rows) == 1 and heads[0][1] == 0
+        pages, is_asking = self._pages_of_a_run(), heads[0][0] is rows.rows[0] and not heads[0][1]
+        part, head = (0, self.next_head) if len(rows.rows) == 1 else (1, self.head)
         base = emit_stored(first * width)
         sums = emit_sums(len(heads) * count, lanes=width)
         each = [(m, g, sums[h * count : (h + 1) * count]) for h, (m, g) in enumerate(heads)]
@@ -317,7 +305,7 @@ class State:
 
             def add(slot) -> None:
                 if later is not None:
-                    emit_keys_ahead(self.reader, self.next_head, later, slot, base, count * width)
+                    emit_next(self.reader, part, head, later, slot, base, count * width)
                 places = [base + i * width for i in range(count)]
                 value = [emit_value(self.value_at(number, slot, d, width)) for d in places]
                 for m, g, own in each:
