@@ -88,7 +88,7 @@ def _in_turn(device: Device) -> _Limit:
 
 
 def _fused(device: Device) -> _Limit:
-    """As many sums as inner loops of kernels have, which take one weight after another."""
+    """As many sums as inner loops of kernels have, or 16, which take one weight after another."""
 
     def add(totals: list[Any], rows: Any, code: Callable[[int, int], Any]) -> list[Any]:
         for i in range(_QUADS):
@@ -99,7 +99,8 @@ def _fused(device: Device) -> _Limit:
         return totals
 
     sizes = device.vectors.attention_sizes
-    return _in_registers(add, sizes["registers"] * sizes["width"] // LANES, "float32", "float32")
+    sums = min(sizes["registers"] * sizes["width"] // LANES, _TURNS)
+    return _in_registers(add, sums, "float32", "float32")
 
 
 def _in_registers(add: _Add, sums: int, weights: str, dtype: str) -> _Limit:

@@ -15,7 +15,8 @@ class VectorUnit:
     of pictures (`panels.py`). `integer_tile` is the number of rows of
     x for 16 outputs in integers (`linear_strips.py` in `kernels/cpu`). `attention_sums` is the
     number of vectors of `attention_width` floats in which attention keeps sums, if there is one for
-    each head; `attention_heads` is the most query heads, of all rows, that have sums at a time
+    each head; `attention_heads` is the most query heads, of all rows, that have sums at a time;
+    `attention_run` is the number of bytes of a head's values that several rows walk at a time
     (`paged_attention.py`). `dot` is a name in `integer_instructions.py`.
     `half_floats`: the CPU has instructions that read and write float16.
     """
@@ -28,6 +29,7 @@ class VectorUnit:
     attention_width: int = 16
     attention_sums: int = 4
     attention_heads: int = 6
+    attention_run: int = 9 << 10
     half_floats: bool = True
 
     @property
@@ -37,6 +39,7 @@ class VectorUnit:
             "width": self.attention_width,
             "registers": self.attention_sums,
             "heads": self.attention_heads,
+            "run": self.attention_run,
             "dot": self.dot,
         }
 
@@ -47,8 +50,9 @@ AVX512 = VectorUnit(
     dot="avx512bw",
     panel_tile=(12, 2),
     integer_tile=8,
-    attention_sums=16,
-    attention_heads=16,
+    attention_sums=24,
+    attention_heads=10,
+    attention_run=18 << 10,
 )
 AVX512_VNNI = replace(AVX512, dot="avx512vnni")
 AVX2 = VectorUnit(

@@ -30,6 +30,7 @@ class Call(AttendBuffers):
     width: int  # floats in a vector of sums
     registers: int  # such vectors that inner loops have
     heads: int  # query heads, of all rows, that have sums at a time
+    run: int  # the most bytes of a head's values that several rows walk at a time, if not one page
     unit: DotUnit
 
     @property

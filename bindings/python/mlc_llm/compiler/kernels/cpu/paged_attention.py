@@ -31,7 +31,7 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat
 from mlc_llm.compiler.kernels.cpu.attention_rows import BLOCK, BLOCK_PAGES, Call, Rows
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.latent_state import LatentState
-from mlc_llm.compiler.kernels.cpu.softmax import State, Totals
+from mlc_llm.compiler.kernels.cpu.softmax import ONE_ROW_RUN, State, Totals
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_stored,
@@ -62,6 +62,7 @@ def paged_attention(
     width: int = LANES,
     registers: int = 12,
     heads: int = 12,
+    run: int = ONE_ROW_RUN,
     dot: DotUnit = "portable",
 ) -> tirx.PrimFunc:
     """f(q [n, heads, dim], positions, row_sequence, page_indptr, page_indices, pages, (sinks),
@@ -69,12 +70,12 @@ def paged_attention(
     windows see later ones.
 
     `registers` is the number of vectors of `width` floats for the sums of inner loops. `heads` is
-    the number of query heads, of all rows, that have sums at a time. `dot` multiplies the bytes of
-    pages of codes.
+    the number of query heads, of all rows, that have sums at a time. `run` is the most bytes of a
+    head's values that several rows walk at a time. `dot` multiplies the bytes of pages of codes.
     """
 
     def body(**buffers: Any) -> None:
-        call = Call(shape, scale, width, registers, heads, dot, **buffers)
+        call = Call(shape, scale, width, registers, heads, run, dot, **buffers)
         rows = emit_value(T.Cast("int32", call.q.shape[0]))
         share = _emit_shares(call, rows)
         with T.If(_is_split(call, rows, share)):

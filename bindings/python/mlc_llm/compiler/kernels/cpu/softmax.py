@@ -39,7 +39,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 )
 
 _LEAST = -120  # no weight is less than 2 to that power
-RUN = 9 << 10  # the most bytes of a head's values that are walked at a time, if not one page
+ONE_ROW_RUN = 9 << 10  # the most bytes of a head's values that one row walks, if not one page
+ONE_ROW_SUMS = 16  # of wider tiles memory is read more slowly
 UNROLLED = 4  # positions of a page whose values are added in one turn of a loop
 
 
@@ -63,6 +64,7 @@ class State:
         self.next_head, self.behind = head, BLOCK_PAGES
         self.slopes, self.positions = call.slopes, call.positions
         self.width, self.registers, self.heads_each = call.width, call.registers, call.heads
+        self.run = call.run
         heads = slots * call.shape.group
         self.maximum = T.sblock_alloc_buffer((heads,), "float32")
         self.sums = T.sblock_alloc_buffer((heads * LANES,), "float32")
@@ -72,6 +74,8 @@ class State:
         """With memory of a task, in which so many rows walk a block together, in such tiles."""
         other, heads = copy(self), rows * self.shape.group
         other.tiles = tiles
+        if rows == 1:
+            other.registers, other.run = min(self.registers, ONE_ROW_SUMS), ONE_ROW_RUN
         other.numbers, other.later, other.filled = (
             T.sblock_alloc_buffer((BLOCK_PAGES,), "int32") for _ in range(3)
         )
@@ -269,7 +273,7 @@ class State:
         same vector of all positions may be in few sets of the first cache: all of a block would
         not stay there until the next heads come."""
         size = self.shape.page_shape[-1] * tvm.DataType(self.shape.element_dtype).bits // 8
-        return next(n for n in (BLOCK_PAGES, 2, 1) if n * size <= RUN or n == 1)
+        return next(n for n in (BLOCK_PAGES, 2, 1) if n * size <= self.run or n == 1)
 
     def _emit_scaled_weights(self, rows: Rows) -> None:
         if not self.shape.is_q8:
