@@ -204,6 +204,21 @@ def test_every_instruction_set_gives_the_same_bits(kind, unit, request):
     assert np.array_equal(other, usual)
 
 
+@pytest.mark.parametrize(("unit", "tile"), [("avx2", 4), ("avxvnni", 6)])
+@pytest.mark.parametrize("kind", ["Q4_0", "Q6_K", "Q8_0", "q3f16_1"])
+def test_tiles_with_sums_in_registers_give_the_same_bits(kind, unit, tile):
+    """Few rows and many, and what is left of them behind the largest tiles."""
+    if FLAGS[unit] not in targets._usable_features():
+        pytest.skip(f"this processor has no {FLAGS[unit]}")
+    tensors, reader, _ = stored(kind, 19, 256)
+    x = np.random.default_rng(9).standard_normal((59, 256)).astype(np.float32)
+    plain = make(reader, (19, 256), bits=8, unit="portable", tile=1)
+    codes, kernel = make(reader, (19, 256), bits=8, unit=unit, tile=tile)
+    expected = run(*plain, x, *tensors, outs=19)
+    for rows in (1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 59):
+        assert np.array_equal(run(codes, kernel, x[:rows], *tensors, outs=19), expected[:rows])
+
+
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("kind", ["Q5_0", "Q6_K"])
 def test_the_largest_codes_do_not_overflow(kind, unit):

@@ -50,11 +50,17 @@ def test_one_row_needs_no_memory_beside_its_weights():
     assert "%rsp" not in one_row
 
 
-def assembly_of_products(preset: str) -> str:
+@pytest.mark.parametrize("preset", ["x86-64-v3", "x86-64-v3-vnni"])
+def test_a_group_that_waits_for_many_rows_is_aligned(preset):
+    """Its vectors must not cross cache lines."""
+    assert "alloca [8 x <16 x i32>], align 64" in assembly_of_products(preset, "ll")
+
+
+def assembly_of_products(preset: str, form: str = "asm") -> str:
     device = targets.PRESETS[preset]
     # Weights of 4 bits: those of 8 are split in two on some sets.
     case = CASES["strips8_Q4_0"](np.random.default_rng(0), device.vectors)
     kernel = case.function.with_attr("global_symbol", "main")
     module = tvm.IRModule({"main": kernel})
     compiled = tvm.compile(module, target=device.target(), tir_pipeline=lowering.CPU)
-    return compiled.mod.inspect_source("asm")
+    return compiled.mod.inspect_source(form)

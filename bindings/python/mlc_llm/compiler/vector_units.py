@@ -62,7 +62,7 @@ AVX2 = VectorUnit(
     attention_width=8,
     attention_sums=12,
 )
-AVX_VNNI = replace(AVX2, dot="avxvnni")
+AVX_VNNI = replace(AVX2, dot="avxvnni", integer_tile=6)
 NEON = VectorUnit(dot_tile=(2, 2), column_tile=(4, 1), dot="neon")
 NEON_DOT = replace(NEON, dot="neondot")
 NEON_I8MM = replace(NEON, dot="neoni8mm")

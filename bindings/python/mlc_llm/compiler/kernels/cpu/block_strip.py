@@ -18,7 +18,7 @@ from tvm.tirx.script import builder as T
 
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.by_count import PAIR, emit_tiles
+from mlc_llm.compiler.kernels.cpu.by_count import emit_tiles, tile_sizes, tiles_of_few
 from mlc_llm.compiler.kernels.cpu.integer import chain_is_long, holds_group
 from mlc_llm.compiler.kernels.cpu.integer_instructions import TOGETHER, DotUnit, Steps
 from mlc_llm.compiler.kernels.cpu.integer_tile import emit_run, emit_tile, steps_for
@@ -30,6 +30,7 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emi
 
 KEPT = 8  # rows that wait for what adapters add: on the stack
 ROWS = 32  # whose sums wait in the first cache for the next group of a strip
+TILES = 8  # the same, where tiles of rows have their sums in registers
 
 Store = Callable[[Any, Any], None]  # of a row's 16 outputs
 
@@ -63,37 +64,42 @@ def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Seque
                 place = m * len(strips) + k
                 one.emit_added(sums, place, row, group, scaled, of_strip.minimums)
 
-    _emit_blocks(strips, first, count, stores, add)
+    _emit_blocks(strips, first, count, stores, ROWS, add)
 
 
 def _emit_blocks(
-    strips: Sequence[BlockStrip], first, count, stores: Sequence[Store], add: Callable[..., None]
+    strips: Sequence[BlockStrip],
+    first,
+    count,
+    stores: Sequence[Store],
+    most: int,
+    add: Callable[..., None],
 ) -> None:
     """`add(group, contents, sums, base, slot, rows)` adds a group of each strip, times rows of x,
     to the sums in slots [slot, slot + rows). Slot s is for row base + s, and has a vector for each
-    strip.
+    strip. A block has `most` rows.
 
     Outputs of neighbouring rows are often so far apart that few of them fit into the first cache at
     a time. So those of a block are stored in two halves beside the products of the next one: as
     many as wait in a processor's queue of stores while it multiplies."""
-    groups, blocks = strips[0].codes.groups, emit_value((count + (ROWS - 1)) // ROWS)
-    sums = T.sblock_alloc_buffer((2 * ROWS * len(strips) * LANES,), "float32")
+    groups, blocks = strips[0].codes.groups, emit_value((count + (most - 1)) // most)
+    sums = T.sblock_alloc_buffer((2 * most * len(strips) * LANES,), "float32")
     products, halves = strips[0].products, min(2, groups)
-    distance, each = groups // halves, ROWS // halves
+    distance, each = groups // halves, most // halves
 
     def place(slot, k: int):
         return at((slot * len(strips) + k) * LANES)
 
     def emit_out(block, slot, rows) -> None:
-        base = emit_value(first + (block - block % 2) * ROWS)
+        base = emit_value(first + (block - block % 2) * most)
         with T.serial(rows) as i:
             for k, store in enumerate(stores):
                 store(base + slot + i, emit_value(sums[place(slot + i, k)]))
 
     with T.serial(blocks) as block:
-        slot = emit_value(block % 2 * ROWS)
-        base = emit_value(first + block * ROWS - slot)
-        rows = emit_value(T.min(first + count - (base + slot), ROWS))
+        slot = emit_value(block % 2 * most)
+        base = emit_value(first + block * most - slot)
+        rows = emit_value(T.min(first + count - (base + slot), most))
         with T.serial(rows) as i:
             for k in range(len(strips)):
                 T.buffer_store(sums, splat(0.0), [place(slot + i, k)])
@@ -102,7 +108,7 @@ def _emit_blocks(
                 half = emit_value(group // distance)
                 begins = T.And(half < halves, group == half * distance)
                 with T.If(T.And(block > 0, begins)), T.Then():
-                    emit_out(block - 1, ROWS - slot + half * each, each)
+                    emit_out(block - 1, most - slot + half * each, each)
             add(group, [one.stored.emit(group) for one in strips], sums, base, slot, rows)
         for k, (one, store) in enumerate(zip(strips, stores, strict=True)):
             if one.products is not None:
@@ -113,7 +119,7 @@ def _emit_blocks(
                 one.products.emit_block(base + slot, rows, load, store, block=one.index)
     if products is None:
         last = emit_value(blocks - 1)
-        emit_out(last, last % 2 * ROWS, count - last * ROWS)
+        emit_out(last, last % 2 * most, count - last * most)
 
 
 @dataclass(frozen=True)
@@ -147,9 +153,8 @@ class BlockStrip:
     def emit_few(self, first, count, tile: int, store: Store) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
-        if self.weights.kind.takes_bytes and not holds_group(self.unit):
-            tile = PAIR
-        self._emit_tiles(self.stored, first, count, tile, store)
+        sizes = tiles_of_few(self.codes, self.weights.kind, self.unit, tile)
+        self._emit_tiles(self.stored, first, count, sizes, store)
 
     def emit_many(self, first, count, tile: int, store: Store) -> None:
         """The same; the codes of the whole strip become bytes once, or those of a group for many
@@ -163,25 +168,26 @@ class BlockStrip:
         minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
         kept = KeptGroups(quads, scales, minimums, codes.sums, codes.quads)
         self.stored.emit_each(codes.groups, kept.store)
-        self._emit_tiles(kept, first, count, tile, store)
+        self._emit_tiles(kept, first, count, tile_sizes(tile), store)
 
     def _emit_by_rows(self, steps: Steps, first, count, tile: int, store: Store) -> None:
-        quads = T.sblock_alloc_buffer((self.codes.quads * LANES,), "uint32")
+        # Vectors as elements: TVM aligns others to 16 bytes, so that reads could cross cache lines.
+        quads = T.sblock_alloc_buffer((self.codes.quads,), f"uint32x{LANES}")
 
         def read(turn) -> list[tuple[Any, Any]]:
             places = turn, emit_value(turn + self.codes.quads // 2)
-            return [(place, emit_value(quads[at(place * LANES)])) for place in places]
+            return [(place, emit_value(quads[place])) for place in places]
 
         def add(group, found: list[Group], sums, base, slot, rows) -> None:
             for i, quad in enumerate(found[0].quads):
-                T.buffer_store(quads, quad, [at(i * LANES)])
+                T.buffer_store(quads, quad, [i])
 
             def emit(row, count: int) -> None:
                 self._emit_group(steps, group, found[0], read, sums, base, slot + row, count)
 
-            emit_tiles(rows, _tile_sizes(tile), emit)
+            emit_tiles(rows, tile_sizes(tile), emit)
 
-        _emit_blocks([self], first, count, [store], add)
+        _emit_blocks([self], first, count, [store], TILES * tile, add)
 
     def _emit_group(
         self, steps: Steps, group, found: Group, quads: Callable, sums, begin, row, rows: int
@@ -196,16 +202,15 @@ class BlockStrip:
             def of_run(turn, run=run) -> list[tuple[Any, Any]]:
                 return quads(emit_value(run * turns + turn))
 
-            whole = emit_run(self.codes, steps, self.x, begin + row, rows, group, turns, of_run)
-            for m, sum_ in enumerate(whole):
-                start = self._start(begin + row + m, group, run, steps)
-                products[m].append((emit_value(sum_ + splat(start)), scale))
+            of_rows = self.x, begin + row, rows, group
+            starts = [self._start(begin + row + m, group, run, steps) for m in range(rows)]
+            found_sums = emit_run(self.codes, steps, *of_rows, turns, of_run, starts)
+            for of_row, sum_ in zip(products, found_sums, strict=True):
+                of_row.append((sum_, scale))
         for m, of_row in enumerate(products):
             self.emit_added(sums, row + m, begin + row + m, group, of_row, found.minimums)
 
-    def _emit_tiles(self, groups: Groups, first, count, tile: int, store: Store) -> None:
-        sizes = _tile_sizes(tile)
-
+    def _emit_tiles(self, groups: Groups, first, count, sizes: Sequence[int], store: Store) -> None:
         def emit(begin, rows, store: Store) -> None:
             emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))
 
@@ -308,7 +313,3 @@ class BlockStrip:
     def _emit_products(self, quads: list, places: list[int], row, group, start):
         by_place = {place: quads[place] for place in places}
         return emit_products(self.codes, self.unit, self.x, row, group, by_place, start)
-
-
-def _tile_sizes(largest: int) -> list[int]:
-    return list(dict.fromkeys(n for n in (largest, 4, 2, 1) if n <= largest))

@@ -28,13 +28,15 @@ TOGETHER = 2  # quads in one step of `Steps`
 class Steps:
     """`add(sums, weights, codes)` adds TOGETHER quads. `total(sums)` turns sums into int32. All
     have `width` lanes of 32 bits; the sums have `dtype`. `signed`: the products are those of the
-    weights without their zero, so that they need no offset."""
+    weights without their zero, so that they need no offset. `begins`: sums are int32 that may begin
+    with any number."""
 
     width: int
     dtype: str
     add: Callable[[Any, Sequence, Sequence], Any]
     total: Callable[[Any], Any] = lambda sums: sums
     signed: bool = False
+    begins: bool = False
 
     @property
     def lanes(self) -> int:
@@ -95,7 +97,7 @@ def _vnni(width: int) -> Instruction:
             total = add(total, *pair)
         return emit_value(total)
 
-    steps = Steps(width, "int32", emit)
+    steps = Steps(width, "int32", emit, begins=True)
     return Instruction(width, emit, crowded=width < LANES, steps=steps)
 
 

@@ -85,12 +85,18 @@ def emit_run(
     group: Any,
     turns: int,
     quads: Callable[[Any], list[tuple[Any, Any]]],
+    starts: list[Any],
 ) -> list[Any]:
-    """The products of a run, a group or half of one, with each of the rows [row, row + rows) of x:
-    16 int32 for each row. `quads(turn)` returns TOGETHER of the run's quads of weights, with their
-    positions in the group."""
+    """Each row's start + the products of a run, a group or half of one, with the rows
+    [row, row + rows) of x: 16 int32 for each row. `quads(turn)` returns TOGETHER of the run's quads
+    of weights, with their positions in the group."""
     lanes = steps.lanes
     sums = [emit_sums(len(_parts(steps)), steps.dtype, lanes) for _ in range(rows)]
+    if steps.begins:
+        for own, start in zip(sums, starts, strict=True):
+            first = emit_value(T.Broadcast(start, lanes))
+            for total in own:
+                T.buffer_store(total, first, [at(0, lanes)])
     count = T.max(turns, T.Cast("int32", x.shape[0]) - _NEVER_SO_MANY)
     with T.serial(emit_value(count)) as turn:
         places, weights = zip(*quads(turn), strict=True)
@@ -98,7 +104,10 @@ def emit_run(
             factors = [x[row + m, codes.place_of_quad(group, 0, i)] for i in places]
             _emit_added(steps, [(total, at(0, lanes)) for total in own], weights, factors)
     totals = [[steps.total(total[at(0, lanes)]) for total in own] for own in sums]
-    return [emit_value(shuffle(own, range(LANES))) for own in totals]
+    whole = [emit_value(shuffle(own, range(LANES))) for own in totals]
+    if steps.begins:
+        return whole
+    return [emit_value(own + splat(start)) for own, start in zip(whole, starts, strict=True)]
 
 
 def _parts(steps: Steps) -> list[range]:
