@@ -8,7 +8,7 @@ are built for this machine (minutes the first time). In place of a file, `1B-Q4_
 of that shape (cpu_parts/shapes.py). A peer that cannot run is named with the reason. Printed are
 medians in tokens a second, how many times as fast as the best peer ours is, and the limit that this
 machine sets in the same run: of decode the bandwidth of memory, of prompts its rate of byte
-products, if nothing but products with weights took time.
+products, if nothing but products with weights took time and all weights were quantized.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def main() -> None:
         print(f"{name} does not run: {reason}")
     for threads in args.threads:
         print(f"\n{path.name}, {threads} threads", flush=True)
-        rate = machine_limits.products(targets.host())["integer"] * threads / targets.num_threads()
+        rate = machine_limits.products(targets.host(), threads)["integer"]
         found = measure.speeds(contenders, CASES, threads, args.rounds)
         _print(
             found, {"decode": found["decode_limit"]["ours"], "prefill": rate / _operations(path)}

@@ -34,7 +34,7 @@ from tvm.tirx.script import builder as T
 from mlc_llm.compiler.compile import compile_model
 from mlc_llm.compiler.kernels.cpu import paged_attention
 from mlc_llm.compiler.machine_limits import products
-from mlc_llm.compiler.targets import host, num_threads
+from mlc_llm.compiler.targets import host
 from mlc_llm.prepare.model_source import ResolvedModel, resolve_model
 
 BUILT = Path("build/bench")
@@ -123,7 +123,7 @@ def measure(args: argparse.Namespace, model: ResolvedModel, shape: str) -> list[
     lengths = (max(args.prefixes), SHORT)
     long, short = (Sequences(args, model, n, model.model_lib) for n in lengths)
     short.extend(SHORT)
-    rows, per_ms = [], 1e-3 * products(host())["float"] * args.threads / num_threads()
+    rows, per_ms = [], 1e-3 * products(host(), args.threads)["float"]
     for prefix in sorted(args.prefixes):
         long.extend(prefix)
         if not long.both_equal():

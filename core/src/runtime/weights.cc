@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kWeightAlignment = 64;
 // How much of a weight is in memory at a time where files are not mapped.
 constexpr int64_t kPartBytes = int64_t{4} << 20;
+// Below this a copy costs less than what the system may keep in memory around a mapped tensor.
 constexpr int64_t kSmallBytes = int64_t{64} << 10;
 
 // Some columns of a matrix, in the stored layout: row after row.
@@ -33,8 +34,8 @@ std::vector<uint8_t> ColumnsOf(const WeightRecord& record, const ParamSpec& spec
 
 class Loader {
  public:
-  // `copies_small`: the other tensors are not in these shards, which small ones should not keep
-  // mapped: the system keeps blocks of 2 MB around each.
+  // `copies_small`: strips come from their own file, so often only small tensors would keep a shard
+  // mapped, and the system keeps up to 2 MB in memory around each.
   Loader(const ByteSource& source, Device device, bool copies_small)
       : source_(source), device_(device), copies_small_(copies_small) {}
 

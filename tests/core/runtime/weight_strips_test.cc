@@ -194,5 +194,23 @@ TEST(Strips, AreKeptInAFile) {
   check(load(wanted), 72);
 }
 
+TEST(Strips, OnlySmallTensorsAreCopiedBesideTheirFile) {
+  TempFolder folder, kept;
+  const int64_t count = 40000, bytes = 2 * count;
+  folder.Write("s.bin", BytesOf(std::vector<uint16_t>(64 + count, 7)));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("rows", "float16", "raw", {18, 2}, 0, 72),
+                                      Record("table", "float16", "raw", {count}, 128, bytes)})}));
+  const std::vector<ParamSpec> wanted = {InStrips("rows", {2, 2, 16}, 18, 0),
+                                         {"table", {count}, DType::kFloat16}};
+  for (int round = 0; round < 2; ++round) {
+    Result<Weights> weights =
+        Weights::Load(FolderSource(folder.path()), wanted, Device{}, nullptr, kept.path() + "/lib");
+    ASSERT_TRUE(weights.ok()) << weights.status().message();
+    EXPECT_EQ(ValuesOf<uint16_t>(weights->tensors()[1])[1], 7);
+    EXPECT_EQ(weights->Drop(), 128 + bytes) << "a large tensor stays in its shard";
+  }
+}
+
 }  // namespace
 }  // namespace mlc

@@ -24,7 +24,7 @@ from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # 
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
 from mlc_llm.errors import UnsupportedError  # noqa: E402
 
-EXPERTS, CHOSEN, ROWS = 6, 2, 24
+EXPERTS, CHOSEN, ROWS = 6, 2, 100  # an expert has more than two blocks of rows
 
 
 def choices() -> np.ndarray:

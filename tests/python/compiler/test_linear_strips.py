@@ -94,11 +94,12 @@ def test_odd_numbers_of_groups(kind, shape):
     check(kind, shape)
 
 
-@pytest.mark.parametrize("kind", ["Q4_1", "Q6_K"])
-@pytest.mark.parametrize("ins", [256, 1280])
+@pytest.mark.parametrize(
+    ("kind", "ins"), [("Q4_1", 32), ("Q4_1", 256), ("Q6_K", 1280), ("q3f16_1", 320)]
+)
 def test_blocks_of_many_rows(kind, ins):
-    """Outputs of a block of 32 rows are stored beside the groups of the next, of which there are
-    fewer than rows, or more."""
+    """Outputs of a block of rows are stored in halves beside the groups of the next block, of which
+    there may be only one."""
     tensors, reader, _ = stored(kind, 40, ins)
     codes, kernel = make(reader, (40, ins), bits=8)
     x = np.random.default_rng(1).standard_normal((131, ins)).astype(np.float32)

@@ -17,7 +17,7 @@ from mlc_llm.compiler import targets  # noqa: E402
 from mlc_llm.compiler.kernels.common.low_rank import FIELDS  # noqa: E402
 from mlc_llm.compiler.kernels.cpu import linear_strips, low_rank, low_rank_codes  # noqa: E402
 
-INS, WIDTHS, POOL = 256, (32, 16, 48), 5
+INS, WIDTHS, POOL = 256, (32, 16, 32), 5
 OUTS = sum(WIDTHS)
 # The codes of activations have 8 or 16 bits; minimums; halves; groups of 40; a zero of 12.
 KINDS = [

@@ -34,7 +34,7 @@ def test_every_preset_is_here():
 
 @pytest.mark.parametrize("preset", list(MULTIPLIES))
 def test_bytes_are_multiplied_by_the_instruction_that_is_for_it(preset):
-    assembly = assembly_of_products(preset)
+    assembly = code_of_products(preset)
     instruction, unwanted = MULTIPLIES[preset]
     used = Counter(re.findall(r"^\s+(?:\{\w+\}\s+)?([a-z]\w*)", assembly, re.MULTILINE))
     assert used[instruction] >= 8  # a group of 32 inputs of 16 outputs
@@ -44,7 +44,7 @@ def test_bytes_are_multiplied_by_the_instruction_that_is_for_it(preset):
 def test_one_row_needs_no_memory_beside_its_weights():
     """Half of a group of a strip fits into the registers of AVX2, if it is taken out of its words
     in the order in which it is multiplied."""
-    assembly = assembly_of_products("x86-64-v3")
+    assembly = code_of_products("x86-64-v3")
     blocks = re.split(r"^(?:\.LBB\w+:|\s+j\w+\s)", assembly, flags=re.MULTILINE)
     one_row = next(b for b in blocks if b.count("vpmaddubsw") == 16)
     assert "%rsp" not in one_row
@@ -53,10 +53,10 @@ def test_one_row_needs_no_memory_beside_its_weights():
 @pytest.mark.parametrize("preset", ["x86-64-v3", "x86-64-v3-vnni"])
 def test_a_group_that_waits_for_many_rows_is_aligned(preset):
     """Its vectors must not cross cache lines."""
-    assert "alloca [8 x <16 x i32>], align 64" in assembly_of_products(preset, "ll")
+    assert "alloca [8 x <16 x i32>], align 64" in code_of_products(preset, "ll")
 
 
-def assembly_of_products(preset: str, form: str = "asm") -> str:
+def code_of_products(preset: str, form: str = "asm") -> str:
     device = targets.PRESETS[preset]
     # Weights of 4 bits: those of 8 are split in two on some sets.
     case = CASES["strips8_Q4_0"](np.random.default_rng(0), device.vectors)

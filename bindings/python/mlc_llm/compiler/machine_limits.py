@@ -40,7 +40,8 @@ _Add = Callable[[list[Any], Any, Callable[[int, int], Any]], list[Any]]
 
 def measured() -> dict[str, float]:
     """`bytes`, and operations (two for a product) of `integer` and `float`."""
-    return {"bytes": read_bandwidth(num_threads()), **products(targets.host())}
+    threads = num_threads()
+    return {"bytes": read_bandwidth(threads), **products(targets.host(), threads)}
 
 
 def read_bandwidth(threads: int) -> float:
@@ -55,12 +56,13 @@ def read_bandwidth(threads: int) -> float:
     return threads * _BLOCK_BYTES / min(times[1:])
 
 
-def products(device: Device) -> dict[str, float]:
+def products(device: Device, threads: int) -> dict[str, float]:
     steps = steps_of(device.vectors.dot, _BITS, _QUADS)
     integer = _in_turn(device) if steps is None else _in_tiles(device, steps)
     limits = {"integer": (integer, 4), "float": (_fused(device), 1)}
     return {
-        name: 2 * each * one.products * _rate(one, device) for name, (one, each) in limits.items()
+        name: 2 * each * one.products * _rate(one, device, threads)
+        for name, (one, each) in limits.items()
     }
 
 
@@ -88,7 +90,8 @@ def _in_turn(device: Device) -> _Limit:
 
 
 def _fused(device: Device) -> _Limit:
-    """As many sums as inner loops of kernels have, or 16, which take one weight after another."""
+    """As many sums as inner loops of kernels have, but at most 16. They take one weight after
+    another."""
 
     def add(totals: list[Any], rows: Any, code: Callable[[int, int], Any]) -> list[Any]:
         for i in range(_QUADS):
@@ -152,8 +155,8 @@ def _in_tiles(device: Device, steps: Steps) -> _Limit:
     return _Limit(rows * _QUADS * LANES * _ROUNDS, args, body)
 
 
-def _rate(limit: _Limit, device: Device) -> float:
-    """Calls a second, the best of some runs on all threads."""
+def _rate(limit: _Limit, device: Device, threads: int) -> float:
+    """Calls a second of so many threads, the best of some runs."""
 
     def body(*args: Any) -> None:
         with T.sblock("limit"):
@@ -164,7 +167,6 @@ def _rate(limit: _Limit, device: Device) -> float:
     function = kernel(limit.args, body).with_attr("global_symbol", "limit")
     module = tvm.IRModule({"limit": function})
     made = tvm.compile(module, target=device.target(), tir_pipeline=lowering.CPU)["limit"]
-    count = num_threads()
     rng = np.random.default_rng(0)
     tensors = []
     for arg in limit.args[:2]:
@@ -172,16 +174,16 @@ def _rate(limit: _Limit, device: Device) -> float:
         values = octets.view(np.int32)[..., 0] if "int" in arg.dtype else octets[..., 0] / 16
         tensors.append(tvm.runtime.tensor(values.astype(arg.dtype)))
     out = limit.args[2]
-    results = [tvm.runtime.tensor(np.zeros(out.shape, out.dtype)) for _ in range(count)]
+    results = [tvm.runtime.tensor(np.zeros(out.shape, out.dtype)) for _ in range(threads)]
 
     def run(result: Any) -> None:
         for _ in range(_CALLS):
             made(*tensors, result)
 
     times = []
-    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         for _ in range(6):
             begin = time.perf_counter()
             list(pool.map(run, results))
             times.append(time.perf_counter() - begin)
-    return count * _CALLS / min(times)
+    return threads * _CALLS / min(times)

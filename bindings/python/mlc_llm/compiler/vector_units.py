@@ -13,10 +13,10 @@ class VectorUnit:
     `dot_tile` is a tile (rows of x, rows of W) of dot products with sums of 16 floats.
     `column_tile` is a tile (rows of x, vectors of outputs), and `panel_tile` one for the many rows
     of pictures (`panels.py`). `integer_tile` is the number of rows of
-    x for 16 outputs in integers (`linear_strips.py` in `kernels/cpu`). `attention_sums` is the
+    x for 16 outputs in integers (`block_strip.py` in `kernels/cpu`). `attention_sums` is the
     number of vectors of `attention_width` floats in which attention keeps sums, if there is one for
     each head; `attention_heads` is the most query heads, of all rows, that have sums at a time;
-    `attention_run` is the number of bytes of a head's values that several rows walk at a time
+    `attention_run` is the most bytes of a head's values that several rows walk at a time
     (`paged_attention.py`). `dot` is a name in `integer_instructions.py`.
     `half_floats`: the CPU has instructions that read and write float16.
     """

@@ -1,10 +1,10 @@
 """Sixteen rows of W (a strip) times rows of x, in integers: one row, a few, or many.
 
-`linear_strips.py` and `experts.py` share out the strips. Of many rows, each block of ROWS meets one
-group after another, while its float sums wait in the first cache. Where the registers hold the
-group of a strip, and more, two strips meet each row at the same time (`emit_side_by_side`), so that
-a row's codes are read once for both. Elsewhere sums stay in registers (`integer_tile.py`), or the
-codes of the whole strip become bytes first.
+`linear_strips.py` and `experts.py` share out the strips. Many rows meet one group after another, in
+blocks whose float sums wait in the first cache. AVX-512 multiplies each row by two strips at once
+(`_emit_side_by_side`), so that a row's codes are read once for both. AVX2 and AVX-VNNI keep the
+sums of a tile of rows in registers (`integer_tile.py`). Others first turn the codes of the whole
+strip into bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mlc_llm.compiler.kernels.cpu.strip_groups import Group, Groups, KeptGroups,
 from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value, emit_zero, fma
 
-KEPT = 8  # rows that wait for what adapters add: on the stack
+KEPT = 8  # about how many rows wait for what adapters add: on the stack
 ROWS = 32  # whose sums wait in the first cache for the next group of a strip
 TILES = 8  # the same, where tiles of rows have their sums in registers
 
@@ -44,9 +44,10 @@ def emit_many(
     strips: Sequence[BlockStrip], first, count, tile: int, stores: Sequence[Store]
 ) -> None:
     """Computes rows [first, first + count) of x, with as many strips as are taken at a time."""
-    if len(strips) > 1:
+    if holds_group(strips[0].unit):
         return _emit_side_by_side(strips, first, count, stores)
-    strips[0].emit_many(first, count, tile, stores[0])
+    (strip,), (store,) = strips, stores
+    strip.emit_alone(first, count, tile, store)
 
 
 def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Sequence[Store]) -> None:
@@ -55,7 +56,7 @@ def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Seque
         with T.serial(rows) as i:
             m, row = emit_value(slot + i), emit_value(base + slot + i)
             products = [
-                one.emit_sums(of_strip, row, group, apart=True)
+                one.emit_totals(of_strip, row, group, apart=True)
                 for one, of_strip in zip(strips, quads, strict=True)
             ]
             each = zip(strips, products, found, strict=True)
@@ -156,9 +157,8 @@ class BlockStrip:
         sizes = tiles_of_few(self.codes, self.weights.kind, self.unit, tile)
         self._emit_tiles(self.stored, first, count, sizes, store)
 
-    def emit_many(self, first, count, tile: int, store: Store) -> None:
-        """The same; the codes of the whole strip become bytes once, or those of a group for many
-        rows."""
+    def emit_alone(self, first, count, tile: int, store: Store) -> None:
+        """The same for many rows: the codes of a group become bytes once, or those of the strip."""
         if steps := steps_for(self.codes, self.unit):
             return self._emit_by_rows(steps, first, count, tile, store)
         codes, has_minimum = self.codes, self.weights.kind.minimum
@@ -217,14 +217,15 @@ class BlockStrip:
         if self.products is None:
             return emit(first, count, store)
         # Sums that are changed in the same registers made the tiles slower, so they are kept first.
-        kept = emit_floats(KEPT)
-        with T.serial((count + (KEPT - 1)) // KEPT) as block:
-            begin = emit_value(first + block * KEPT)
+        most = KEPT // sizes[0] * sizes[0]
+        kept = emit_floats(most)
+        with T.serial((count + (most - 1)) // most) as block:
+            begin = emit_value(first + block * most)
 
             def place(row):
                 return at((row - begin) * LANES)
 
-            rows = emit_value(T.min(first + count - begin, KEPT))
+            rows = emit_value(T.min(first + count - begin, most))
             emit(begin, rows, lambda row, value: T.buffer_store(kept, value, [place(row)]))
             self.products.emit_block(
                 begin, rows, lambda row: kept[place(row)], store, block=self.index
@@ -250,7 +251,7 @@ class BlockStrip:
             # Of one row, quads that are computed as they are multiplied need fewer registers.
             quads = found.quads if rows == 1 else [emit_value(quad) for quad in found.quads]
             for m in range(rows):
-                whole = self.emit_sums(quads, row + m, group)
+                whole = self.emit_totals(quads, row + m, group)
                 products = list(zip(whole, found.scales, strict=True))
                 self.emit_added(sums, m, row + m, group, products, found.minimums)
 
@@ -295,7 +296,7 @@ class BlockStrip:
             total = emit_value(fma(minimum, splat(added), total))
         T.buffer_store(sums, total, [at(m * LANES)])
 
-    def emit_sums(self, quads: list, row, group, *, apart: bool = False) -> list[Any]:
+    def emit_totals(self, quads: list, row, group, *, apart: bool = False) -> list[Any]:
         """The exact sum of a group's products with a row of x, under each scale. `apart`: in two
         chains of instructions, where one is long: so more of them are under way."""
         found = []

@@ -21,7 +21,6 @@ def ways_by_count(
     codes: Codes,
     kind: BlockType,
     unit: DotUnit,
-    tile: int,
     few: Callable[[], None],
     many: Callable[[], None],
 ) -> list[tuple[int | None, Callable[[], None]]]:
@@ -46,8 +45,8 @@ def ways_by_count(
 
 
 def tiles_of_few(codes: Codes, kind: BlockType, unit: DotUnit, tile: int) -> list[int]:
-    """How many rows share the codes that are taken out of their words. Beside the sums of more than
-    four, registers that do not hold a group have no room for what that takes."""
+    """How many rows share the codes that are taken out of their words. If registers do not hold a
+    group, the sums of more than four rows leave too few of them to take codes apart."""
     if kind.takes_bytes and not holds_group(unit):
         return tile_sizes(PAIR)
     if not steps_for(codes, unit):
@@ -82,9 +81,9 @@ def emit_by_count(rows, ways: Sequence[tuple[int | None, Callable[[], None]]]) -
 
 def emit_tiles(rows, sizes: Sequence[int], body: Callable[[Any, int], None]) -> None:
     """Calls `body(row, n)` for tiles of n rows that cover [0, rows), the largest tiles first."""
-    done: Any = 0
+    rest = rows
     for size in sizes:
-        begin, count = done, (rows - done) // size
-        with T.serial(count) as tile:
+        begin = rows - rest
+        with T.serial(rest // size) as tile:
             body(begin + tile * size, size)
-        done = begin + count * size
+        rest = rest % size

@@ -22,7 +22,12 @@ from mlc_llm.compiler.kernels.common.function import Arg, kernel, split_rows
 from mlc_llm.compiler.kernels.common.routing import RUN, Stack, joined, pairs_arg
 from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
-from mlc_llm.compiler.kernels.cpu.block_strip import BlockStrip, emit_many, strips_at_a_time
+from mlc_llm.compiler.kernels.cpu.block_strip import (
+    BlockStrip,
+    Store,
+    emit_many,
+    strips_at_a_time,
+)
 from mlc_llm.compiler.kernels.cpu.by_count import emit_by_count, ways_by_count
 from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.linear import FloatStrip, Tile
@@ -73,28 +78,22 @@ def by_strips(
     width = strips_at_a_time(unit) if strips % strips_at_a_time(unit) == 0 else 1
 
     def some(run: Run, index) -> None:
-        places = [emit_value(index * width + i) for i in range(width)]
-        found = [
-            BlockStrip(
-                codes,
-                weights.on(unit),
-                unit,
-                run.x,
-                run.weights,
-                emit_value(run.expert * strips + place),
-            )
-            for place in places
-        ]
-        stores = [partial(store, run, emit_value(place * LANES)) for place in places]
+        def strip(i: Any) -> tuple[BlockStrip, Store]:
+            place = emit_value(index * width + i)
+            which = emit_value(run.expert * strips + place)
+            one = BlockStrip(codes, weights.on(unit), unit, run.x, run.weights, which)
+            return one, partial(store, run, emit_value(place * LANES))
 
         def few() -> None:
-            for one, own in zip(found, stores, strict=True):
+            with T.serial(width) as i:
+                one, own = strip(i)
                 one.emit_few(run.first, run.count, tile, own)
 
         def many() -> None:
+            found, stores = zip(*map(strip, range(width)), strict=True)
             emit_many(found, run.first, run.count, tile, stores)
 
-        emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, tile, few, many))
+        emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, few, many))
 
     def store(run: Run, column, row, value) -> None:
         run.store(row, value, column, LANES)

@@ -101,7 +101,7 @@ def holds_group(unit: DotUnit) -> bool:
 
 
 def chain_is_long(unit: DotUnit, quads: int) -> bool:
-    """Whether each of so many quads waits for the one before it, and for long."""
+    """Whether so many quads are one long chain, in which each addition waits for the one before."""
     return not INSTRUCTIONS[unit].in_words and quads >= 8
 
 

@@ -87,7 +87,9 @@ def linear_strips(
             of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
             products = added.of(unit, x, [*of_adapters, *rest[len(rest) - len(scratch) :]])
 
-        def each(width: int, emit: Callable[[list[BlockStrip], list[Store], Any, Any], None]):
+        def each(
+            width: int, emit: Callable[[list[BlockStrip], list[Store], Any, Any], None]
+        ) -> None:
             """A task for each `width` neighbouring strips. One behind the last is the last again,
             without outputs."""
             units = (strips + (width - 1)) // width
@@ -121,7 +123,7 @@ def linear_strips(
                 lambda found, stores, *rows: emit_many(found, *rows, tile, stores),
             )
 
-        ways = ways_by_count(codes, weights.kind, unit, tile, few, many)
+        ways = ways_by_count(codes, weights.kind, unit, few, many)
         with T.If(rows == 1):
             with T.Then(), products.shared() if products else nullcontext() as shared:
                 one(shared)

@@ -199,7 +199,7 @@ class _SharedBlocks:
     on."""
 
     def __init__(self, call: Call, begin, count) -> None:
-        self.call, self.begin = call, begin
+        self.call = call
         self.found = T.sblock_alloc_buffer((MOST_ROWS // TOGETHER + 1,), "int32")
         longest, self.turns = (T.sblock_alloc_buffer((1,), "int32") for _ in range(2))
         T.buffer_store(longest, T.int32(0), [0])
@@ -229,8 +229,8 @@ class _SharedBlocks:
         return self.found[m // TOGETHER]
 
     def asks(self, m, page: int):
-        """Whether the rows from row m on ask for a page of the next block. All take turns if they
-        begin with the same page."""
+        """Whether the rows from row m on ask for a page of the next block. If the histories of all
+        begin with the same page, all take turns, in all blocks."""
         turns = self.turns[0]
         return T.Or(turns == 1, page % turns == m // TOGETHER)
 

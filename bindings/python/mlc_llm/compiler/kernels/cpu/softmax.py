@@ -40,7 +40,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 
 _LEAST = -120  # no weight is less than 2 to that power
 ONE_ROW_RUN = 9 << 10  # the most bytes of a head's values that one row walks, if not one page
-ONE_ROW_SUMS = 16  # of wider tiles memory is read more slowly
+ONE_ROW_SUMS = 16  # wider tiles read memory more slowly
 UNROLLED = 4  # positions of a page whose values are added in one turn of a loop
 
 
@@ -74,13 +74,16 @@ class State:
         """With memory of a task, in which so many rows walk a block together, in such tiles."""
         other, heads = copy(self), rows * self.shape.group
         other.tiles = tiles
-        if rows == 1:
-            other.registers, other.run = min(self.registers, ONE_ROW_SUMS), ONE_ROW_RUN
         other.numbers, other.later, other.filled = (
             T.sblock_alloc_buffer((BLOCK_PAGES,), "int32") for _ in range(3)
         )
         other.decays = T.sblock_alloc_buffer((heads,), "float32")
         other.weights = T.sblock_alloc_buffer((heads * BLOCK,), "float32")
+        return other
+
+    def _for_one_row(self) -> State:
+        other = copy(self)
+        other.registers, other.run = min(self.registers, ONE_ROW_SUMS), ONE_ROW_RUN
         return other
 
     def of_head(self, first, count, h) -> State:
@@ -104,7 +107,9 @@ class State:
 
     def emit_block(self, rows: Rows, block, asks: Any = None) -> None:
         """Walks a block. A block without any visible position is skipped, since it changes
-        nothing. `asks`: whether several rows ask for the next block."""
+        nothing. `asks(i)`: whether several rows ask for page i of the next block."""
+        if len(rows.rows) == 1:
+            self = self._for_one_row()
         seen = rows.seen(block)
         if seen is None:
             self._emit_seen(rows, block, asks)
@@ -125,7 +130,8 @@ class State:
     def _emit_pages(self, rows: Rows, block, asks: Any) -> None:
         for i in range(BLOCK_PAGES):
             index = emit_value(block * BLOCK_PAGES + i)
-            # one row asks for the keys that come next, several for their share of the next block
+            # One row asks for the keys that come next, several for their share of the next block.
+            # Rows that do not ask prefetch the page that they read, which does no harm.
             behind = self.behind if len(rows.rows) == 1 else BLOCK_PAGES
             end = T.Cast("int32", self.indices.shape[0]) - 1  # there any page will do
             number = self.indices[rows.page(index)]
