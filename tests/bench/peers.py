@@ -83,10 +83,10 @@ def main() -> None:
     for threads in args.threads:
         print(f"\n{path.name}, {threads} threads", flush=True)
         rate = machine_limits.products(targets.host(), threads)["integer"]
+        operations, read = _of_a_token(path)
         found = measure.speeds(contenders, CASES, threads, args.rounds)
-        _print(
-            found, {"decode": found["decode_limit"]["ours"], "prefill": rate / _operations(path)}
-        )
+        limits = {"decode": found["decode_limit"]["ours"] / read, "prefill": rate / operations}
+        _print(found, limits)
 
 
 def _refusal(contender: measure.Contender) -> str | None:
@@ -99,18 +99,24 @@ def _refusal(contender: measure.Contender) -> str | None:
     return None
 
 
-def _operations(path: Path) -> float:
-    """Of products with weights, for a token of a prompt; two for a product. The head is for the
-    last token alone, and a token meets a part of the experts."""
+def _of_a_token(path: Path) -> tuple[float, float]:
+    """Operations of products with weights for a token of a prompt, two for a product (the head is
+    for the last token alone); and which part of the weights a step reads. A token meets some of the
+    experts, and one row of a table that is no head."""
     reader = gguf.GGUFReader(path)
     fields = {name.rpartition(".")[2]: field for name, field in reader.fields.items()}
     count, used = (fields.get(name) for name in ("expert_count", "expert_used_count"))
     share = used.contents() / count.contents() if used and count else 1.0
-    return sum(
-        2.0 * tensor.n_elements * (share if "_exps" in tensor.name else 1)
-        for tensor in reader.tensors
-        if len(tensor.shape) > 1 and tensor.name.startswith("blk.")
-    )
+    has_head = any(tensor.name == "output.weight" for tensor in reader.tensors)
+    operations = read = total = 0.0
+    for tensor in reader.tensors:
+        part = share if "_exps" in tensor.name else 1.0
+        total += tensor.n_bytes
+        if not (has_head and tensor.name == "token_embd.weight"):
+            read += tensor.n_bytes * part
+        if len(tensor.shape) > 1 and tensor.name.startswith("blk."):
+            operations += 2.0 * tensor.n_elements * part
+    return operations, read / total
 
 
 def _print(found: dict[str, Any], limits: dict[str, float]) -> None:

@@ -15,8 +15,7 @@ namespace {
 constexpr int64_t kWeightAlignment = 64;
 // How much of a weight is in memory at a time where files are not mapped.
 constexpr int64_t kPartBytes = int64_t{4} << 20;
-// Below this a copy costs less than what the system may keep in memory around a mapped tensor.
-constexpr int64_t kSmallBytes = int64_t{64} << 10;
+constexpr int64_t kSmallBytes = int64_t{64} << 10;  // below it a copy saves memory
 
 // Some columns of a matrix, in the stored layout: row after row.
 std::vector<uint8_t> ColumnsOf(const WeightRecord& record, const ParamSpec& spec,
@@ -35,7 +34,7 @@ std::vector<uint8_t> ColumnsOf(const WeightRecord& record, const ParamSpec& spec
 class Loader {
  public:
   // `copies_small`: strips come from their own file, so often only small tensors would keep a shard
-  // mapped, and the system keeps up to 2 MB in memory around each.
+  // mapped, each of them up to 2 MB.
   Loader(const ByteSource& source, Device device, bool copies_small)
       : source_(source), device_(device), copies_small_(copies_small) {}
 
