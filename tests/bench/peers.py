@@ -101,22 +101,19 @@ def _refusal(contender: measure.Contender) -> str | None:
 
 def _of_a_token(path: Path) -> tuple[float, float]:
     """Operations of products with weights for a token of a prompt, two for a product (the head is
-    for the last token alone); and which part of the weights a step reads. A token meets some of the
-    experts, and one row of a table that is no head."""
+    for the last token alone); and which part of the weights' bytes a step reads."""
     reader = gguf.GGUFReader(path)
     fields = {name.rpartition(".")[2]: field for name, field in reader.fields.items()}
-    count, used = (fields.get(name) for name in ("expert_count", "expert_used_count"))
-    share = used.contents() / count.contents() if used and count else 1.0
-    has_head = any(tensor.name == "output.weight" for tensor in reader.tensors)
-    operations = read = total = 0.0
-    for tensor in reader.tensors:
-        part = share if "_exps" in tensor.name else 1.0
-        total += tensor.n_bytes
-        if not (has_head and tensor.name == "token_embd.weight"):
-            read += tensor.n_bytes * part
-        if len(tensor.shape) > 1 and tensor.name.startswith("blk."):
-            operations += 2.0 * tensor.n_elements * part
-    return operations, read / total
+    found = (fields.get(name) for name in ("expert_count", "expert_used_count"))
+    experts = [field.contents() if field else 0 for field in found]
+    matrices = {
+        tensor.name: tensor.n_elements
+        for tensor in reader.tensors
+        if len(tensor.shape) > 1 and tensor.name.startswith("blk.")
+    }
+    octets = {tensor.name: tensor.n_bytes for tensor in reader.tensors}
+    operations = 2 * shapes.of_a_token(matrices, *experts)
+    return operations, shapes.of_a_token(octets, *experts) / sum(octets.values())
 
 
 def _print(found: dict[str, Any], limits: dict[str, float]) -> None:

@@ -4,7 +4,7 @@ Each is written once, always with the same bytes. All matrices have one type, or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,17 +123,23 @@ def write(path: Path, shape: Shape, kind: str = "Q4_0") -> Path:
 
 
 def bytes_per_token(shape: Shape, kind: str = "Q4_0") -> int:
-    """What a decode step of one sequence reads of the weights: the chosen experts, and of the
-    embedding one row, unless it is the head too."""
-    total = 0
+    """What a decode step of one sequence reads of the weights."""
+    sizes = {}
     for name, size in _tensors(shape):
         block, octets = _block(_kind_of(name, shape, kind))
         count = int(np.prod(size, dtype=np.int64))
-        if name == "token_embd.weight" and not shape.tied:
+        sizes[name] = 4 * count if len(size) == 1 else count // block * octets
+    return of_a_token(sizes, shape.experts, shape.chosen)
+
+
+def of_a_token(sizes: Mapping[str, int], experts: int, chosen: int) -> int:
+    """Which part of the sizes of a file's tensors belongs to a token: the chosen experts, and of
+    the embedding one row, unless it is the head too."""
+    total = 0
+    for name, size in sizes.items():
+        if name == "token_embd.weight" and "output.weight" in sizes:
             continue
-        if "_exps" in name:
-            count = count // shape.experts * shape.chosen
-        total += 4 * count if len(size) == 1 else count // block * octets
+        total += size // experts * chosen if "_exps" in name else size
     return total
 
 

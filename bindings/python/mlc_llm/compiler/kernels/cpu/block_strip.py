@@ -111,13 +111,12 @@ def _emit_blocks(
                 with T.If(T.And(block > 0, begins)), T.Then():
                     emit_out(block - 1, most - slot + half * each, each)
             add(group, [one.stored.emit(group) for one in strips], sums, base, slot, rows)
-        for k, (one, store) in enumerate(zip(strips, stores, strict=True)):
-            if one.products is not None:
+        for k, (one, store) in enumerate(zip(strips, stores, strict=True) if products else ()):
 
-                def load(row, k=k, base=base):
-                    return sums[place(row - base, k)]
+            def load(row, k=k, base=base):
+                return sums[place(row - base, k)]
 
-                one.products.emit_block(base + slot, rows, load, store, block=one.index)
+            products.emit_block(base + slot, rows, load, store, block=one.index)
     if products is None:
         last = emit_value(blocks - 1)
         emit_out(last, last % 2 * most, count - last * most)

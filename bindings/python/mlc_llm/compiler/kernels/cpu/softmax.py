@@ -108,14 +108,13 @@ class State:
     def emit_block(self, rows: Rows, block, asks: Any = None) -> None:
         """Walks a block. A block without any visible position is skipped, since it changes
         nothing. `asks(i)`: whether several rows ask for page i of the next block."""
-        if len(rows.rows) == 1:
-            self = self._for_one_row()
+        own = self._for_one_row() if len(rows.rows) == 1 else self
         seen = rows.seen(block)
         if seen is None:
-            self._emit_seen(rows, block, asks)
+            own._emit_seen(rows, block, asks)
             return
         with T.If(seen), T.Then():
-            self._emit_seen(rows, block, asks)
+            own._emit_seen(rows, block, asks)
 
     def _emit_seen(self, rows: Rows, block, asks: Any) -> None:
         self._emit_pages(rows, block, asks)
