@@ -40,8 +40,10 @@ from mlc_llm.compiler.kernels.cpu import (  # noqa: E402
     join,
     linear,
     linear_strips,
+    strip_groups,
     strips,
 )
+from mlc_llm.compiler.kernels.cpu.strip_groups import StoredGroups  # noqa: E402
 from mlc_llm.compiler.kernels.cpu.strips import Strips  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.blocks import read_blocks, strips_of  # noqa: E402
 from mlc_llm.compiler.quantization.gguf.types import TYPES  # noqa: E402
@@ -165,6 +167,29 @@ def test_pairs_of_quads_ask_for_every_line_of_codes(kind, monkeypatch):
     ahead = {p: 128 * p.bits // TYPES[kind].bits for p in planes}
     lines = {(p.tensor, 0, ahead[p] + word, 0) for p in planes for word in range(p.bits)}
     assert set(asked) == lines
+
+
+@pytest.mark.parametrize("together", [1, 2])
+@pytest.mark.parametrize(("kind", "groups"), [("Q4_0", 16), ("Q4_0", 64), ("Q8_0", 24)])
+def test_strips_read_together_ask_for_what_they_read_next(kind, groups, together):
+    """Places in memory are counted in groups."""
+    reader = Strips(TYPES[kind].stored_params("w", (16, 32 * groups)), TYPES[kind])
+    ahead = reader.groups_in(strip_groups.AHEAD_LINES)
+
+    def of_pass(begin: int, place_of) -> list[int]:
+        found = [StoredGroups(reader, [], begin + i, groups, together) for i in range(together)]
+        return [place_of(one, group) for group in range(groups) for one in found]
+
+    def place_read(one, group) -> int:
+        return one.index * groups + group
+
+    def place_asked(one, group) -> int:
+        return one.strip_before(group) * groups + group + ahead
+
+    begins = range(0, 6 * together, together)
+    read = [place for begin in begins for place in of_pass(begin, place_read)]
+    asked = [place for begin in begins for place in of_pass(begin, place_asked)]
+    assert asked[: len(read) - ahead * together] == read[ahead * together :]
 
 
 @cache

@@ -35,22 +35,32 @@ TILES = 8  # the same, where tiles of rows have their sums in registers
 Store = Callable[[Any, Any], None]  # of a row's 16 outputs
 
 
+@dataclass(frozen=True)
+class Outputs:
+    """Where the 16 outputs of a strip go."""
+
+    store: Store
+    ask: Callable[[Any], None]  # prefetches the place of a row's, and what is added to them
+
+
 def strips_at_a_time(unit: DotUnit) -> int:
     """How many neighbouring strips multiply many rows together."""
     return 2 if holds_group(unit) else 1
 
 
 def emit_many(
-    strips: Sequence[BlockStrip], first, count, tile: int, stores: Sequence[Store]
+    strips: Sequence[BlockStrip], first, count, tile: int, outputs: Sequence[Outputs]
 ) -> None:
     """Computes rows [first, first + count) of x, with as many strips as are taken at a time."""
     if holds_group(strips[0].unit):
-        return _emit_side_by_side(strips, first, count, stores)
-    (strip,), (store,) = strips, stores
-    strip.emit_alone(first, count, tile, store)
+        return _emit_side_by_side(strips, first, count, outputs)
+    (strip,), (own,) = strips, outputs
+    strip.emit_alone(first, count, tile, own)
 
 
-def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Sequence[Store]) -> None:
+def _emit_side_by_side(
+    strips: Sequence[BlockStrip], first, count, outputs: Sequence[Outputs]
+) -> None:
     def add(group, found: list[Group], sums, base, slot, rows) -> None:
         quads = [[emit_value(quad) for quad in of_strip.quads] for of_strip in found]
         with T.serial(rows) as i:
@@ -65,14 +75,14 @@ def _emit_side_by_side(strips: Sequence[BlockStrip], first, count, stores: Seque
                 place = m * len(strips) + k
                 one.emit_added(sums, place, row, group, scaled, of_strip.minimums)
 
-    _emit_blocks(strips, first, count, stores, ROWS, add)
+    _emit_blocks(strips, first, count, outputs, ROWS, add)
 
 
 def _emit_blocks(
     strips: Sequence[BlockStrip],
     first,
     count,
-    stores: Sequence[Store],
+    outputs: Sequence[Outputs],
     most: int,
     add: Callable[..., None],
 ) -> None:
@@ -81,12 +91,13 @@ def _emit_blocks(
     strip. A block has `most` rows.
 
     Outputs of neighbouring rows are often so far apart that few of them fit into the first cache at
-    a time. So those of a block are stored in two halves beside the products of the next one: as
-    many as wait in a processor's queue of stores while it multiplies."""
+    a time. So the places of a block's outputs are asked for row by row beside its products, and the
+    outputs are stored in two halves beside those of the next one: as many as wait in a processor's
+    queue of stores while it multiplies."""
     groups, blocks = strips[0].codes.groups, emit_value((count + (most - 1)) // most)
     sums = T.sblock_alloc_buffer((2 * most * len(strips) * LANES,), "float32")
     products, halves = strips[0].products, min(2, groups)
-    distance, each = groups // halves, most // halves
+    distance, each, asked = groups // halves, most // halves, -(-most // groups)
 
     def place(slot, k: int):
         return at((slot * len(strips) + k) * LANES)
@@ -94,8 +105,14 @@ def _emit_blocks(
     def emit_out(block, slot, rows) -> None:
         base = emit_value(first + (block - block % 2) * most)
         with T.serial(rows) as i:
-            for k, store in enumerate(stores):
-                store(base + slot + i, emit_value(sums[place(slot + i, k)]))
+            for k, own in enumerate(outputs):
+                own.store(base + slot + i, emit_value(sums[place(slot + i, k)]))
+
+    def emit_asks(row, left) -> None:
+        with T.If(left > 0), T.Then():
+            for i in range(asked):
+                for own in outputs:
+                    own.ask(row + i)
 
     with T.serial(blocks) as block:
         slot = emit_value(block % 2 * most)
@@ -110,13 +127,15 @@ def _emit_blocks(
                 begins = T.And(half < halves, group == half * distance)
                 with T.If(T.And(block > 0, begins)), T.Then():
                     emit_out(block - 1, most - slot + half * each, each)
-            add(group, [one.stored.emit(group) for one in strips], sums, base, slot, rows)
-        for k, (one, store) in enumerate(zip(strips, stores, strict=True) if products else ()):
+            emit_asks(base + slot + group * asked, most - group * asked)
+            found = [one.stored_beside(len(strips)).emit(group) for one in strips]
+            add(group, found, sums, base, slot, rows)
+        for k, (one, own) in enumerate(zip(strips, outputs, strict=True) if products else ()):
 
             def load(row, k=k, base=base):
                 return sums[place(row - base, k)]
 
-            products.emit_block(base + slot, rows, load, store, block=one.index)
+            products.emit_block(base + slot, rows, load, own.store, block=one.index)
     if products is None:
         last = emit_value(blocks - 1)
         emit_out(last, last % 2 * most, count - last * most)
@@ -136,7 +155,11 @@ class BlockStrip:
 
     @property
     def stored(self) -> StoredGroups:
-        return StoredGroups(self.weights, self.buffers, self.index)
+        return self.stored_beside(1)
+
+    def stored_beside(self, strips: int) -> StoredGroups:
+        """Its groups, if it is one of so many strips that are read together."""
+        return StoredGroups(self.weights, self.buffers, self.index, self.codes.groups, strips)
 
     def emit_one(self, shared: Shared | None, store: Store) -> None:
         """Computes the only row of x, and what adapters add to it."""
@@ -156,10 +179,10 @@ class BlockStrip:
         sizes = tiles_of_few(self.codes, self.weights.kind, self.unit, tile)
         self._emit_tiles(self.stored, first, count, sizes, store)
 
-    def emit_alone(self, first, count, tile: int, store: Store) -> None:
+    def emit_alone(self, first, count, tile: int, own: Outputs) -> None:
         """The same for many rows: the codes of a group become bytes once, or those of the strip."""
         if steps := steps_for(self.codes, self.unit):
-            return self._emit_by_rows(steps, first, count, tile, store)
+            return self._emit_by_rows(steps, first, count, tile, own)
         codes, has_minimum = self.codes, self.weights.kind.minimum
         quads = T.sblock_alloc_buffer((codes.groups * codes.quads * LANES,), "uint32")
         floats = (codes.groups * codes.sums * LANES,)
@@ -167,9 +190,9 @@ class BlockStrip:
         minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
         kept = KeptGroups(quads, scales, minimums, codes.sums, codes.quads)
         self.stored.emit_each(codes.groups, kept.store)
-        self._emit_tiles(kept, first, count, tile_sizes(tile), store)
+        self._emit_tiles(kept, first, count, tile_sizes(tile), own.store)
 
-    def _emit_by_rows(self, steps: Steps, first, count, tile: int, store: Store) -> None:
+    def _emit_by_rows(self, steps: Steps, first, count, tile: int, own: Outputs) -> None:
         # Vectors as elements: TVM aligns others to 16 bytes, so that reads could cross cache lines.
         quads = T.sblock_alloc_buffer((self.codes.quads,), f"uint32x{LANES}")
 
@@ -186,7 +209,7 @@ class BlockStrip:
 
             emit_tiles(rows, tile_sizes(tile), emit)
 
-        _emit_blocks([self], first, count, [store], TILES * tile, add)
+        _emit_blocks([self], first, count, [own], TILES * tile, add)
 
     def _emit_group(
         self, steps: Steps, group, found: Group, quads: Callable, sums, begin, row, rows: int

@@ -24,7 +24,7 @@ from mlc_llm.compiler.kernels.common.values import LANES, splat, to_float
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.block_strip import (
     BlockStrip,
-    Store,
+    Outputs,
     emit_many,
     strips_at_a_time,
 )
@@ -35,6 +35,7 @@ from mlc_llm.compiler.kernels.cpu.strips import Strips
 from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     emit_over,
+    emit_prefetch,
     emit_rows,
     emit_sum,
     emit_value,
@@ -63,6 +64,9 @@ class Run:
             value = value + to_float(self.bias[self.expert, at(column, lanes)], lanes)
         T.buffer_store(self.y, value, [place, at(column, lanes)])
 
+    def ask(self, column, place) -> None:
+        emit_prefetch(self.y, place, column, writes=True)
+
 
 def by_strips(
     stack: Stack,
@@ -78,20 +82,21 @@ def by_strips(
     width = strips_at_a_time(unit) if strips % strips_at_a_time(unit) == 0 else 1
 
     def some(run: Run, index) -> None:
-        def strip(i: Any) -> tuple[BlockStrip, Store]:
+        def strip(i: Any) -> tuple[BlockStrip, Outputs]:
             place = emit_value(index * width + i)
             which = emit_value(run.expert * strips + place)
             one = BlockStrip(codes, weights.on(unit), unit, run.x, run.weights, which)
-            return one, partial(store, run, emit_value(place * LANES))
+            column = emit_value(place * LANES)
+            return one, Outputs(partial(store, run, column), partial(run.ask, column))
 
         def few() -> None:
             with T.serial(width) as i:
                 one, own = strip(i)
-                one.emit_few(run.first, run.count, tile, own)
+                one.emit_few(run.first, run.count, tile, own.store)
 
         def many() -> None:
-            found, stores = zip(*map(strip, range(width)), strict=True)
-            emit_many(found, run.first, run.count, tile, stores)
+            found, outputs = zip(*map(strip, range(width)), strict=True)
+            emit_many(found, run.first, run.count, tile, outputs)
 
         emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, few, many))
 

@@ -21,6 +21,7 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     ACTIVATIONS,
     at,
     emit_floats,
+    emit_prefetch,
     emit_sum,
     emit_value,
     emit_zero,
@@ -122,6 +123,11 @@ class Epilogue:
         if self.residual is not None:
             value = value + self.residual[row, at(column, lanes)]
         return value
+
+    def emit_prefetch(self, row, column) -> None:
+        """Prefetches what is read for each row."""
+        if self.residual is not None:
+            emit_prefetch(self.residual, row, column)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -23,7 +22,7 @@ from mlc_llm.compiler.kernels.common.values import LANES
 from mlc_llm.compiler.kernels.cpu.activations import Codes
 from mlc_llm.compiler.kernels.cpu.block_strip import (
     BlockStrip,
-    Store,
+    Outputs,
     emit_many,
     strips_at_a_time,
 )
@@ -32,7 +31,7 @@ from mlc_llm.compiler.kernels.cpu.integer_instructions import DotUnit
 from mlc_llm.compiler.kernels.cpu.linear import Epilogue, epilogue_args
 from mlc_llm.compiler.kernels.cpu.low_rank_codes import Added, Shared
 from mlc_llm.compiler.kernels.cpu.strips import Strips
-from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_value
+from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_prefetch, emit_value
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 TASK_BYTES = 384 << 10  # of the rows of x of a task, which stay in the second-level cache
@@ -88,7 +87,7 @@ def linear_strips(
             products = added.of(unit, x, [*of_adapters, *rest[len(rest) - len(scratch) :]])
 
         def each(
-            width: int, emit: Callable[[list[BlockStrip], list[Store], Any, Any], None]
+            width: int, emit: Callable[[list[BlockStrip], list[Outputs], Any, Any], None]
         ) -> None:
             """A task for each `width` neighbouring strips. One behind the last is the last again,
             without outputs."""
@@ -98,12 +97,19 @@ def linear_strips(
                 T.writes()
                 index, begin = emit_value(task % units * width), emit_value(task // units * most)
                 places = [index + i for i in range(width)]
-                stores = [partial(store, emit_value(place * LANES)) for place in places]
+                own = [outputs(emit_value(place * LANES)) for place in places]
                 found = [strip(T.min(place, strips - 1)) for place in places]
-                emit(found, stores, begin, emit_value(T.min(rows - begin, most)))
+                emit(found, own, begin, emit_value(T.min(rows - begin, most)))
 
-        def store(column, row, value) -> None:
-            _emit_store(y, epilogue, value, row, column)
+        def outputs(column) -> Outputs:
+            def store(row, value) -> None:
+                _emit_store(y, epilogue, value, row, column)
+
+            def ask(row) -> None:
+                epilogue.emit_prefetch(row, column)
+                emit_prefetch(y, row, column, writes=True)
+
+            return Outputs(store, ask)
 
         def strip(index) -> BlockStrip:
             index = emit_value(index)
@@ -112,15 +118,15 @@ def linear_strips(
             return BlockStrip(codes, weights.on(unit), unit, x, buffers, index, products)
 
         def one(shared: Shared | None) -> None:
-            each(1, lambda found, stores, *_: found[0].emit_one(shared, stores[0]))
+            each(1, lambda found, own, *_: found[0].emit_one(shared, own[0].store))
 
         def few() -> None:
-            each(1, lambda found, stores, *rows: found[0].emit_few(*rows, tile, stores[0]))
+            each(1, lambda found, own, *rows: found[0].emit_few(*rows, tile, own[0].store))
 
         def many() -> None:
             each(
                 strips_at_a_time(unit),
-                lambda found, stores, *rows: emit_many(found, *rows, tile, stores),
+                lambda found, own, *rows: emit_many(found, *rows, tile, own),
             )
 
         ways = ways_by_count(codes, weights.kind, unit, few, many)

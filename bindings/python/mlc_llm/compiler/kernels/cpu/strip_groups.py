@@ -38,6 +38,8 @@ class StoredGroups:
     weights: Strips
     buffers: Any
     index: Any
+    groups: int  # of a strip
+    together: int = 1  # neighbouring strips, whose groups are read in turn
 
     @property
     def has_pairs(self) -> bool:
@@ -66,9 +68,16 @@ class StoredGroups:
     def emit(self, group) -> Group:
         where = (self.buffers, self.index, group)
         quads, found = self.weights.emit_quads(*where), self.emit_scales(group)
-        self.weights.emit_prefetch(*where, AHEAD_LINES)
-        self.weights.emit_prefetch_scales(*where, AHEAD_LINES)
+        before = (self.buffers, emit_value(self.strip_before(group)), group)
+        self.weights.emit_prefetch(*before, AHEAD_LINES)
+        self.weights.emit_prefetch_scales(*before, AHEAD_LINES)
         return replace(found, quads=quads)
+
+    def strip_before(self, group):
+        """`AHEAD_LINES` behind this strip's group `group` lies what is prefetched. The strips that
+        are read together with this one are left out."""
+        ends = (group + self.weights.groups_in(AHEAD_LINES)) // self.groups
+        return self.index + ends * (self.together - 1)
 
 
 @dataclass(frozen=True)

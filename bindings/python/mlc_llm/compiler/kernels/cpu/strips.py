@@ -164,14 +164,17 @@ class Strips:
             for word in range(plane.bits):
                 emit_prefetch(self._named(buffers, plane.tensor), strip, first + word, 0)
 
+    def groups_in(self, lines: int) -> int:
+        """The number of groups whose codes are in so many cache lines."""
+        return lines // -(-self.kind.span * self.kind.bits // 32)
+
     def emit_prefetch_scales(self, buffers, strip, group, lines: int) -> None:
         """Prefetches the scales of the group whose codes are that many cache lines behind. Scales
         that are integers are few."""
         if self.kind.scale_bits < 16:
             return
-        ahead = lines // -(-self.kind.span * self.kind.bits // 32)
         for name in ("q_scale", "q_min")[: 1 + self.kind.minimum]:
-            place = (group + ahead) * self._halves
+            place = (group + self.groups_in(lines)) * self._halves
             emit_prefetch(self._named(buffers, name), strip, place, 0)
 
     def emit_scales(self, buffers, strip, group) -> list[Any]:

@@ -87,12 +87,11 @@ def _divides_unknown(expression) -> bool:
     return any(_divides_unknown(part) for part in parts if isinstance(part, tvm.ir.Expr))
 
 
-def emit_prefetch(buffer, *indices, keep: int = 3) -> None:
+def emit_prefetch(buffer, *indices, keep: int = 3, writes: bool = False) -> None:
     """Prefetches the cache line at that index. An index outside of the buffer does no harm. With
     `keep` 2 the line does not take the place of others in the first cache."""
-    read, data = 0, 1
-    address = T.address_of(buffer[indices])
-    T.evaluate(tirx.call_intrin("void", "tirx.prefetch", address, read, keep, data))
+    address, data = T.address_of(buffer[indices]), 1
+    T.evaluate(tirx.call_intrin("void", "tirx.prefetch", address, int(writes), keep, data))
 
 
 def emit_sum(vector):
