@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from activation_codes import decoded, encoded, in_groups  # noqa: E402
+from activation_codes import decoded, encoded, in_groups, of_groups  # noqa: E402
 from kernel_tools import activated, compiled, frozen  # noqa: E402
 
 from mlc_llm.compiler.kernels.cpu import activations  # noqa: E402
@@ -61,7 +61,16 @@ def test_each_group_has_its_own_scale_and_offset(groups, halves, scaled):
     x = rng.standard_normal((3, groups, 32)) * 10.0 ** rng.integers(-6, 6, (3, groups, 1))
     rows = x.reshape(3, -1).astype(np.float32)
     found = coded_rows(codes, quantize(codes), rows)
-    np.testing.assert_array_equal(found, encoded(codes, rows))
+    expected = encoded(codes, rows)
+    np.testing.assert_array_equal(of_groups(codes, found), of_groups(codes, expected))
+
+
+@pytest.mark.parametrize("size", [32, 576, 2048, 8192])
+def test_neighbouring_rows_are_in_different_sets_of_a_cache(size):
+    codes = Codes(size, bits=8, weight_bits=4, zero=7)
+    (_, words), (_, of_three) = codes.arg.shape, codes.arg_of(3).shape
+    assert words >= codes.place_of_scale(codes.groups) and of_three == 3 * words
+    assert len({row * words // 16 % 64 for row in range(64)}) == 64
 
 
 @pytest.mark.parametrize(("size", "wide"), [(80, False), (96, False), (176, False), (96, True)])

@@ -15,7 +15,8 @@ def encoded(codes, x: Array) -> Array:
     largest = np.maximum(np.abs(groups).max(-1), np.float32(1e-30))
     scales = (largest * np.float32(1 / codes.largest)).astype(np.float32)
     whole = np.rint(groups * (np.float32(codes.largest) / largest)[..., None]).astype(np.int32)
-    out = np.zeros((len(x), codes.groups, codes.arg.shape[1] // codes.groups), np.int32)
+    rows = np.zeros((len(x), codes.arg.shape[1]), np.int32)
+    out = of_groups(codes, rows)
     out[..., 0] = scales.view(np.int32)
     out[..., 1 : 1 + codes.sums] = _offsets(codes, whole, scales)
     for part, values in enumerate(_parts(codes, whole)):
@@ -23,7 +24,13 @@ def encoded(codes, x: Array) -> Array:
             picked = values[..., inputs[part::2] if codes.wide else inputs]
             begin = codes.place_of_quad(0, part, first)
             out[..., begin : begin + 4] = np.ascontiguousarray(picked).view(np.int32)
-    return out.reshape(len(x), -1)
+    return rows
+
+
+def of_groups(codes, rows: Array) -> Array:
+    """The words of each group, without what lies behind the last one."""
+    words = codes.place_of_scale(1)
+    return rows[:, : codes.groups * words].reshape(len(rows), codes.groups, words)
 
 
 def in_groups(codes, x: Array) -> Array:
@@ -48,7 +55,7 @@ def _parts(codes, whole: Array) -> list[Array]:
 
 def decoded(codes, found: Array) -> Array:
     """What rows of codes mean, in float64; checks the offsets."""
-    found = found.reshape(len(found), codes.groups, -1)
+    found = of_groups(codes, found)
     scales = np.ascontiguousarray(found[:, :, 0]).view(np.float32)
     whole = _whole(codes, np.ascontiguousarray(found[:, :, 1 + codes.sums :]))
     groups = np.zeros((*found.shape[:2], _inputs(codes)), np.int64)

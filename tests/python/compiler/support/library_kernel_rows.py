@@ -100,12 +100,9 @@ def _gated(x: Array) -> Array:
 # The CPU's codes of activations
 
 
-def _codes(kernel: Kernel, size: int = 0) -> Codes:
+def _codes(kernel: Kernel, size: int) -> Codes:
     groups, bits = kernel.model.scheme.groups, kernel.model.spec.activation_bits
     options = {"bits": bits, "weight_bits": groups.bits, "zero": groups.qmax, "group": groups.size}
-    if not size:
-        words = Codes(size=groups.size, **options).arg.shape[1]
-        size = groups.size * int(kernel["codes"].shape[1]) // int(words)
     return Codes(size=size, **options)
 
 
@@ -144,7 +141,8 @@ def gate_and_quantize(kernel: Kernel, rng: Rng) -> Calls:
 
 
 def linear_integer(kernel: Kernel, rng: Rng) -> Calls:
-    codes = _codes(kernel)
+    scales = int(kernel["weight1"].shape[1])
+    codes = _codes(kernel, kernel.model.scheme.groups.size * scales)
     for rows in ROWS:
         outs = 16 * int(rng.integers(1, 6))
         stored, exact = weights(kernel, rng, outs, codes.size, "linear")

@@ -11,6 +11,9 @@ offset: the sum of the group's codes (or two sums, of its halves), times minus t
 point; then, for each part (high, low), its quads of four bytes, in the order of the weights in the
 scheme's words. A group of 40 has ten quads, and two of zeros. `wide` codes are not cut into bytes:
 a part is then the even or the odd inputs of the quads, two codes of 16 bits in a word.
+
+A row has an odd number of cache lines, the last of which may have more than codes. Else a group of
+many rows would be in few sets of the first cache, which cannot hold it.
 """
 
 from __future__ import annotations
@@ -102,7 +105,9 @@ class Codes:
 
     def arg_of(self, each: int) -> Arg:
         """`each` rows of codes side by side."""
-        return Arg("codes", ("rows", each * self.groups * self._words), "int32")
+        lines = -(-self.groups * self._words // LANES)
+        odd = lines + 1 - lines % 2
+        return Arg("codes", ("rows", each * odd * LANES), "int32")
 
     @property
     def _words(self) -> int:
