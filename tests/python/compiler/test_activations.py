@@ -69,8 +69,16 @@ def test_each_group_has_its_own_scale_and_offset(groups, halves, scaled):
 def test_neighbouring_rows_are_in_different_sets_of_a_cache(size):
     codes = Codes(size, bits=8, weight_bits=4, zero=7)
     (_, words), (_, of_three) = codes.arg.shape, codes.arg_of(3).shape
-    assert words >= codes.place_of_scale(codes.groups) and of_three == 3 * words
+    assert 0 <= words - codes.place_of_scale(codes.groups) < 32 and of_three == 3 * words
     assert len({row * words // 16 % 64 for row in range(64)}) == 64
+
+
+def test_rows_side_by_side_are_as_apart():
+    codes = Codes(64, bits=8, weight_bits=4, zero=7)
+    x = np.random.default_rng(2).standard_normal((12, 64)).astype(np.float32)
+    whole = np.full((4, codes.arg_of(3).shape[1]), 77, np.int32)
+    compiled(activations.quantize(codes, 3))(frozen(x.reshape(4, -1)), whole)
+    np.testing.assert_array_equal(whole.reshape(12, -1), coded_rows(codes, quantize(codes), x))
 
 
 @pytest.mark.parametrize(("size", "wide"), [(80, False), (96, False), (176, False), (96, True)])

@@ -67,6 +67,16 @@ def test_every_difference_from_llama_has_a_switch_that_moves_the_logits(name):
             assert apart(made, fixture.logits) > COUNTS, switch
 
 
+def test_experts_without_a_gate_multiply_codes():
+    """Those of a row's experts lie side by side."""
+    fixture = load("nemotron_h_experts")
+    floats, codes = (
+        fixture.runner("q4f16_1", f"activation_bits={bits}").forward([("a", fixture.ids)])
+        for bits in (32, 16)
+    )
+    assert apart(codes, floats) < TOLERANCE
+
+
 # Families with a kernel of their own; the others' kernels are in `test_families.py`.
 ALWAYS = ("granitemoehybrid", "hunyuan", "nemotron", "olmo3")
 

@@ -35,11 +35,11 @@ class Fixture(family_check.Fixture):
         """Our parameters, by the converter's own way."""
         return tiny_families.converted(tiny_families.Source(self.weights), self.config, scheme)
 
-    def runner(self, scheme: str = "q0f32", **more: Any) -> Runner:
+    def runner(self, scheme: str = "q0f32", opt: str = "O2", **more: Any) -> Runner:
         """A compiled library for the CPU with the parameters."""
         family = models.model_type_of(self.config)
         chat = {**self.config, "quantization": scheme, "prefill_chunk_size": 64, **more}
-        spec = library_spec({**chat, "model_type": family}, device="cpu")
+        spec = library_spec({**chat, "model_type": family}, device="cpu", opt=opt)
         module = quick_code.build(spec, self.family)
         return Runner(module, self.params(scheme), num_pages=16)
 

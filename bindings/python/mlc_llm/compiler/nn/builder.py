@@ -206,8 +206,8 @@ class Builder:
         """`each`: how many results a row has, side by side."""
         return self.on.gated(self, size, activation, each)
 
-    def activated(self, size: int, activation: str) -> Any:
-        return self.on.activated(self, size, activation)
+    def activated(self, size: int, activation: str, each: int = 1) -> Any:
+        return self.on.activated(self, size, activation, each)
 
     def experts(self, spec: MoESpec, hidden: int, name: Callable[[str], str]) -> Any:
         """The experts of a layer. `name` maps a role to the name of its weight."""

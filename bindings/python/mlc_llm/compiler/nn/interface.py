@@ -181,7 +181,7 @@ class DeviceLayers(ABC):
     rms_norm: ClassVar[Callable[..., Norm]]  # (nn, name, size, eps, is_exact)
     layer_norm: ClassVar[Callable[..., Norm]]  # (nn, name, size, spec, is_exact)
     gated: ClassVar[Callable[..., EachRow]]  # (nn, size, activation, each): results in a row
-    activated: ClassVar[Callable[..., EachRow]]  # (nn, size, activation)
+    activated: ClassVar[Callable[..., EachRow]]  # the same
     experts: ClassVar[Callable[..., Experts]]  # (nn, spec, hidden, name): of a role's weight
     scale_and_cap: ClassVar[Callable[..., EachRow]]  # (nn, size, scale, cap)
     scaled_add: ClassVar[Callable[..., Add]]  # (nn, size, scale)

@@ -44,13 +44,13 @@ class Deferred:
         self._made: dict[Any, Any] = {}
 
     @classmethod
-    def of(cls, nn: Builder, x: relax.Expr) -> Deferred:
+    def of(cls, nn: Builder, x: relax.Expr, each: int = 1) -> Deferred:
         """For a tensor that already exists as floats: only codes are computed."""
 
         def forms(codes: activations.Codes | None):
-            return "quantize", codes, [x], lambda: activations.quantize(codes)
+            return "quantize", (codes, each), [x], lambda: activations.quantize(codes, each)
 
-        deferred = cls(nn, x.ty, forms)
+        deferred = cls(nn, x.ty, forms, each)
         deferred._made[None] = x
         return deferred
 

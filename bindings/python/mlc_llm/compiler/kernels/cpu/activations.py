@@ -12,8 +12,9 @@ point; then, for each part (high, low), its quads of four bytes, in the order of
 scheme's words. A group of 40 has ten quads, and two of zeros. `wide` codes are not cut into bytes:
 a part is then the even or the odd inputs of the quads, two codes of 16 bits in a word.
 
-A row has an odd number of cache lines, the last of which may have more than codes. Else a group of
-many rows would be in few sets of the first cache, which cannot hold it.
+A row takes an odd number of cache lines; nothing uses the words behind the last group. With an even
+number, the same groups of many rows could fall into few sets of the first cache, which cannot hold
+them.
 """
 
 from __future__ import annotations
@@ -142,13 +143,14 @@ class Codes:
         return [(4 * parity, inputs[parity]) for parity in (0, 1)]
 
 
-def quantize(codes: Codes) -> tirx.PrimFunc:
-    """f(x [n, size], codes)."""
+def quantize(codes: Codes, each: int = 1) -> tirx.PrimFunc:
+    """f(x [n, each * size], codes [n, each * words]): `each` rows side by side."""
 
     def body(x, out) -> None:
+        x, out = split_rows(x, each), split_rows(out, each)
         _emit_rows(codes, out, lambda row: lambda base: x[row, at(base)])
 
-    return kernel([Arg("x", ("rows", codes.size)), codes.arg], body)
+    return kernel([Arg("x", ("rows", each * codes.size)), codes.arg_of(each)], body)
 
 
 def norm_and_quantize(codes: Codes, eps: float, dtype: str, *, gather: bool) -> tirx.PrimFunc:

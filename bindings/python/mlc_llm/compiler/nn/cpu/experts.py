@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,18 +33,11 @@ class Experts:
         role, pieces = spec.first
         self.up = self.stack(name(role), (sum(pieces), hidden))
         self.down = self.stack(name("experts_down"), (hidden, spec.width))
-        chosen = spec.router.chosen
-        if spec.gated:
-            self.gated = nn.gated(spec.width, spec.activation, chosen)
-        else:
-            self.gated = self.beside(nn.activated(chosen * spec.width, spec.activation))
+        make = nn.gated if spec.gated else nn.activated
+        self.activation = make(spec.width, spec.activation, spec.router.chosen)
 
     def stack(self, name: str, shape: tuple[int, int]) -> Any:
         return _Stack(self.nn, self.spec, name, shape)
-
-    def beside(self, activated: Any) -> Any:
-        """What is computed of the rows of all places together, as rows of places."""
-        return lambda up: _Beside(activated(up), self.spec.router.chosen)
 
     def __call__(
         self,
@@ -59,7 +52,7 @@ class Experts:
         up = self.up(self.gathered(x, sources), runs, *owners)  # (n, chosen * 2 width)
         if self.spec.router.scales_input:  # the same as to scale x, since this layer is linear
             up = self._scaled(up, places, weights)
-        down = self.down(self.gated(up), runs, *owners)  # (n, chosen * hidden)
+        down = self.down(self.activation(up), runs, *owners)  # (n, chosen * hidden)
         return self._combine(down, places, weights, residual, shared)
 
     def _choose(self, logits: relax.Expr) -> list[relax.Expr]:
@@ -136,20 +129,6 @@ class _Gathered:
 
     def quantized(self, codes: Any) -> relax.Var:
         return self.layer.gather(quantized(self.layer.nn, self.x, codes), self.sources)
-
-
-@dataclass(frozen=True)
-class _Beside:
-    """`each` rows side by side: their codes are those of one long row."""
-
-    made: Any
-    each: int
-
-    def plain(self) -> relax.Var:
-        return plain(self.made)
-
-    def quantized(self, codes: Any) -> relax.Var:
-        return self.made.quantized(replace(codes, size=self.each * codes.size))
 
 
 class _Stack:

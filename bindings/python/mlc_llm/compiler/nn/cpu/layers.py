@@ -213,15 +213,15 @@ def _dtype_of(types: dict[str, str]) -> dict[str, str]:
 
 
 class Activated:
-    """activation(x)."""
+    """activation(x). A row holds `each` inputs side by side."""
 
-    def __init__(self, nn: Builder, size: int, activation: str) -> None:
-        self.nn, self.key = nn, (size, activation)
+    def __init__(self, nn: Builder, size: int, activation: str, each: int = 1) -> None:
+        self.nn, self.key, self.each = nn, (each * size, activation), each
 
     def __call__(self, x: relax.Expr) -> Deferred:
         kernel = self.nn.kernel("activate", self.key, lambda: layer_norm.activate(*self.key))
         made = self.nn.call(kernel, [x], tensor(num_rows(x), self.key[0]))
-        return Deferred.of(self.nn, made)
+        return Deferred.of(self.nn, made, self.each)
 
 
 class ScaleAndCap:

@@ -24,9 +24,6 @@ class Experts(on_cpu.Experts):
     def gathered(self, x: relax.Expr, sources: relax.Expr) -> relax.Var:
         return self.gather(x, sources)
 
-    def beside(self, activated: Any) -> Any:
-        return activated
-
     def types(self) -> dict[str, str]:
         return {"dtype": self.nn.row_dtype}
 

@@ -205,10 +205,10 @@ class SigmoidGate:
 
 
 class Activated:
-    """activation(x)."""
+    """activation(x). A row holds `each` inputs side by side."""
 
-    def __init__(self, nn: Builder, size: int, activation: str) -> None:
-        self.nn, self.size, self.activation = nn, size, activation
+    def __init__(self, nn: Builder, size: int, activation: str, each: int = 1) -> None:
+        self.nn, self.size, self.activation = nn, each * size, activation
 
     def __call__(self, x: relax.Expr) -> relax.Var:
         key = (self.size, self.activation, str(x.ty.dtype))
