@@ -162,34 +162,49 @@ def test_pairs_of_quads_ask_for_every_line_of_codes(kind, monkeypatch):
     monkeypatch.setattr(strips, "emit_prefetch", lambda *line: asked.append(line))
     reader = Strips(TYPES[kind].stored_params("w", (16, 256)), TYPES[kind])
     for turn in range(4):
-        reader.emit_prefetch_pair(list(TYPES[kind].tensors), 0, 0, turn, 128)
+        reader.emit_prefetch_pair(list(TYPES[kind].tensors), 0, 30, turn)
     planes = TYPES[kind].planes
-    ahead = {p: 128 * p.bits // TYPES[kind].bits for p in planes}
-    lines = {(p.tensor, 0, ahead[p] + word, 0) for p in planes for word in range(p.bits)}
+    lines = {(p.tensor, 0, 30 * p.bits + word, 0) for p in planes for word in range(p.bits)}
     assert set(asked) == lines
 
 
 @pytest.mark.parametrize("together", [1, 2])
-@pytest.mark.parametrize(("kind", "groups"), [("Q4_0", 16), ("Q4_0", 64), ("Q8_0", 24)])
+@pytest.mark.parametrize(("kind", "groups"), [("Q4_0", 16), ("Q4_0", 64), ("Q6_K", 24)])
 def test_strips_read_together_ask_for_what_they_read_next(kind, groups, together):
-    """Places in memory are counted in groups."""
     reader = Strips(TYPES[kind].stored_params("w", (16, 32 * groups)), TYPES[kind])
-    ahead = reader.groups_in(strip_groups.AHEAD_LINES)
-
-    def of_pass(begin: int, place_of) -> list[int]:
+    read, asked = [], []
+    for begin in range(0, 6 * together, together):
         found = [StoredGroups(reader, [], begin + i, groups, together) for i in range(together)]
-        return [place_of(one, group) for group in range(groups) for one in found]
+        for group in range(groups):
+            for one in found:
+                read.append(one.index * groups + group)
+                strip, later = one.ahead(group)
+                asked.append(strip * groups + later)
+    ahead = reader.groups_in(strip_groups.AHEAD_LINES) * together
+    assert asked[:-ahead] == read[ahead:]
 
-    def place_read(one, group) -> int:
-        return one.index * groups + group
 
-    def place_asked(one, group) -> int:
-        return one.strip_before(group) * groups + group + ahead
+@pytest.mark.parametrize(("unit", "together"), [("avx512vnni", {1, 2}), ("avx2", {1})])
+def test_many_rows_ask_for_outputs_and_residual(unit, together, monkeypatch):
+    """And for weights, of as many strips as are read together."""
+    found, asked, ahead = set(), set(), StoredGroups.ahead
 
-    begins = range(0, 6 * together, together)
-    read = [place for begin in begins for place in of_pass(begin, place_read)]
-    asked = [place for begin in begins for place in of_pass(begin, place_asked)]
-    assert asked[: len(read) - ahead * together] == read[ahead * together :]
+    def ahead_of(groups: StoredGroups, group):
+        found.add(groups.together)
+        return ahead(groups, group)
+
+    def ask(buffer, *_, writes: bool = False) -> None:
+        asked.add((str(buffer.dtype), writes))
+
+    monkeypatch.setattr(StoredGroups, "ahead", ahead_of)
+    for module in (strips, linear, linear_strips):
+        monkeypatch.setattr(module, "emit_prefetch", ask)
+    reader = Strips(TYPES["Q4_0"].stored_params("w", (64, 256)), TYPES["Q4_0"])
+    codes = linear_strips.codes_for(reader.kind, 256, 8)
+    linear_strips.linear_strips(codes, reader, unit=unit, tile=4, residual=True)
+    assert found == together
+    codes_and_scales, residual, y = {"uint32", "float16"}, "float32", "float32"
+    assert asked == {(dtype, False) for dtype in {*codes_and_scales, residual}} | {(y, True)}
 
 
 @cache

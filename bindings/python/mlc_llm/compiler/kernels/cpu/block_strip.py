@@ -40,7 +40,7 @@ class Outputs:
     """Where the 16 outputs of a strip go."""
 
     store: Store
-    ask: Callable[[Any], None]  # prefetches the place of a row's, and what is added to them
+    ask: Callable[[Any], None]  # prefetches where a row's go, and what is added to them
 
 
 def strips_at_a_time(unit: DotUnit) -> int:
@@ -108,12 +108,6 @@ def _emit_blocks(
             for k, own in enumerate(outputs):
                 own.store(base + slot + i, emit_value(sums[place(slot + i, k)]))
 
-    def emit_asks(row, left) -> None:
-        with T.If(left > 0), T.Then():
-            for i in range(asked):
-                for own in outputs:
-                    own.ask(row + i)
-
     with T.serial(blocks) as block:
         slot = emit_value(block % 2 * most)
         base = emit_value(first + block * most - slot)
@@ -127,8 +121,11 @@ def _emit_blocks(
                 begins = T.And(half < halves, group == half * distance)
                 with T.If(T.And(block > 0, begins)), T.Then():
                     emit_out(block - 1, most - slot + half * each, each)
-            emit_asks(base + slot + group * asked, most - group * asked)
-            found = [one.stored_beside(len(strips)).emit(group) for one in strips]
+            with T.If(group * asked < rows), T.Then():
+                for i in range(asked):
+                    for own in outputs:
+                        own.ask(base + slot + group * asked + i)
+            found = [one.stored(len(strips)).emit(group) for one in strips]
             add(group, found, sums, base, slot, rows)
         for k, (one, own) in enumerate(zip(strips, outputs, strict=True) if products else ()):
 
@@ -153,31 +150,27 @@ class BlockStrip:
     index: Any
     products: Products | None = None  # of adapters, that are added
 
-    @property
-    def stored(self) -> StoredGroups:
-        return self.stored_beside(1)
-
-    def stored_beside(self, strips: int) -> StoredGroups:
+    def stored(self, together: int = 1) -> StoredGroups:
         """Its groups, if it is one of so many strips that are read together."""
-        return StoredGroups(self.weights, self.buffers, self.index, self.codes.groups, strips)
+        return StoredGroups(self.weights, self.buffers, self.index, self.codes.groups, together)
 
     def emit_one(self, shared: Shared | None, store: Store) -> None:
         """Computes the only row of x, and what adapters add to it."""
         if shared is None:
-            return self._emit_tile(self.stored, 0, 1, store)
+            return self._emit_tile(self.stored(), 0, 1, store)
         shared.emit_taken()
 
         def changed(row, value) -> None:
             shared.emit_wait()
             store(row, shared.products.emit_one(value, block=self.index))
 
-        self._emit_tile(self.stored, 0, 1, changed)
+        self._emit_tile(self.stored(), 0, 1, changed)
 
     def emit_few(self, first, count, tile: int, store: Store) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
         sizes = tiles_of_few(self.codes, self.weights.kind, self.unit, tile)
-        self._emit_tiles(self.stored, first, count, sizes, store)
+        self._emit_tiles(self.stored(), first, count, sizes, store)
 
     def emit_alone(self, first, count, tile: int, own: Outputs) -> None:
         """The same for many rows: the codes of a group become bytes once, or those of the strip."""
@@ -189,7 +182,7 @@ class BlockStrip:
         scales = T.sblock_alloc_buffer(floats, "float32")
         minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
         kept = KeptGroups(quads, scales, minimums, codes.sums, codes.quads)
-        self.stored.emit_each(codes.groups, kept.store)
+        self.stored().emit_each(codes.groups, kept.store)
         self._emit_tiles(kept, first, count, tile_sizes(tile), own.store)
 
     def _emit_by_rows(self, steps: Steps, first, count, tile: int, own: Outputs) -> None:

@@ -64,9 +64,6 @@ class Run:
             value = value + to_float(self.bias[self.expert, at(column, lanes)], lanes)
         T.buffer_store(self.y, value, [place, at(column, lanes)])
 
-    def ask(self, column, place) -> None:
-        emit_prefetch(self.y, place, column, writes=True)
-
 
 def by_strips(
     stack: Stack,
@@ -87,7 +84,11 @@ def by_strips(
             which = emit_value(run.expert * strips + place)
             one = BlockStrip(codes, weights.on(unit), unit, run.x, run.weights, which)
             column = emit_value(place * LANES)
-            return one, Outputs(partial(store, run, column), partial(run.ask, column))
+
+            def ask(row) -> None:
+                emit_prefetch(run.y, row, column, writes=True)
+
+            return one, Outputs(partial(store, run, column), ask)
 
         def few() -> None:
             with T.serial(width) as i:

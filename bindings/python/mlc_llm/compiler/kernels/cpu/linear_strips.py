@@ -97,17 +97,20 @@ def linear_strips(
                 T.writes()
                 index, begin = emit_value(task % units * width), emit_value(task // units * most)
                 places = [index + i for i in range(width)]
-                own = [outputs(emit_value(place * LANES)) for place in places]
+                own = [outputs(place) for place in places]
                 found = [strip(T.min(place, strips - 1)) for place in places]
                 emit(found, own, begin, emit_value(T.min(rows - begin, most)))
 
-        def outputs(column) -> Outputs:
+        def outputs(place) -> Outputs:
+            first = emit_value(place * LANES)
+            asked = emit_value(T.min(place, strips - 1) * LANES)
+
             def store(row, value) -> None:
-                _emit_store(y, epilogue, value, row, column)
+                _emit_store(y, epilogue, value, row, first)
 
             def ask(row) -> None:
-                epilogue.emit_prefetch(row, column)
-                emit_prefetch(y, row, column, writes=True)
+                epilogue.emit_prefetch(row, asked)
+                emit_prefetch(y, row, asked, writes=True)
 
             return Outputs(store, ask)
 

@@ -53,12 +53,11 @@ class StoredGroups:
     def emit_pair(self, group, turn, rows: int) -> list[Any]:
         """The quad `turn` of a group and the one half a group behind it; both are under the same
         scale. Products of one row wait for memory, those of more for instructions."""
-        where = (self.buffers, self.index, group)
-        self.weights.emit_prefetch_pair(*where, turn, AHEAD_LINES)
+        self.weights.emit_prefetch_pair(self.buffers, *self.ahead(group), turn)
         if rows == 1:
             with T.If(turn == 0), T.Then():
-                self.weights.emit_prefetch_scales(*where, AHEAD_LINES)
-        return self.weights.emit_pair(*where, turn)
+                self.weights.emit_prefetch_scales(self.buffers, *self.ahead(group))
+        return self.weights.emit_pair(self.buffers, self.index, group, turn)
 
     def emit_scales(self, group) -> Group:
         """A group without its quads."""
@@ -66,18 +65,18 @@ class StoredGroups:
         return Group([], self.weights.emit_scales(*where), self.weights.emit_minimums(*where))
 
     def emit(self, group) -> Group:
-        where = (self.buffers, self.index, group)
-        quads, found = self.weights.emit_quads(*where), self.emit_scales(group)
-        before = (self.buffers, emit_value(self.strip_before(group)), group)
-        self.weights.emit_prefetch(*before, AHEAD_LINES)
-        self.weights.emit_prefetch_scales(*before, AHEAD_LINES)
+        quads = self.weights.emit_quads(self.buffers, self.index, group)
+        found, ahead = self.emit_scales(group), map(emit_value, self.ahead(group))
+        where = (self.buffers, *ahead)
+        self.weights.emit_prefetch(*where)
+        self.weights.emit_prefetch_scales(*where)
         return replace(found, quads=quads)
 
-    def strip_before(self, group):
-        """`AHEAD_LINES` behind this strip's group `group` lies what is prefetched. The strips that
-        are read together with this one are left out."""
-        ends = (group + self.weights.groups_in(AHEAD_LINES)) // self.groups
-        return self.index + ends * (self.together - 1)
+    def ahead(self, group) -> tuple[Any, Any]:
+        """The strip and the group that are read `AHEAD_LINES` later. A group behind the end of a
+        strip is in the next one, or behind all that are read together."""
+        later = group + self.weights.groups_in(AHEAD_LINES)
+        return self.index + later // self.groups * (self.together - 1), later
 
 
 @dataclass(frozen=True)

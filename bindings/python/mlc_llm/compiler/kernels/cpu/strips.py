@@ -149,33 +149,30 @@ class Strips:
                 found[i] = emit_value(part if before is None else T.bitwise_or(before, part))
         return [self._emit_values(quad) for quad in found]
 
-    def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
-        """Prefetches the codes that are that many cache lines behind those of a pair."""
+    def emit_prefetch_pair(self, buffers, strip, group, turn) -> None:
+        """Prefetches the codes of a pair."""
         for plane in self.kind.planes:
-            first = group * plane.bits + lines * plane.bits // self.kind.bits
             for quad in (turn, turn + WORDS) if plane.bits > WORDS else (turn,):
-                word = plane.word_of(quad)
-                emit_prefetch(self._named(buffers, plane.tensor), strip, first + word, 0)
+                word = group * plane.bits + plane.word_of(quad)
+                emit_prefetch(self._named(buffers, plane.tensor), strip, word, 0)
 
-    def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
-        """Prefetches the codes that are that many cache lines behind those of a group."""
+    def emit_prefetch(self, buffers, strip, group) -> None:
+        """Prefetches the codes of a group."""
         for plane in self.kind.planes:
-            first = group * plane.bits + lines * plane.bits // self.kind.bits
             for word in range(plane.bits):
-                emit_prefetch(self._named(buffers, plane.tensor), strip, first + word, 0)
+                place = group * plane.bits + word
+                emit_prefetch(self._named(buffers, plane.tensor), strip, place, 0)
 
     def groups_in(self, lines: int) -> int:
         """The number of groups whose codes are in so many cache lines."""
         return lines // -(-self.kind.span * self.kind.bits // 32)
 
-    def emit_prefetch_scales(self, buffers, strip, group, lines: int) -> None:
-        """Prefetches the scales of the group whose codes are that many cache lines behind. Scales
-        that are integers are few."""
+    def emit_prefetch_scales(self, buffers, strip, group) -> None:
+        """Prefetches the scales of a group. Scales that are integers are few."""
         if self.kind.scale_bits < 16:
             return
         for name in ("q_scale", "q_min")[: 1 + self.kind.minimum]:
-            place = (group + self.groups_in(lines)) * self._halves
-            emit_prefetch(self._named(buffers, name), strip, place, 0)
+            emit_prefetch(self._named(buffers, name), strip, group * self._halves, 0)
 
     def emit_scales(self, buffers, strip, group) -> list[Any]:
         """One vector of scales, or one for each half of the group."""

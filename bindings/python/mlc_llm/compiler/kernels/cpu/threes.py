@@ -70,7 +70,7 @@ class ThreeStrips(Strips):
     def emit_pair(self, buffers, strip, group, turn) -> list[Any]:
         raise AssertionError("several rows take whole groups")
 
-    def emit_prefetch_pair(self, buffers, strip, group, turn, lines: int) -> None:
+    def emit_prefetch_pair(self, buffers, strip, group, turn) -> None:
         raise AssertionError("several rows take whole groups")
 
     def emit_quads(self, buffers, strip, group) -> list[Any]:
@@ -93,9 +93,9 @@ class ThreeStrips(Strips):
         word = pieces_of(quad)[0].word
         return word % 2, word
 
-    def emit_prefetch(self, buffers, strip, group, lines: int) -> None:
+    def emit_prefetch(self, buffers, strip, group) -> None:
         for word in range(WORDS):
-            emit_prefetch(buffers[0], strip, group * WORDS + lines + word, 0)
+            emit_prefetch(buffers[0], strip, group * WORDS + word, 0)
 
 
 def pieces_of(quad: int) -> list[Piece]:

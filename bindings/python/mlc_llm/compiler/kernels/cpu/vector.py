@@ -89,7 +89,8 @@ def _divides_unknown(expression) -> bool:
 
 def emit_prefetch(buffer, *indices, keep: int = 3, writes: bool = False) -> None:
     """Prefetches the cache line at that index. An index outside of the buffer does no harm. With
-    `keep` 2 the line does not take the place of others in the first cache."""
+    `keep` 2 the line does not take the place of others in the first cache. `writes`: it will be
+    written."""
     address, data = T.address_of(buffer[indices]), 1
     T.evaluate(tirx.call_intrin("void", "tirx.prefetch", address, int(writes), keep, data))
 
