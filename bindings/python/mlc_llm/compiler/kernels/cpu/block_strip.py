@@ -48,19 +48,15 @@ def strips_at_a_time(unit: DotUnit) -> int:
     return 2 if holds_group(unit) else 1
 
 
-def emit_many(
-    strips: Sequence[BlockStrip], first, count, tile: int, outputs: Sequence[Outputs]
-) -> None:
+def emit_many(strips: Sequence[BlockStrip], first, count, tile: int) -> None:
     """Computes rows [first, first + count) of x, with as many strips as are taken at a time."""
     if holds_group(strips[0].unit):
-        return _emit_side_by_side(strips, first, count, outputs)
-    (strip,), (own,) = strips, outputs
-    strip.emit_alone(first, count, tile, own)
+        return _emit_side_by_side(strips, first, count)
+    (strip,) = strips
+    strip.emit_alone(first, count, tile)
 
 
-def _emit_side_by_side(
-    strips: Sequence[BlockStrip], first, count, outputs: Sequence[Outputs]
-) -> None:
+def _emit_side_by_side(strips: Sequence[BlockStrip], first, count) -> None:
     def add(group, found: list[Group], sums, base, slot, rows) -> None:
         quads = [[emit_value(quad) for quad in of_strip.quads] for of_strip in found]
         with T.serial(rows) as i:
@@ -75,16 +71,11 @@ def _emit_side_by_side(
                 place = m * len(strips) + k
                 one.emit_added(sums, place, row, group, scaled, of_strip.minimums)
 
-    _emit_blocks(strips, first, count, outputs, ROWS, add)
+    _emit_blocks(strips, first, count, ROWS, add)
 
 
 def _emit_blocks(
-    strips: Sequence[BlockStrip],
-    first,
-    count,
-    outputs: Sequence[Outputs],
-    most: int,
-    add: Callable[..., None],
+    strips: Sequence[BlockStrip], first, count, most: int, add: Callable[..., None]
 ) -> None:
     """`add(group, contents, sums, base, slot, rows)` adds a group of each strip, times rows of x,
     to the sums in slots [slot, slot + rows). Slot s is for row base + s, and has a vector for each
@@ -105,8 +96,8 @@ def _emit_blocks(
     def emit_out(block, slot, rows) -> None:
         base = emit_value(first + (block - block % 2) * most)
         with T.serial(rows) as i:
-            for k, own in enumerate(outputs):
-                own.store(base + slot + i, emit_value(sums[place(slot + i, k)]))
+            for k, one in enumerate(strips):
+                one.outputs.store(base + slot + i, emit_value(sums[place(slot + i, k)]))
 
     with T.serial(blocks) as block:
         slot = emit_value(block % 2 * most)
@@ -123,16 +114,16 @@ def _emit_blocks(
                     emit_out(block - 1, most - slot + half * each, each)
             with T.If(group * asked < rows), T.Then():
                 for i in range(asked):
-                    for own in outputs:
-                        own.ask(base + slot + group * asked + i)
+                    for one in strips:
+                        one.outputs.ask(base + slot + group * asked + i)
             found = [one.stored(len(strips)).emit(group) for one in strips]
             add(group, found, sums, base, slot, rows)
-        for k, (one, own) in enumerate(zip(strips, outputs, strict=True) if products else ()):
+        for k, one in enumerate(strips if products else ()):
 
             def load(row, k=k, base=base):
                 return sums[place(row - base, k)]
 
-            products.emit_block(base + slot, rows, load, own.store, block=one.index)
+            products.emit_block(base + slot, rows, load, one.outputs.store, block=one.index)
     if products is None:
         last = emit_value(blocks - 1)
         emit_out(last, last % 2 * most, count - last * most)
@@ -140,7 +131,7 @@ def _emit_blocks(
 
 @dataclass(frozen=True)
 class BlockStrip:
-    """16 rows of W, and the activations that multiply them."""
+    """16 rows of W, the activations that multiply them, and where the results go."""
 
     codes: Codes
     weights: Strips
@@ -148,14 +139,16 @@ class BlockStrip:
     x: Any
     buffers: Any
     index: Any
+    outputs: Outputs
     products: Products | None = None  # of adapters, that are added
 
     def stored(self, together: int = 1) -> StoredGroups:
         """Its groups, if it is one of so many strips that are read together."""
         return StoredGroups(self.weights, self.buffers, self.index, self.codes.groups, together)
 
-    def emit_one(self, shared: Shared | None, store: Store) -> None:
+    def emit_one(self, shared: Shared | None) -> None:
         """Computes the only row of x, and what adapters add to it."""
+        store = self.outputs.store
         if shared is None:
             return self._emit_tile(self.stored(), 0, 1, store)
         shared.emit_taken()
@@ -166,16 +159,16 @@ class BlockStrip:
 
         self._emit_tile(self.stored(), 0, 1, changed)
 
-    def emit_few(self, first, count, tile: int, store: Store) -> None:
+    def emit_few(self, first, count, tile: int) -> None:
         """Computes rows [first, first + count) of x. Each tile takes the codes out of their
         words."""
         sizes = tiles_of_few(self.codes, self.weights.kind, self.unit, tile)
-        self._emit_tiles(self.stored(), first, count, sizes, store)
+        self._emit_tiles(self.stored(), first, count, sizes)
 
-    def emit_alone(self, first, count, tile: int, own: Outputs) -> None:
+    def emit_alone(self, first, count, tile: int) -> None:
         """The same for many rows: the codes of a group become bytes once, or those of the strip."""
         if steps := steps_for(self.codes, self.unit):
-            return self._emit_by_rows(steps, first, count, tile, own)
+            return self._emit_by_rows(steps, first, count, tile)
         codes, has_minimum = self.codes, self.weights.kind.minimum
         quads = T.sblock_alloc_buffer((codes.groups * codes.quads * LANES,), "uint32")
         floats = (codes.groups * codes.sums * LANES,)
@@ -183,9 +176,9 @@ class BlockStrip:
         minimums = T.sblock_alloc_buffer(floats, "float32") if has_minimum else None
         kept = KeptGroups(quads, scales, minimums, codes.sums, codes.quads)
         self.stored().emit_each(codes.groups, kept.store)
-        self._emit_tiles(kept, first, count, tile_sizes(tile), own.store)
+        self._emit_tiles(kept, first, count, tile_sizes(tile))
 
-    def _emit_by_rows(self, steps: Steps, first, count, tile: int, own: Outputs) -> None:
+    def _emit_by_rows(self, steps: Steps, first, count, tile: int) -> None:
         # Vectors as elements: TVM aligns others to 16 bytes, so that reads could cross cache lines.
         quads = T.sblock_alloc_buffer((self.codes.quads,), f"uint32x{LANES}")
 
@@ -202,7 +195,7 @@ class BlockStrip:
 
             emit_tiles(rows, tile_sizes(tile), emit)
 
-        _emit_blocks([self], first, count, [own], TILES * tile, add)
+        _emit_blocks([self], first, count, TILES * tile, add)
 
     def _emit_group(
         self, steps: Steps, group, found: Group, quads: Callable, sums, begin, row, rows: int
@@ -225,7 +218,9 @@ class BlockStrip:
         for m, of_row in enumerate(products):
             self.emit_added(sums, row + m, begin + row + m, group, of_row, found.minimums)
 
-    def _emit_tiles(self, groups: Groups, first, count, sizes: Sequence[int], store: Store) -> None:
+    def _emit_tiles(self, groups: Groups, first, count, sizes: Sequence[int]) -> None:
+        store = self.outputs.store
+
         def emit(begin, rows, store: Store) -> None:
             emit_tiles(rows, sizes, lambda row, n: self._emit_tile(groups, begin + row, n, store))
 

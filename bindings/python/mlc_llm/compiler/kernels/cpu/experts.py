@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -79,30 +78,28 @@ def by_strips(
     width = strips_at_a_time(unit) if strips % strips_at_a_time(unit) == 0 else 1
 
     def some(run: Run, index) -> None:
-        def strip(i: Any) -> tuple[BlockStrip, Outputs]:
+        def strip(i: Any) -> BlockStrip:
             place = emit_value(index * width + i)
             which = emit_value(run.expert * strips + place)
-            one = BlockStrip(codes, weights.on(unit), unit, run.x, run.weights, which)
             column = emit_value(place * LANES)
+
+            def store(row, value) -> None:
+                run.store(row, value, column, LANES)
 
             def ask(row) -> None:
                 emit_prefetch(run.y, row, column, writes=True)
 
-            return one, Outputs(partial(store, run, column), ask)
+            outputs, stored = Outputs(store, ask), weights.on(unit)
+            return BlockStrip(codes, stored, unit, run.x, run.weights, which, outputs)
 
         def few() -> None:
             with T.serial(width) as i:
-                one, own = strip(i)
-                one.emit_few(run.first, run.count, tile, own.store)
+                strip(i).emit_few(run.first, run.count, tile)
 
         def many() -> None:
-            found, outputs = zip(*map(strip, range(width)), strict=True)
-            emit_many(found, run.first, run.count, tile, outputs)
+            emit_many([strip(i) for i in range(width)], run.first, run.count, tile)
 
         emit_by_count(run.count, ways_by_count(codes, weights.kind, unit, few, many))
-
-    def store(run: Run, column, row, value) -> None:
-        run.store(row, value, column, LANES)
 
     return _kernel(stack, codes.arg_of(stack.chosen), bias, strips // width, some)
 

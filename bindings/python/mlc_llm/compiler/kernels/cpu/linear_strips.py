@@ -86,9 +86,7 @@ def linear_strips(
             of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
             products = added.of(unit, x, [*of_adapters, *rest[len(rest) - len(scratch) :]])
 
-        def each(
-            width: int, emit: Callable[[list[BlockStrip], list[Outputs], Any, Any], None]
-        ) -> None:
+        def each(width: int, emit: Callable[[list[BlockStrip], Any, Any], None]) -> None:
             """A task for each `width` neighbouring strips. One behind the last is the last again,
             without outputs."""
             units = (strips + (width - 1)) // width
@@ -96,14 +94,14 @@ def linear_strips(
                 T.reads()
                 T.writes()
                 index, begin = emit_value(task % units * width), emit_value(task // units * most)
-                places = [index + i for i in range(width)]
-                own = [outputs(place) for place in places]
-                found = [strip(T.min(place, strips - 1)) for place in places]
-                emit(found, own, begin, emit_value(T.min(rows - begin, most)))
+                found = [strip(index + i) for i in range(width)]
+                emit(found, begin, emit_value(T.min(rows - begin, most)))
 
-        def outputs(place) -> Outputs:
-            first = emit_value(place * LANES)
-            asked = emit_value(T.min(place, strips - 1) * LANES)
+        def strip(place) -> BlockStrip:
+            index = emit_value(T.min(place, strips - 1))
+            if products is not None:
+                products.emit_ahead(index)
+            first, asked = emit_value(place * LANES), emit_value(index * LANES)
 
             def store(row, value) -> None:
                 _emit_store(y, epilogue, value, row, first)
@@ -112,25 +110,17 @@ def linear_strips(
                 epilogue.emit_prefetch(row, asked)
                 emit_prefetch(y, row, asked, writes=True)
 
-            return Outputs(store, ask)
-
-        def strip(index) -> BlockStrip:
-            index = emit_value(index)
-            if products is not None:
-                products.emit_ahead(index)
-            return BlockStrip(codes, weights.on(unit), unit, x, buffers, index, products)
+            outputs, stored = Outputs(store, ask), weights.on(unit)
+            return BlockStrip(codes, stored, unit, x, buffers, index, outputs, products)
 
         def one(shared: Shared | None) -> None:
-            each(1, lambda found, own, *_: found[0].emit_one(shared, own[0].store))
+            each(1, lambda found, *_: found[0].emit_one(shared))
 
         def few() -> None:
-            each(1, lambda found, own, *rows: found[0].emit_few(*rows, tile, own[0].store))
+            each(1, lambda found, *rows: found[0].emit_few(*rows, tile))
 
         def many() -> None:
-            each(
-                strips_at_a_time(unit),
-                lambda found, own, *rows: emit_many(found, *rows, tile, own),
-            )
+            each(strips_at_a_time(unit), lambda found, *rows: emit_many(found, *rows, tile))
 
         ways = ways_by_count(codes, weights.kind, unit, few, many)
         with T.If(rows == 1):

@@ -53,10 +53,11 @@ class StoredGroups:
     def emit_pair(self, group, turn, rows: int) -> list[Any]:
         """The quad `turn` of a group and the one half a group behind it; both are under the same
         scale. Products of one row wait for memory, those of more for instructions."""
-        self.weights.emit_prefetch_pair(self.buffers, *self.ahead(group), turn)
+        ahead = (self.buffers, *self.ahead(group))
+        self.weights.emit_prefetch_pair(*ahead, turn)
         if rows == 1:
             with T.If(turn == 0), T.Then():
-                self.weights.emit_prefetch_scales(self.buffers, *self.ahead(group))
+                self.weights.emit_prefetch_scales(*ahead)
         return self.weights.emit_pair(self.buffers, self.index, group, turn)
 
     def emit_scales(self, group) -> Group:
@@ -66,10 +67,10 @@ class StoredGroups:
 
     def emit(self, group) -> Group:
         quads = self.weights.emit_quads(self.buffers, self.index, group)
-        found, ahead = self.emit_scales(group), map(emit_value, self.ahead(group))
-        where = (self.buffers, *ahead)
-        self.weights.emit_prefetch(*where)
-        self.weights.emit_prefetch_scales(*where)
+        found = self.emit_scales(group)
+        ahead = (self.buffers, *map(emit_value, self.ahead(group)))
+        self.weights.emit_prefetch(*ahead)
+        self.weights.emit_prefetch_scales(*ahead)
         return replace(found, quads=quads)
 
     def ahead(self, group) -> tuple[Any, Any]:
