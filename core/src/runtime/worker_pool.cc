@@ -29,17 +29,36 @@ constexpr bool kJoins = false;
 constexpr bool kJoins = true;
 #endif
 
-uint64_t Ticket(uint32_t loop, int count) {
-  return uint64_t{loop} << 32 | static_cast<uint32_t>(count);
+// The pieces of a loop that shares count, single iterations if there are at most so many.
+constexpr int kMostPieces = 0xffff;
+
+int NumPieces(int count) { return std::min(count, kMostPieces); }
+int FirstOfPiece(int count, uint32_t piece) {
+  return static_cast<int>(int64_t{count} * piece / NumPieces(count));
 }
-uint32_t Loop(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
-int Untaken(uint64_t ticket) { return static_cast<int>(ticket & 0xffffffff); }
+
+// What a ticket says.
+struct Range {
+  uint32_t loop;
+  uint32_t begin, end;
+
+  explicit Range(uint64_t ticket)
+      : loop(static_cast<uint32_t>(ticket >> 32)),
+        begin(static_cast<uint32_t>(ticket >> 16 & kMostPieces)),
+        end(static_cast<uint32_t>(ticket & kMostPieces)) {}
+  Range(uint32_t loop, int begin, int end)
+      : loop(loop), begin(static_cast<uint32_t>(begin)), end(static_cast<uint32_t>(end)) {}
+
+  uint32_t size() const { return end - begin; }
+  uint64_t ticket() const { return uint64_t{loop} << 32 | begin << 16 | end; }
+};
 
 }  // namespace
 
 WorkerPool::WorkerPool(int num_threads) {
-  if (!kHasThreads) num_threads = 1;
-  active_ = std::max(1, num_threads);
+  num_threads = kHasThreads ? std::max(1, num_threads) : 1;
+  active_ = num_threads;
+  shares_ = std::vector<Share>(static_cast<size_t>(num_threads));
   if (!kJoins && num_threads > 1) KeepThisLibraryOpen();
   for (int worker = 1; worker < num_threads; ++worker) {
     std::thread thread;
@@ -81,9 +100,7 @@ int WorkerPool::Run(Task task, void* data, int count) {
   count_.store(count, std::memory_order_relaxed);
   unfinished_.store(count, std::memory_order_relaxed);
   failure_.store(0, std::memory_order_relaxed);
-  // Sequentially consistent with num_sleeping_: either a thread that is about to sleep sees the
-  // ticket, or this thread sees that it sleeps.
-  ticket_.store(Ticket(++loop_, count), std::memory_order_seq_cst);
+  Deal(count, active_.load(std::memory_order_relaxed));
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
   Clock::time_point begin = Clock::now();
   Work(0);
@@ -100,22 +117,65 @@ int WorkerPool::RunAlone(Task task, void* data, int count) {
   return failure;
 }
 
-// Takes iterations until none is left.
+// Begins the next loop: each of the first `workers` gets a share. If there are fewer iterations,
+// the owner, which is awake, gets the first.
+void WorkerPool::Deal(int count, int workers) {
+  uint32_t loop = loop_.load(std::memory_order_relaxed) + 1;
+  int begin = 0, worker = 0;
+  for (Share& share : shares_) {
+    int64_t dealt = std::min(++worker, workers);
+    int end = static_cast<int>((NumPieces(count) * dealt + workers - 1) / workers);
+    share.ticket.store(Range(loop, begin, end).ticket(), std::memory_order_release);
+    begin = end;
+  }
+  // Sequentially consistent with num_sleeping_: either a thread that is about to sleep sees the
+  // loop, or this thread sees that it sleeps.
+  loop_.store(loop, std::memory_order_seq_cst);
+}
+
+// Takes iterations until none is left: first the worker's own, then the last ones of others.
 void WorkerPool::Work(int worker) {
-  uint64_t ticket = ticket_.load(std::memory_order_acquire);
-  while (Untaken(ticket) > 0) {
-    Task task = task_.load(std::memory_order_relaxed);
-    void* data = data_.load(std::memory_order_relaxed);
-    int index = count_.load(std::memory_order_relaxed) - Untaken(ticket);
-    if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel,
-                                       std::memory_order_acquire)) {
-      continue;
-    }
+  Share* own = &shares_[static_cast<size_t>(worker)];
+  while (Take(own, true, worker)) {
+  }
+  while (Share* other = LargestShare()) Take(other, false, worker);
+}
+
+// Runs a piece of a share, unless another thread takes one at the same time. Returns false if
+// nothing is left.
+bool WorkerPool::Take(Share* share, bool is_own, int worker) {
+  uint64_t ticket = share->ticket.load(std::memory_order_acquire);
+  Range left(ticket);
+  if (left.size() == 0) return false;
+  Task task = task_.load(std::memory_order_relaxed);
+  void* data = data_.load(std::memory_order_relaxed);
+  int count = count_.load(std::memory_order_relaxed);
+  uint32_t piece = is_own ? left.begin++ : --left.end;
+  if (!share->ticket.compare_exchange_strong(ticket, left.ticket(), std::memory_order_acq_rel,
+                                             std::memory_order_relaxed)) {
+    return true;
+  }
+  int begin = FirstOfPiece(count, piece), end = FirstOfPiece(count, piece + 1);
+  for (int index = begin; index < end; ++index) {
     int result = task(data, index, worker);
     if (result != 0) failure_.store(result, std::memory_order_relaxed);
-    unfinished_.fetch_sub(1, std::memory_order_release);
-    ticket = ticket_.load(std::memory_order_acquire);
   }
+  unfinished_.fetch_sub(end - begin, std::memory_order_release);
+  return true;
+}
+
+// The share of which most is left; null if nothing is.
+WorkerPool::Share* WorkerPool::LargestShare() {
+  Share* largest = nullptr;
+  uint32_t most = 0;
+  for (Share& share : shares_) {
+    uint32_t left = Range(share.ticket.load(std::memory_order_relaxed)).size();
+    if (left > most) {
+      most = left;
+      largest = &share;
+    }
+  }
+  return largest;
 }
 
 // Waits until every iteration is done. `own_time`: what those on this thread took.
@@ -144,7 +204,7 @@ void WorkerPool::Wake() {
 void WorkerPool::Serve(int worker) {
   uint32_t seen = 0;
   while (AwaitLoop(worker, seen)) {
-    seen = Loop(ticket_.load(std::memory_order_acquire));
+    seen = loop_.load(std::memory_order_acquire);
     Work(worker);
   }
 }
@@ -153,7 +213,7 @@ void WorkerPool::Serve(int worker) {
 // pool ends.
 bool WorkerPool::AwaitLoop(int worker, uint32_t seen) {
   auto ready = [this, worker, seen] {
-    return Loop(ticket_.load(std::memory_order_acquire)) != seen &&
+    return loop_.load(std::memory_order_acquire) != seen &&
            worker < active_.load(std::memory_order_relaxed);
   };
   while (!Spin(kSpin, ready)) {
@@ -167,7 +227,7 @@ bool WorkerPool::Sleep(int worker, uint32_t seen) {
   changed_.wait(lock, [&] { return worker < active_ || stopped_; });
   ++num_sleeping_;
   changed_.wait(lock, [&] {
-    return Loop(ticket_.load(std::memory_order_seq_cst)) != seen || worker >= active_ || stopped_;
+    return loop_.load(std::memory_order_seq_cst) != seen || worker >= active_ || stopped_;
   });
   --num_sleeping_;
   return !stopped_;

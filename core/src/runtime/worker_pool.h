@@ -4,10 +4,14 @@
 //   pool.Run(Sum, &job, 16);                  // Sum(&job, 0, worker) ... Sum(&job, 15, worker)
 //
 // A decode step has some hundred loops of 5 to 50 us, so a loop must begin within a microsecond. So
-// an idle thread spins for a while before it sleeps. Each thread takes the next iteration when it
-// is free. So a thread that the system delays costs its share, and not the whole step. If the delay
-// continues (another process uses its core), the pool uses one thread less for a while; otherwise
-// the others would wait for the iteration of that thread.
+// an idle thread spins for a while before it sleeps.
+//
+// Each thread has a share of a loop: neighbouring iterations, the same part of every loop. So what
+// it reads was often written by itself, in the loop before, and need not come from another core's
+// caches. A thread that is done with its share takes iterations from the ends of others, so a
+// thread that the system delays costs its share, and not the whole step. If the delay continues
+// (another process uses its core), the pool uses one thread less for a while; otherwise the others
+// would wait for the iteration of that thread.
 #pragma once
 
 #include <atomic>
@@ -50,7 +54,18 @@ class WorkerPool {
  private:
   using Clock = StallRest::Clock;
 
+  // What is left of a worker's part of a loop. The ticket has the number of the loop (upper half),
+  // the first iteration and the one behind the last. The worker takes the first, others the last,
+  // by changing the ticket. That fails when another loop has begun, so the fields of the current
+  // loop always belong to the loop of the ticket.
+  struct alignas(64) Share {
+    std::atomic<uint64_t> ticket{0};
+  };
+
+  void Deal(int count, int workers);
   void Work(int worker);
+  bool Take(Share* share, bool is_own, int worker);
+  Share* LargestShare();
   void WaitForOthers(Clock::duration own_time);
   void SetActive(int active);
   void Wake();
@@ -58,14 +73,12 @@ class WorkerPool {
   bool AwaitLoop(int worker, uint32_t seen);
   bool Sleep(int worker, uint32_t seen);
 
-  // The current loop. The owner writes these before the ticket, while no thread works.
+  // The current loop. The owner writes these before the shares, while no thread works.
   std::atomic<Task> task_{nullptr};
   std::atomic<void*> data_{nullptr};
   std::atomic<int> count_{0};
-  // The number of the loop (upper half), and how many of its iterations are not taken. A thread
-  // takes an iteration by lowering it. That fails when another loop has begun, so the fields above
-  // always belong to the same loop.
-  alignas(64) std::atomic<uint64_t> ticket_{0};
+  std::vector<Share> shares_;                  // one for each worker
+  alignas(64) std::atomic<uint32_t> loop_{0};  // its number
   alignas(64) std::atomic<int> unfinished_{0};
   std::atomic<int> failure_{0};
 
@@ -76,9 +89,7 @@ class WorkerPool {
   std::mutex mutex_;
   std::condition_variable changed_;
 
-  // Only the owner uses these.
-  uint32_t loop_ = 0;
-  StallRest rest_;
+  StallRest rest_;  // only the owner uses it
 
   std::vector<std::thread> threads_;
 };

@@ -67,6 +67,58 @@ TEST(WorkerPool, EveryThreadTakesPart) {
   for (std::atomic<int>& n : taken) EXPECT_EQ(n, 3);
 }
 
+// Each worker's first iteration waits until all have one, so that nobody takes another one's share.
+TEST(WorkerPool, AWorkerBeginsWithTheSamePartOfEachLoop) {
+  constexpr int kThreads = 3;
+  WorkerPool pool(kThreads);
+  for (int count : {3, 12, 300000}) {
+    AwaitAllActive(&pool);
+    std::atomic<int> first[kThreads] = {-1, -1, -1}, begun{0};
+    std::atomic<int> calls{0};
+    int failure = RunLoop(&pool, count, [&](int index, int worker) {
+      ++calls;
+      if (first[worker] >= 0) return 0;
+      first[worker] = index;
+      ++begun;
+      auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (begun < kThreads) {
+        if (std::chrono::steady_clock::now() > deadline) return 1;
+        std::this_thread::yield();
+      }
+      return 0;
+    });
+    EXPECT_EQ(failure, 0);
+    EXPECT_EQ(calls, count);
+    for (int worker = 0; worker < kThreads; ++worker) {
+      EXPECT_EQ(first[worker], count / kThreads * worker) << count;
+    }
+  }
+}
+
+TEST(WorkerPool, OthersTakeTheEndOfASlowWorkersShare) {
+  WorkerPool pool(2);
+  AwaitAllActive(&pool);
+  std::atomic<int> calls{0};
+  std::vector<int> of_owner;
+  int failure = RunLoop(&pool, 8, [&](int index, int worker) {
+    if (worker == 0) {
+      of_owner.push_back(index);
+      ++calls;
+      if (index > 0) return 0;
+    }
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    // The owner waits for the other thread to begin, which then waits for all other iterations.
+    while (calls < (worker == 0 ? 2 : 8)) {
+      if (worker == 1 && calls == 1) ++calls;
+      if (std::chrono::steady_clock::now() > deadline) return 1;
+      std::this_thread::yield();
+    }
+    return 0;
+  });
+  EXPECT_EQ(failure, 0);
+  EXPECT_EQ(of_owner, (std::vector<int>{0, 1, 2, 3, 7, 6, 5}));
+}
+
 TEST(WorkerPool, TellsOfAFailureAndGoesOn) {
   for (int threads : {1, 4}) {
     WorkerPool pool(threads);

@@ -35,7 +35,7 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_prefetch, 
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 TASK_BYTES = 384 << 10  # of the rows of x of a task, which stay in the second-level cache
-FEWEST = 64  # rows of a task, if there are so many
+MOST, FEWEST = 256, 64  # rows of a task
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
@@ -68,8 +68,7 @@ def linear_strips(
     """f(codes, *stored, what `Epilogue` takes, what `added` takes, y [m, out], scratch).
 
     It works for any number of outputs. `weights` describes the layout of one such matrix. `tile` is
-    the number of rows of x in registers when there are many. A task has as many rows as a core's
-    cache holds beside a strip.
+    the number of rows of x in registers when there are many.
     `added`: adapters of rows; there is a plain kernel for none.
     """
     scratch = added.scratch if added else []
@@ -140,9 +139,12 @@ def linear_strips(
 
 
 def rows_of_task(codes: Codes) -> int:
-    """Rows of x that one strip after another multiplies."""
-    row_bytes = 4 * int(codes.arg.shape[1])
-    return max(TASK_BYTES // row_bytes, FEWEST) // FEWEST * FEWEST
+    """Rows of x that one strip after another multiplies. With few enough of them each thread has
+    rows of its own in a long prompt, in all loops of a layer (`runtime/worker_pool.h`)."""
+    rows = MOST
+    while rows > FEWEST and rows * 4 * int(codes.arg.shape[1]) > TASK_BYTES:
+        rows //= 2
+    return rows
 
 
 def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
