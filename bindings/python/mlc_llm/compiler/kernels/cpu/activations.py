@@ -37,6 +37,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
     at,
     constant,
     emit_folds,
+    emit_pieces,
+    emit_prefetch,
     emit_rounded,
     emit_rows,
     emit_tiles,
@@ -48,6 +50,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 
 GROUP = 32
 TOGETHER = 4  # the most groups of a row that are computed at once, if they divide its groups
+PIECE = 32  # groups of a long row that are kept until their scales are known
+AHEAD = 1024  # how many floats before they are read gated values are asked for
 
 
 @dataclass(frozen=True)
@@ -187,6 +191,8 @@ def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> 
 
         def reader(row) -> Callable:
             def read(base):
+                for place in (base, base + codes.size):
+                    emit_prefetch(x, row, place + AHEAD)
                 gate = emit_value(x[row, at(base)])
                 return gated(activation, gate, x[row, at(base + codes.size)])
 
@@ -202,20 +208,27 @@ def _emit_rows(codes: Codes, out, reader: Callable, *, keeps: bool = False) -> N
     """Stores every row. `reader(row)` returns a function that reads 16 of its values, each of them
     twice. It does so once with `keeps`, or if groups are not whole.
 
-    All scales of a row come before its codes. Both in one pass would be a chain of operations, of
-    which each waits for the one before.
+    All scales of a piece of a row come before its codes. Both in one pass would be a chain of
+    operations, of which each waits for the one before. A whole row of gated values would not stay
+    in the first cache.
     """
 
+    is_whole = codes.group % LANES == 0 and codes.size % codes.group == 0
+
     def row(r) -> None:
-        is_whole = codes.group % LANES == 0 and codes.size % codes.group == 0
-        read = reader(r) if is_whole and not keeps else _emit_kept(codes, reader(r))
-        made = _RowCodes(codes, out, r)
+        read, made = reader(r), _RowCodes(codes, out, r)
 
-        def groups(first, count: int) -> list[list]:
-            return [_emit_group(codes, read, first + i) for i in range(count)]
+        def piece(first, count: int) -> None:
+            source = _emit_kept(codes, read, first, count) if keeps or not is_whole else read
 
-        emit_tiles(codes.groups, TOGETHER, lambda i, count: made.emit_scales(i, groups(i, count)))
-        emit_tiles(codes.groups, TOGETHER, lambda i, count: made.emit_codes(i, groups(i, count)))
+            def groups(i, n: int) -> list[list]:
+                return [_emit_group(codes, source, first + i + k) for k in range(n)]
+
+            emit_tiles(count, TOGETHER, lambda i, n: made.emit_scales(first + i, groups(i, n)))
+            emit_tiles(count, TOGETHER, lambda i, n: made.emit_codes(first + i, groups(i, n)))
+
+        in_pieces = is_whole and codes.groups >= 2 * PIECE
+        emit_pieces(codes.groups, PIECE if in_pieces else codes.groups, piece)
 
     emit_rows(out.shape[0], row)
 
@@ -230,15 +243,17 @@ def _emit_group(codes: Codes, read: Callable, group) -> list:
     return values
 
 
-def _emit_kept(codes: Codes, read: Callable) -> Callable:
-    """A function that reads 16 values from any place of the row on, and zeros behind its end."""
-    behind = range(codes.size, codes.groups * codes.group + LANES, LANES)
-    row = T.sblock_alloc_buffer((codes.size + len(behind) * LANES,), "float32")
-    with T.serial(codes.size // LANES) as vector:
-        T.buffer_store(row, read(vector * LANES), [at(vector * LANES)])
+def _emit_kept(codes: Codes, read: Callable, first, count: int) -> Callable:
+    """A function that reads 16 values from any place of `count` groups from `first` on, and zeros
+    behind the end of the row."""
+    begin, size = first * codes.group, min(count * codes.group, codes.size)
+    behind = range(size, count * codes.group + LANES, LANES)
+    kept = T.sblock_alloc_buffer((size + len(behind) * LANES,), "float32")
+    with T.serial(size // LANES) as vector:
+        T.buffer_store(kept, read(begin + vector * LANES), [at(vector * LANES)])
     for place in behind:
-        T.buffer_store(row, splat(0.0), [at(place)])
-    return lambda base: row[at(base)]
+        T.buffer_store(kept, splat(0.0), [at(place)])
+    return lambda base: kept[at(base - begin)]
 
 
 class _RowCodes:

@@ -327,6 +327,14 @@ def emit_tiles(total: int, most: int, body: Callable[[object, int], None]) -> No
         body(tile * size, size)
 
 
+def emit_pieces(total: int, size: int, body: Callable[[object, int], None]) -> None:
+    """Calls `body(first, count)` for pieces of `size` of `total` things, and for the rest."""
+    with T.serial(total // size) as piece:
+        body(piece * size, size)
+    if rest := total % size:
+        body(total - rest, rest)
+
+
 def emit_uneven_tiles(total: int, most: int, body: Callable[[object, int], None]) -> None:
     """The same for as few tiles as there can be. Some of them have one less than others."""
     count = -(-total // most)
