@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "platform/memory.h"
 #include "runtime/tvm_convert.h"
 
 namespace mlc {
@@ -33,6 +34,7 @@ Result<char*> Arena::Reserve(int64_t bytes) {
     MLC_ASSIGN_OR_RETURN(memory_, Tensor::Empty({wanted}, DType::kUInt8, device_));
     capacity_ = wanted;
     ++number_;
+    if (on_host) UseLargePages(memory_.data(), wanted);
   }
   return static_cast<char*>(memory_.impl()->tensor.data_ptr());
 }
