@@ -150,7 +150,7 @@ def _pairs(width: int, bytes_name: str, words_name: str, sign_name: str = "") ->
         crowded=bool(sign_name),
         steps=Steps(width, "int16", add, in_words),
         short_steps={
-            count: Steps(width, "int32", partial(add_short, count))
+            count: Steps(width, "int32", partial(add_short, count), begins=True)
             for count in range(1, TOGETHER + 1)
         },
         signed_steps=signed if sign_name else None,
