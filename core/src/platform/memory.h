@@ -19,7 +19,7 @@ int64_t TouchMemory(const void* data, int64_t bytes);
 // file than these. Does nothing where the system takes no such word.
 void ReadScattered(void* data, int64_t bytes);
 
-// Says that allocated memory, which was not used yet, is read from end to end again and again:
+// Says that all of some allocated memory will be used again and again: where it was not used yet,
 // Linux then takes pages of 2 MB for it, and the CPU looks up fewer addresses. Does nothing
 // elsewhere.
 void UseLargePages(void* data, int64_t bytes);

@@ -34,6 +34,7 @@ Result<char*> Arena::Reserve(int64_t bytes) {
     MLC_ASSIGN_OR_RETURN(memory_, Tensor::Empty({wanted}, DType::kUInt8, device_));
     capacity_ = wanted;
     ++number_;
+    // Neighbouring rows of a long prompt are in different pages of 4 KB.
     if (on_host) UseLargePages(memory_.data(), wanted);
   }
   return static_cast<char*>(memory_.impl()->tensor.data_ptr());

@@ -29,7 +29,8 @@ constexpr bool kJoins = false;
 constexpr bool kJoins = true;
 #endif
 
-// The pieces of a loop that shares count, single iterations if there are at most so many.
+// A ticket has 16 bits for the number of a piece. A piece is one iteration, or several if a loop
+// has more than this.
 constexpr int kMostPieces = 0xffff;
 
 int NumPieces(int count) { return std::min(count, kMostPieces); }
@@ -100,10 +101,10 @@ int WorkerPool::Run(Task task, void* data, int count) {
   count_.store(count, std::memory_order_relaxed);
   unfinished_.store(count, std::memory_order_relaxed);
   failure_.store(0, std::memory_order_relaxed);
-  Deal(count, active_.load(std::memory_order_relaxed));
+  uint32_t loop = Deal(count, active_.load(std::memory_order_relaxed));
   if (num_sleeping_.load(std::memory_order_seq_cst) > 0) Wake();
   Clock::time_point begin = Clock::now();
-  Work(0);
+  Work(0, loop);
   WaitForOthers(Clock::now() - begin);
   return failure_.load(std::memory_order_relaxed);
 }
@@ -117,9 +118,9 @@ int WorkerPool::RunAlone(Task task, void* data, int count) {
   return failure;
 }
 
-// Begins the next loop: each of the first `workers` gets a share. If there are fewer iterations,
-// the owner, which is awake, gets the first.
-void WorkerPool::Deal(int count, int workers) {
+// Begins the next loop and returns its number: each of the first `workers` gets a share. If there
+// are fewer iterations, the owner, which is awake, gets the first.
+uint32_t WorkerPool::Deal(int count, int workers) {
   uint32_t loop = loop_.load(std::memory_order_relaxed) + 1;
   int begin = 0, worker = 0;
   for (Share& share : shares_) {
@@ -131,22 +132,24 @@ void WorkerPool::Deal(int count, int workers) {
   // Sequentially consistent with num_sleeping_: either a thread that is about to sleep sees the
   // loop, or this thread sees that it sleeps.
   loop_.store(loop, std::memory_order_seq_cst);
+  return loop;
 }
 
-// Takes iterations until none is left: first the worker's own, then the last ones of others.
-void WorkerPool::Work(int worker) {
+// Takes iterations until the loop has none left, or is over: first the worker's own, then the last
+// ones of others.
+void WorkerPool::Work(int worker, uint32_t loop) {
   Share* own = &shares_[static_cast<size_t>(worker)];
-  while (Take(own, true, worker)) {
+  while (Take(own, true, worker, loop)) {
   }
-  while (Share* other = LargestShare()) Take(other, false, worker);
+  while (Share* other = LargestShare(worker, loop)) Take(other, false, worker, loop);
 }
 
 // Runs a piece of a share, unless another thread takes one at the same time. Returns false if
-// nothing is left.
-bool WorkerPool::Take(Share* share, bool is_own, int worker) {
+// nothing of the loop is left.
+bool WorkerPool::Take(Share* share, bool is_own, int worker, uint32_t loop) {
   uint64_t ticket = share->ticket.load(std::memory_order_acquire);
   Range left(ticket);
-  if (left.size() == 0) return false;
+  if (left.loop != loop || left.size() == 0) return false;
   Task task = task_.load(std::memory_order_relaxed);
   void* data = data_.load(std::memory_order_relaxed);
   int count = count_.load(std::memory_order_relaxed);
@@ -164,15 +167,17 @@ bool WorkerPool::Take(Share* share, bool is_own, int worker) {
   return true;
 }
 
-// The share of which most is left; null if nothing is.
-WorkerPool::Share* WorkerPool::LargestShare() {
+// The share of which most is left, the next one behind a worker's own if there are several; null if
+// nothing is left.
+WorkerPool::Share* WorkerPool::LargestShare(int worker, uint32_t loop) {
   Share* largest = nullptr;
   uint32_t most = 0;
-  for (Share& share : shares_) {
-    uint32_t left = Range(share.ticket.load(std::memory_order_relaxed)).size();
-    if (left > most) {
-      most = left;
-      largest = &share;
+  for (size_t i = 1; i < shares_.size(); ++i) {
+    Share* share = &shares_[(static_cast<size_t>(worker) + i) % shares_.size()];
+    Range left(share->ticket.load(std::memory_order_relaxed));
+    if (left.loop == loop && left.size() > most) {
+      most = left.size();
+      largest = share;
     }
   }
   return largest;
@@ -205,7 +210,7 @@ void WorkerPool::Serve(int worker) {
   uint32_t seen = 0;
   while (AwaitLoop(worker, seen)) {
     seen = loop_.load(std::memory_order_acquire);
-    Work(worker);
+    Work(worker, seen);
   }
 }
 

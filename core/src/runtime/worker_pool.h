@@ -8,8 +8,8 @@
 //
 // Each thread has a share of a loop: neighbouring iterations, the same part of every loop. So what
 // it reads was often written by itself, in the loop before, and need not come from another core's
-// caches. A thread that is done with its share takes iterations from the ends of others, so a
-// thread that the system delays costs its share, and not the whole step. If the delay continues
+// caches. A thread that is done with its share takes iterations from the ends of others. So if the
+// system delays a thread, the others do the rest of its share. If the delay continues
 // (another process uses its core), the pool uses one thread less for a while; otherwise the others
 // would wait for the iteration of that thread.
 #pragma once
@@ -55,17 +55,17 @@ class WorkerPool {
   using Clock = StallRest::Clock;
 
   // What is left of a worker's part of a loop. The ticket has the number of the loop (upper half),
-  // the first iteration and the one behind the last. The worker takes the first, others the last,
-  // by changing the ticket. That fails when another loop has begun, so the fields of the current
-  // loop always belong to the loop of the ticket.
-  struct alignas(64) Share {
+  // the first piece that is left and the one behind the last. The worker takes the first, others
+  // the last, by changing the ticket. That fails when another loop has begun, so the fields of the
+  // current loop always belong to the loop of the ticket. (Some cache lines have 128 bytes.)
+  struct alignas(128) Share {
     std::atomic<uint64_t> ticket{0};
   };
 
-  void Deal(int count, int workers);
-  void Work(int worker);
-  bool Take(Share* share, bool is_own, int worker);
-  Share* LargestShare();
+  uint32_t Deal(int count, int workers);
+  void Work(int worker, uint32_t loop);
+  bool Take(Share* share, bool is_own, int worker, uint32_t loop);
+  Share* LargestShare(int worker, uint32_t loop);
   void WaitForOthers(Clock::duration own_time);
   void SetActive(int active);
   void Wake();
@@ -73,7 +73,7 @@ class WorkerPool {
   bool AwaitLoop(int worker, uint32_t seen);
   bool Sleep(int worker, uint32_t seen);
 
-  // The current loop. The owner writes these before the shares, while no thread works.
+  // The current loop. The owner writes these before the shares, while no iteration runs.
   std::atomic<Task> task_{nullptr};
   std::atomic<void*> data_{nullptr};
   std::atomic<int> count_{0};

@@ -48,47 +48,49 @@ void AwaitAllActive(WorkerPool* pool) {
   }
 }
 
+// Waits within an iteration. Returns 0, or 1 if it takes too long.
+template <typename Done>
+int Await(Done&& done) {
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > deadline) return 1;
+    std::this_thread::yield();
+  }
+  return 0;
+}
+
 TEST(WorkerPool, EveryThreadTakesPart) {
   WorkerPool pool(3);
   std::atomic<int> taken[3] = {};
   for (int loop = 0; loop < 3; ++loop) {  // after a sleep, too
     AwaitAllActive(&pool);
-    RunLoop(&pool, 3, [&](int, int worker) {
+    int failure = RunLoop(&pool, 3, [&](int, int worker) {
       ++taken[worker];
-      auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      while (taken[0] + taken[1] + taken[2] < 3 * (loop + 1)) {
-        if (std::chrono::steady_clock::now() > deadline) return 1;
-        std::this_thread::yield();
-      }
-      return 0;
+      return Await([&] { return taken[0] + taken[1] + taken[2] == 3 * (loop + 1); });
     });
+    EXPECT_EQ(failure, 0);
     std::this_thread::sleep_for(milliseconds(5));
   }
   for (std::atomic<int>& n : taken) EXPECT_EQ(n, 3);
 }
 
-// Each worker's first iteration waits until all have one, so that nobody takes another one's share.
+// Each worker's first iteration waits until all workers have one: nobody can take another one's.
 TEST(WorkerPool, AWorkerBeginsWithTheSamePartOfEachLoop) {
   constexpr int kThreads = 3;
   WorkerPool pool(kThreads);
   for (int count : {3, 12, 300000}) {
     AwaitAllActive(&pool);
     std::atomic<int> first[kThreads] = {-1, -1, -1}, begun{0};
-    std::atomic<int> calls{0};
+    std::vector<std::atomic<char>> calls(static_cast<size_t>(count));
     int failure = RunLoop(&pool, count, [&](int index, int worker) {
-      ++calls;
+      ++calls[static_cast<size_t>(index)];
       if (first[worker] >= 0) return 0;
       first[worker] = index;
       ++begun;
-      auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      while (begun < kThreads) {
-        if (std::chrono::steady_clock::now() > deadline) return 1;
-        std::this_thread::yield();
-      }
-      return 0;
+      return Await([&] { return begun == kThreads; });
     });
     EXPECT_EQ(failure, 0);
-    EXPECT_EQ(calls, count);
+    for (std::atomic<char>& n : calls) ASSERT_EQ(n, 1) << count;
     for (int worker = 0; worker < kThreads; ++worker) {
       EXPECT_EQ(first[worker], count / kThreads * worker) << count;
     }
@@ -98,25 +100,20 @@ TEST(WorkerPool, AWorkerBeginsWithTheSamePartOfEachLoop) {
 TEST(WorkerPool, OthersTakeTheEndOfASlowWorkersShare) {
   WorkerPool pool(2);
   AwaitAllActive(&pool);
-  std::atomic<int> calls{0};
-  std::vector<int> of_owner;
+  std::atomic<bool> begun{false};
+  std::atomic<int> of_owner{0};
+  std::vector<int> order;
   int failure = RunLoop(&pool, 8, [&](int index, int worker) {
-    if (worker == 0) {
-      of_owner.push_back(index);
-      ++calls;
-      if (index > 0) return 0;
+    if (worker == 1) {
+      begun = true;
+      return Await([&] { return of_owner == 7; });
     }
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    // The owner waits for the other thread to begin, which then waits for all other iterations.
-    while (calls < (worker == 0 ? 2 : 8)) {
-      if (worker == 1 && calls == 1) ++calls;
-      if (std::chrono::steady_clock::now() > deadline) return 1;
-      std::this_thread::yield();
-    }
-    return 0;
+    order.push_back(index);
+    ++of_owner;
+    return Await([&] { return begun.load(); });
   });
   EXPECT_EQ(failure, 0);
-  EXPECT_EQ(of_owner, (std::vector<int>{0, 1, 2, 3, 7, 6, 5}));
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 7, 6, 5}));
 }
 
 TEST(WorkerPool, TellsOfAFailureAndGoesOn) {
