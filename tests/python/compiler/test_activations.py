@@ -52,7 +52,7 @@ def check_codes(codes: Codes, x) -> None:
 
 
 @pytest.mark.parametrize(("halves", "scaled"), [(False, False), (False, True), (True, False)])
-@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 6, 8, 260])
+@pytest.mark.parametrize("groups", [1, 2, 3, 4, 5, 6, 8, 67, 260])
 def test_each_group_has_its_own_scale_and_offset(groups, halves, scaled):
     """However many groups of a row are made at a time, and where the scales of a row are no memory
     of the stack."""
@@ -106,10 +106,11 @@ def test_norm_and_quantize_is_the_norm_then_the_codes(gather):
     np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize("activation", ["silu", "gelu_tanh"])
-def test_gate_and_quantize_is_the_activation_then_the_codes(activation):
-    codes = Codes(size=96, bits=16, weight_bits=4, zero=7)
-    x = (np.random.default_rng(4).standard_normal((5, 192)) * 4).astype(np.float32)
+# 67 groups are two pieces, and a rest of three groups.
+@pytest.mark.parametrize(("activation", "groups"), [("silu", 3), ("silu", 67), ("gelu_tanh", 3)])
+def test_gate_and_quantize_is_the_activation_then_the_codes(activation, groups):
+    codes = Codes(size=32 * groups, bits=16, weight_bits=4, zero=7)
+    x = (np.random.default_rng(4).standard_normal((5, 2 * codes.size)) * 4).astype(np.float32)
     kernel = compiled(activations.gate_and_quantize(codes, activation))
     found = decoded(codes, coded_rows(codes, kernel, x))
     gate, up = np.split(x.astype(np.float64), 2, axis=1)

@@ -50,8 +50,8 @@ from mlc_llm.compiler.kernels.cpu.vector import (
 
 GROUP = 32
 TOGETHER = 4  # the most groups of a row that are computed at once, if they divide its groups
-PIECE = 32  # groups of a long row that are kept until their scales are known
-AHEAD = 1024  # how many floats before they are read gated values are asked for
+PIECE = 32  # groups of a long row: first all their scales, then all their codes
+AHEAD = 1024  # gates and ups are prefetched so many floats before they are read
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,10 @@ def gate_and_quantize(codes: Codes, activation: str = "silu", each: int = 1) -> 
 
         def reader(row) -> Callable:
             def read(base):
-                for place in (base, base + codes.size):
-                    emit_prefetch(x, row, place + AHEAD)
+                ahead = base + AHEAD  # behind a row's ups are the gates of the next one
+                ahead = emit_value(T.Select(ahead < codes.size, ahead, ahead + codes.size))
+                for place in (ahead, ahead + codes.size):
+                    emit_prefetch(x, row, place)
                 gate = emit_value(x[row, at(base)])
                 return gated(activation, gate, x[row, at(base + codes.size)])
 
@@ -212,23 +214,26 @@ def _emit_rows(codes: Codes, out, reader: Callable, *, keeps: bool = False) -> N
     operations, of which each waits for the one before. A whole row of gated values would not stay
     in the first cache.
     """
-
     is_whole = codes.group % LANES == 0 and codes.size % codes.group == 0
+    size = PIECE if is_whole and codes.groups >= 2 * PIECE else codes.groups
 
     def row(r) -> None:
         read, made = reader(r), _RowCodes(codes, out, r)
 
         def piece(first, count: int) -> None:
-            source = _emit_kept(codes, read, first, count) if keeps or not is_whole else read
+            def of_piece(base):
+                return read(first * codes.group + base)
+
+            is_kept = keeps or not is_whole
+            source = _emit_kept(codes, of_piece, count) if is_kept else of_piece
 
             def groups(i, n: int) -> list[list]:
-                return [_emit_group(codes, source, first + i + k) for k in range(n)]
+                return [_emit_group(codes, source, i + k) for k in range(n)]
 
             emit_tiles(count, TOGETHER, lambda i, n: made.emit_scales(first + i, groups(i, n)))
             emit_tiles(count, TOGETHER, lambda i, n: made.emit_codes(first + i, groups(i, n)))
 
-        in_pieces = is_whole and codes.groups >= 2 * PIECE
-        emit_pieces(codes.groups, PIECE if in_pieces else codes.groups, piece)
+        emit_pieces(codes.groups, size, piece)
 
     emit_rows(out.shape[0], row)
 
@@ -243,17 +248,17 @@ def _emit_group(codes: Codes, read: Callable, group) -> list:
     return values
 
 
-def _emit_kept(codes: Codes, read: Callable, first, count: int) -> Callable:
-    """A function that reads 16 values from any place of `count` groups from `first` on, and zeros
-    behind the end of the row."""
-    begin, size = first * codes.group, min(count * codes.group, codes.size)
+def _emit_kept(codes: Codes, read: Callable, count: int) -> Callable:
+    """Keeps the first `count` groups of what `read` reads. Returns a function that reads 16 of
+    their values from any place on, and zeros behind them."""
+    size = min(count * codes.group, codes.size)
     behind = range(size, count * codes.group + LANES, LANES)
     kept = T.sblock_alloc_buffer((size + len(behind) * LANES,), "float32")
     with T.serial(size // LANES) as vector:
-        T.buffer_store(kept, read(begin + vector * LANES), [at(vector * LANES)])
+        T.buffer_store(kept, read(vector * LANES), [at(vector * LANES)])
     for place in behind:
         T.buffer_store(kept, splat(0.0), [at(place)])
-    return lambda base: kept[at(base - begin)]
+    return lambda base: kept[at(base)]
 
 
 class _RowCodes:

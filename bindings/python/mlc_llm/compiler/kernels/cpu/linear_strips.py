@@ -35,7 +35,7 @@ from mlc_llm.compiler.kernels.cpu.vector import at, emit_floats, emit_prefetch, 
 from mlc_llm.compiler.quantization.gguf.types import GROUP, BlockType
 
 TASK_BYTES = 384 << 10  # of the rows of x of a task, which stay in the second-level cache
-MOST, FEWEST = 256, 64  # rows of a task
+MOST, FEWEST = 256, 64  # the most and the fewest rows of a task, if there are so many
 
 
 def codes_for(kind: BlockType, size: int, bits: int) -> Codes:
@@ -140,7 +140,8 @@ def linear_strips(
 
 def rows_of_task(codes: Codes) -> int:
     """Rows of x that one strip after another multiplies. With few enough of them each thread has
-    rows of its own in a long prompt, in all loops of a layer (`runtime/worker_pool.h`)."""
+    rows of its own in a long prompt, the same in all loops of a layer (`runtime/worker_pool.h`).
+    Half as many, and so on, if a row is long: so tasks of all layers begin at the same rows."""
     rows = MOST
     while rows > FEWEST and rows * 4 * int(codes.arg.shape[1]) > TASK_BYTES:
         rows //= 2

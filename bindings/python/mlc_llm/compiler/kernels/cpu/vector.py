@@ -320,19 +320,20 @@ def emit_sums(count: int, dtype: str = "float32", lanes: int = LANES) -> list:
     return sums
 
 
+def emit_pieces(total: int, size: int, body: Callable[[object, int], None]) -> None:
+    """Cuts `total` things into pieces of `size`, and a smaller last one, and calls `body(first,
+    count)` for each."""
+    with T.serial(total // size) as piece:
+        body(piece * size, size)
+    if rest := total % size:
+        body(total - rest, rest)
+
+
 def emit_tiles(total: int, most: int, body: Callable[[object, int], None]) -> None:
     """Calls `body(first, count)` for equal tiles of at most `most` of `total` things."""
     size = next(n for n in range(min(most, total), 0, -1) if total % n == 0)
     with T.serial(total // size) as tile:
         body(tile * size, size)
-
-
-def emit_pieces(total: int, size: int, body: Callable[[object, int], None]) -> None:
-    """Calls `body(first, count)` for pieces of `size` of `total` things, and for the rest."""
-    with T.serial(total // size) as piece:
-        body(piece * size, size)
-    if rest := total % size:
-        body(total - rest, rest)
 
 
 def emit_uneven_tiles(total: int, most: int, body: Callable[[object, int], None]) -> None:
