@@ -28,15 +28,18 @@ TOGETHER = 2  # quads in one step of `Steps`
 class Steps:
     """`add(sums, weights, codes)` adds TOGETHER quads. `total(sums)` turns sums into int32. All
     have `width` lanes of 32 bits; the sums have `dtype`. `signed`: the products are those of the
-    weights without their zero, so that they need no offset. `begins`: sums are int32 that may begin
-    with any number."""
+    weights without their zero, so that they need no offset."""
 
     width: int
     dtype: str
     add: Callable[[Any, Sequence, Sequence], Any]
     total: Callable[[Any], Any] = lambda sums: sums
     signed: bool = False
-    begins: bool = False
+
+    @property
+    def begins(self) -> bool:
+        """Whether sums may begin with any number."""
+        return self.dtype == "int32"
 
     @property
     def lanes(self) -> int:
@@ -97,7 +100,7 @@ def _vnni(width: int) -> Instruction:
             total = add(total, *pair)
         return emit_value(total)
 
-    steps = Steps(width, "int32", emit, begins=True)
+    steps = Steps(width, "int32", emit)
     return Instruction(width, emit, crowded=width < LANES, steps=steps)
 
 
@@ -150,7 +153,7 @@ def _pairs(width: int, bytes_name: str, words_name: str, sign_name: str = "") ->
         crowded=bool(sign_name),
         steps=Steps(width, "int16", add, in_words),
         short_steps={
-            count: Steps(width, "int32", partial(add_short, count), begins=True)
+            count: Steps(width, "int32", partial(add_short, count))
             for count in range(1, TOGETHER + 1)
         },
         signed_steps=signed if sign_name else None,
