@@ -135,28 +135,41 @@ uint32_t WorkerPool::Deal(int count, int workers) {
   return loop;
 }
 
-// Takes iterations until the loop has none left, or is over: first the worker's own, then the last
-// ones of others.
+// Takes iterations until the loop has none left, or is over.
 void WorkerPool::Work(int worker, uint32_t loop) {
-  Share* own = &shares_[static_cast<size_t>(worker)];
-  while (Take(own, true, worker, loop)) {
-  }
-  while (Share* other = LargestShare(worker, loop)) Take(other, false, worker, loop);
+  while (Share* share = NextShare(worker, loop)) Take(share, worker, loop);
 }
 
-// Runs a piece of a share, unless another thread takes one at the same time. Returns false if
-// nothing of the loop is left.
-bool WorkerPool::Take(Share* share, bool is_own, int worker, uint32_t loop) {
+// The worker's own share; if nothing of that is left, the largest one, the next behind its own if
+// there are several. Null if nothing of the loop is left.
+WorkerPool::Share* WorkerPool::NextShare(int worker, uint32_t loop) {
+  Share* largest = nullptr;
+  uint32_t most = 0;
+  for (size_t i = 0; i < shares_.size(); ++i) {
+    Share* share = &shares_[(static_cast<size_t>(worker) + i) % shares_.size()];
+    Range left(share->ticket.load(std::memory_order_relaxed));
+    if (left.loop != loop || left.size() <= most) continue;
+    most = left.size();
+    largest = share;
+    if (i == 0) break;
+  }
+  return largest;
+}
+
+// Runs a piece of a share, unless another thread takes one at the same time: the first of the
+// worker's own share, the last of others.
+void WorkerPool::Take(Share* share, int worker, uint32_t loop) {
   uint64_t ticket = share->ticket.load(std::memory_order_acquire);
   Range left(ticket);
-  if (left.loop != loop || left.size() == 0) return false;
+  if (left.loop != loop || left.size() == 0) return;
   Task task = task_.load(std::memory_order_relaxed);
   void* data = data_.load(std::memory_order_relaxed);
   int count = count_.load(std::memory_order_relaxed);
+  bool is_own = share == &shares_[static_cast<size_t>(worker)];
   uint32_t piece = is_own ? left.begin++ : --left.end;
   if (!share->ticket.compare_exchange_strong(ticket, left.ticket(), std::memory_order_acq_rel,
                                              std::memory_order_relaxed)) {
-    return true;
+    return;
   }
   int begin = FirstOfPiece(count, piece), end = FirstOfPiece(count, piece + 1);
   for (int index = begin; index < end; ++index) {
@@ -164,23 +177,6 @@ bool WorkerPool::Take(Share* share, bool is_own, int worker, uint32_t loop) {
     if (result != 0) failure_.store(result, std::memory_order_relaxed);
   }
   unfinished_.fetch_sub(end - begin, std::memory_order_release);
-  return true;
-}
-
-// The share of which most is left, the next one behind a worker's own if there are several; null if
-// nothing is left.
-WorkerPool::Share* WorkerPool::LargestShare(int worker, uint32_t loop) {
-  Share* largest = nullptr;
-  uint32_t most = 0;
-  for (size_t i = 1; i < shares_.size(); ++i) {
-    Share* share = &shares_[(static_cast<size_t>(worker) + i) % shares_.size()];
-    Range left(share->ticket.load(std::memory_order_relaxed));
-    if (left.loop == loop && left.size() > most) {
-      most = left.size();
-      largest = share;
-    }
-  }
-  return largest;
 }
 
 // Waits until every iteration is done. `own_time`: what those on this thread took.

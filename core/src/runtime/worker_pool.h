@@ -64,8 +64,8 @@ class WorkerPool {
 
   uint32_t Deal(int count, int workers);
   void Work(int worker, uint32_t loop);
-  bool Take(Share* share, bool is_own, int worker, uint32_t loop);
-  Share* LargestShare(int worker, uint32_t loop);
+  Share* NextShare(int worker, uint32_t loop);
+  void Take(Share* share, int worker, uint32_t loop);
   void WaitForOthers(Clock::duration own_time);
   void SetActive(int active);
   void Wake();

@@ -40,15 +40,7 @@ TEST(WorkerPool, SharesEachLoopOnce) {
   }
 }
 
-void AwaitAllActive(WorkerPool* pool) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (pool->num_active() < pool->num_threads()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-}
-
-// Waits within an iteration. Returns 0, or 1 if it takes too long.
+// Returns 0 when it is done, or 1 if that takes too long.
 template <typename Done>
 int Await(Done&& done) {
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -57,6 +49,10 @@ int Await(Done&& done) {
     std::this_thread::yield();
   }
   return 0;
+}
+
+void AwaitAllActive(WorkerPool* pool) {
+  ASSERT_EQ(Await([pool] { return pool->num_active() == pool->num_threads(); }), 0);
 }
 
 TEST(WorkerPool, EveryThreadTakesPart) {
