@@ -104,9 +104,9 @@ def test_blocks_of_many_rows(kind, ins):
     there may be only one."""
     tensors, reader, _ = stored(kind, 40, ins)
     codes, kernel = make(reader, (40, ins), bits=8)
-    x = np.random.default_rng(1).standard_normal((131, ins)).astype(np.float32)
+    x = np.random.default_rng(1).standard_normal((517, ins)).astype(np.float32)
     ones = [run(codes, kernel, x[i : i + 1], *tensors, outs=40) for i in range(len(x))]
-    for rows in (32, 33, 64, 65, 97, 131):
+    for rows in (32, 33, 64, 65, 97, 131, 257, 300, 517):  # tasks have at most 256
         found = run(codes, kernel, x[:rows], *tensors, outs=40)
         assert np.array_equal(found, np.concatenate(ones[:rows]))
 

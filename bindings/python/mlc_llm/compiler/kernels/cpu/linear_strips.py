@@ -79,7 +79,8 @@ def linear_strips(
         more: dict[str, Any] = {"activation": activation, "scale": scale}
         epilogue = Epilogue.of(extras, bias=bias, residual=residual, **more)
         rows, outs = (T.Cast("int32", size) for size in y.shape)
-        strips, most = (outs + (LANES - 1)) // LANES, rows_of_task(codes)
+        strips = (outs + (LANES - 1)) // LANES
+        most = emit_equal_rows(rows, rows_of_task(codes))
         products = None
         if added is not None:
             of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
@@ -146,6 +147,15 @@ def rows_of_task(codes: Codes) -> int:
     while rows > FEWEST and rows * 4 * int(codes.arg.shape[1]) > TASK_BYTES:
         rows //= 2
     return rows
+
+
+def emit_equal_rows(rows, most: int):
+    """The rows of each task, at most `most`: if there are several tasks, an even number of nearly
+    equal ones, so that two threads have half of the rows each."""
+    unit = 8  # rows of the largest tile
+    tasks = emit_value((rows + (most - 1)) // most)
+    even = emit_value(T.if_then_else(tasks > 1, (tasks + 1) // 2 * 2, 1)) * unit
+    return emit_value((T.max(rows, 1) + even - 1) // even * unit)
 
 
 def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
