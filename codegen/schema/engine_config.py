@@ -98,7 +98,9 @@ class EngineConfig(Model):
         "tokens",
     )
     prefill_chunk_size: int | None = maybe(
-        "The most tokens of prompts that one step takes in. Absent: the model's own.",
+        "The most tokens of prompts that one step takes in; it takes fewer where that many would "
+        "last long. Absent: the model's own, and at most 512 on a CPU for a model without "
+        "pictures.",
         "tokens",
         ge=1,
     )

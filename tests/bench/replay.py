@@ -103,8 +103,10 @@ def ours(path: Path, args: argparse.Namespace) -> Iterator[Ask]:
 
 
 @contextmanager
-def llama_cpp(path: Path, args: argparse.Namespace, program: Path) -> Iterator[Ask]:
-    command = [program, "-m", path, "-c", args.context, "-t", args.threads, "-np", 1]
+def llama_server(path: Path, args: argparse.Namespace, slots: int = 1) -> Iterator[httpx.Client]:
+    """llama.cpp's server, ready. `args.context`: tokens of all slots together."""
+    command = [program_of(args.peer), "-m", path, "-c", args.context, "-t", args.threads]
+    command += ["-np", slots]
     command += ["-fa", "on", "--host", "127.0.0.1", "--port", _free_port()]
     with (
         tempfile.TemporaryFile("w+") as log,
@@ -115,6 +117,18 @@ def llama_cpp(path: Path, args: argparse.Namespace, program: Path) -> Iterator[A
             limits=httpx.Limits(max_keepalive_connections=0),  # it may close one at any time
         ) as http,
     ):
+        try:
+            if not _is_ready(process, http):
+                log.seek(0)
+                raise SystemExit(f"llama.cpp's server did not start: {log.read()[-800:]}")
+            yield http
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def llama_cpp(path: Path, args: argparse.Namespace) -> Iterator[Ask]:
+    with llama_server(path, args) as http:
 
         def ask(prompt: list[int]) -> Turn:
             body = {"prompt": prompt, "n_predict": args.answer, "temperature": 0}
@@ -123,13 +137,7 @@ def llama_cpp(path: Path, args: argparse.Namespace, program: Path) -> Iterator[A
             )
             return Turn(found["timings"]["prompt_n"], seconds)
 
-        try:
-            if not _is_ready(process, http):
-                log.seek(0)
-                raise SystemExit(f"llama.cpp's server did not start: {log.read()[-800:]}")
-            yield ask
-        finally:
-            process.terminate()
+        yield ask
 
 
 def _free_port() -> int:
@@ -170,7 +178,7 @@ def main() -> None:
     prompts = session(args, args.vocabulary)
     names = {"ours": ours(path, args)}
     if args.peer:
-        names["llama.cpp"] = llama_cpp(path, args, _program(args.peer))
+        names["llama.cpp"] = llama_cpp(path, args)
     found: dict[str, list[Turn]] = {}
     for name, running in names.items():
         with running as ask:
@@ -178,7 +186,8 @@ def main() -> None:
     _print(path.name, prompts, found)
 
 
-def _program(name: str) -> Path:
+def program_of(name: str) -> Path:
+    """llama.cpp's server: a program of that name, or the one that is built here."""
     given = shutil.which(name)
     if given:
         return Path(given)

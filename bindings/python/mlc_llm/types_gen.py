@@ -1345,8 +1345,9 @@ class EngineConfigParam(TypedDict, total=False):
     """
 
     prefill_chunk_size: int | None
-    """The most tokens of prompts that one step takes in. Absent: the model's own. Range: at
-    least 1. Unit: tokens.
+    """The most tokens of prompts that one step takes in; it takes fewer where that many would
+    last long. Absent: the model's own, and at most 512 on a CPU for a model without pictures.
+    Range: at least 1. Unit: tokens.
     """
 
     prefill_mode: PrefillMode | None
@@ -1530,8 +1531,9 @@ class EngineConfig(_Config):
     """
 
     prefill_chunk_size: int | None = None
-    """The most tokens of prompts that one step takes in. Absent: the model's own. Range: at
-    least 1. Unit: tokens.
+    """The most tokens of prompts that one step takes in; it takes fewer where that many would
+    last long. Absent: the model's own, and at most 512 on a CPU for a model without pictures.
+    Range: at least 1. Unit: tokens.
     """
 
     prefill_mode: PrefillMode | None = None

@@ -29,6 +29,8 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
     out.sink = model.attention_sink_size;
   }
   out.num_states = NumStates(options, model);
+  out.state_interval =
+      options.state_interval > 0 ? options.state_interval : options.prefill_chunk_size;
   return out;
 }
 
@@ -213,7 +215,9 @@ void Engine::Step() {
   bool encodes = EncodeRows();
   // without a prefix cache the next turn would compute everything again
   if (cache_.options().keep_prefixes) EndTurns(Clock::now(), &running_, &waiting_);
-  Plan plan = PlanStep(running_, waiting_, cache_, limits_, prefill_streak_);
+  SchedulerLimits limits = limits_;
+  if (!limits.whole_texts) limits.prompt_rows = pace_.Next();
+  Plan plan = PlanStep(running_, waiting_, cache_, limits, prefill_streak_);
   prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);
   if (items.empty()) {
@@ -290,6 +294,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
   double seconds = SecondsBetween(begin, Clock::now());
   metrics_.AddStep(prefill_rows, decode_rows, seconds);
+  pace_.Add(prefill_rows, seconds);
   bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
   if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);
   if (trace_ != nullptr) trace_->Stepped(items, begin, Clock::now());

@@ -25,6 +25,7 @@
 #include "engine/scheduler.h"
 #include "engine/speculation/speculator.h"
 #include "engine/step.h"
+#include "engine/step_pace.h"
 #include "engine/trace.h"
 #include "model/model.h"
 
@@ -48,6 +49,7 @@ struct EngineOptions {
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // kept in the prefix cache after use; -1: as many as fit
   int num_states = 0;             // slots of a model with recurrent layers; 0: NumStates decides
+  int state_interval = 0;         // KVCacheOptions::state_interval; 0: prefill_chunk_size
   bool enable_tracing = false;
   // A step's masks are filled while the model runs (mask_filler.h) if they take longer than this
   // and a core is free; 0: always.
@@ -226,6 +228,7 @@ class Engine {
   int64_t pool_bytes_;
   int num_queued_ = 0;
   int prefill_streak_ = 0;  // consecutive plans that delayed decodes
+  StepPace pace_;
   LogitRows logit_rows_;
   DeviceChoice device_choice_;
   KVCache cache_;

@@ -1,6 +1,7 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <climits>
 
 namespace mlc {
 namespace {
@@ -15,6 +16,18 @@ Clock::time_point RankOf(const RequestState& state) {
   return came - request.priority * kPriorityWorth;
 }
 
+// The rows that a step has left.
+struct RowsLeft {
+  int all;                // of the step
+  int prompts = INT_MAX;  // of those, for prompts
+  int usable() const { return std::min(all, prompts); }
+  // Decodes, items of one row, take none of those for prompts.
+  void Add(int rows, bool of_prompt) {
+    all += rows;
+    if (of_prompt) prompts += rows;
+  }
+};
+
 class Planner {
  public:
   Planner(const SequenceList& running, const SequenceList& waiting, const KVCache& cache,
@@ -24,15 +37,16 @@ class Planner {
         cache_(cache),
         num_kept_(running.size()),
         free_pages_(cache.available_pages()),
-        rows_left_(limits.max_rows),
+        rows_left_{limits.max_rows},
         spare_rows_(std::max(0, limits.full_rows - limits.max_rows)),
+        prompt_rows_(limits.prompt_rows),
         max_sequences_(static_cast<size_t>(limits.max_sequences)),
         whole_texts_(limits.whole_texts) {}
 
   // Decodes come first, so that a long prompt does not delay running answers.
   Plan Hybrid() {
     PlanDecodes();
-    PlanPrompts();
+    PlanPrompts(/*beside_decodes=*/!plan_.items.empty());
     return std::move(plan_);
   }
 
@@ -40,7 +54,7 @@ class Planner {
   Plan Chunked(bool decodes_first) {
     bool has_decodes = std::any_of(running_.begin(), running_.end(),
                                    [](const auto& s) { return s->num_uncomputed() == 1; });
-    if (!has_decodes || !decodes_first) PlanPrompts();
+    if (!has_decodes || !decodes_first) PlanPrompts(has_decodes);
     plan_.holds_up_decodes = has_decodes && !plan_.items.empty();
     if (plan_.items.empty()) PlanDecodes();
     return std::move(plan_);
@@ -48,13 +62,15 @@ class Planner {
 
  private:
   void PlanDecodes() {
-    for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
+    rows_left_.prompts = INT_MAX;
+    for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
       if (running_[i]->num_uncomputed() == 1) PlanRunning(i);
     }
   }
 
-  void PlanPrompts() {
-    for (size_t i = 0; i < num_kept_ && rows_left_ > 0; ++i) {
+  void PlanPrompts(bool beside_decodes) {
+    rows_left_.prompts = beside_decodes ? prompt_rows_.beside_decodes : prompt_rows_.alone;
+    for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
       if (running_[i]->num_uncomputed() > 1) PlanRunning(i);
     }
     for (const auto& sequence : waiting_) {
@@ -65,7 +81,7 @@ class Planner {
   void AddItem(const Sequence& sequence, int num_rows, const PageCounts& pages) {
     plan_.items.push_back({sequence.id, num_rows});
     item_pages_.push_back(pages);
-    rows_left_ -= num_rows;
+    rows_left_.Add(-num_rows, sequence.num_uncomputed() > 1);
     free_pages_ -= pages;
   }
 
@@ -84,30 +100,31 @@ class Planner {
   // a prompt that needs several steps, or the rows of one picture.
   int RowsWanted(const Sequence& sequence, int from) const {
     int uncomputed = sequence.num_tokens() - from;
-    int rows = uncomputed > rows_left_ ? EqualRows(sequence, from, uncomputed)
-                                       : Whole(sequence, from, uncomputed);
+    int rows = uncomputed > rows_left_.usable() ? EqualRows(sequence, from, uncomputed)
+                                                : Whole(sequence, from, uncomputed);
     const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);
     bool is_whole = span != nullptr && span->rows != nullptr && span->rows->see_each_other();
     if (rows > 0 || !is_whole || from != span->begin) return rows;
-    return span->size <= rows_left_ + spare_rows_ ? Whole(sequence, from, span->size) : 0;
+    return span->size <= rows_left_.all + spare_rows_ ? Whole(sequence, from, span->size) : 0;
   }
 
   // A prompt that is longer than a step takes no more steps than with full ones, but its last step
   // is not a rest: a step of few rows reads the weights as one of many does. Its steps end at the
   // ends of pages, where recurrent states are kept.
   int EqualRows(const Sequence& sequence, int from, int uncomputed) const {
-    if (rows_left_ <= 0) return 0;
+    int rows_left = rows_left_.usable();
+    if (rows_left <= 0) return 0;
     auto up = [](int count, int unit) { return (count + unit - 1) / unit; };
-    int num_steps = up(uncomputed, rows_left_), equal = up(uncomputed, num_steps);
+    int num_steps = up(uncomputed, rows_left), equal = up(uncomputed, num_steps);
     int page = cache_.page_size(), in_page = from % page;
     int unit = equal < kManyRows ? page : up(kRowTile, page) * page;
     equal = up(equal + in_page, unit) * unit - in_page;
-    int last_end = (from + rows_left_) / page * page;  // of a page
+    int last_end = (from + rows_left) / page * page;  // of a page
     int rows = Whole(sequence, from, std::clamp(last_end - from, 0, equal));
     // So many rows may be missing then, or before a picture that would be cut, that there would be
     // one step more.
-    bool is_enough = uncomputed - rows <= (num_steps - 1) * rows_left_;
-    return is_enough ? rows : Whole(sequence, from, rows_left_);
+    bool is_enough = uncomputed - rows <= (num_steps - 1) * rows_left;
+    return is_enough ? rows : Whole(sequence, from, rows_left);
   }
 
   static bool Awaits(const Sequence& sequence, int from) {
@@ -159,7 +176,7 @@ class Planner {
     const Sequence& last = *running_[--num_kept_];
     Share share = ShareOf(last.id);
     free_pages_ += cache_.PagesFreedBy(last.id) + share.pages;
-    rows_left_ += share.rows;
+    rows_left_.Add(share.rows, last.num_uncomputed() > 1);
     plan_.preempt.push_back(last.id);
     if (share.item == plan_.items.size()) return;
     plan_.items.erase(plan_.items.begin() + static_cast<std::ptrdiff_t>(share.item));
@@ -194,15 +211,15 @@ class Planner {
   bool MakeRoom(const Sequence& sequence, const PageCounts& pages) {
     size_t num_victims = 0;
     PageCounts free_pages = free_pages_;
-    int rows_left = rows_left_;
+    RowsLeft rows_left = rows_left_;
     while (NumRunning() - num_victims >= max_sequences_ || !pages.FitIn(free_pages) ||
-           rows_left <= 0) {
+           rows_left.usable() <= 0) {
       if (num_victims == num_kept_) return false;
       const Sequence& victim = *running_[num_kept_ - 1 - num_victims];
       if (!GivesWay(victim, sequence)) return false;
       Share share = ShareOf(victim.id);
       free_pages += cache_.PagesFreedBy(victim.id) + share.pages;
-      rows_left += share.rows;
+      rows_left.Add(share.rows, victim.num_uncomputed() > 1);
       ++num_victims;
     }
     for (; num_victims > 0; --num_victims) PreemptLast();
@@ -219,8 +236,9 @@ class Planner {
   const KVCache& cache_;
   size_t num_kept_;  // running_[0 .. num_kept_) are not preempted
   PageCounts free_pages_;
-  int rows_left_;
+  RowsLeft rows_left_;
   const int spare_rows_;
+  const PromptRows prompt_rows_;
   size_t max_sequences_;
   bool whole_texts_;
   Plan plan_;

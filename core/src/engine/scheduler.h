@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/sequence.h"
+#include "engine/step_pace.h"
 #include "kv/kv_cache.h"
 
 namespace mlc {
@@ -38,6 +39,7 @@ struct SchedulerLimits {
   // The limit of the cool device, which rows that see each other may take: a picture's rows go into
   // one step.
   int full_rows = 0;
+  PromptRows prompt_rows;  // of all prompts together; a picture may take more
 };
 
 // The rows of tokens[num_computed .. num_computed + num_rows) of one sequence.

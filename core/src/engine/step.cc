@@ -7,8 +7,9 @@
 namespace mlc {
 namespace {
 
-// The lengths behind which other requests may begin: the end of a chunk of the prompt, and the end
-// of the last full page before the last token. The same prompt begins there when it comes again.
+// The lengths behind which other requests may begin: the ends of intervals of the prompt, and the
+// end of the last full page before the last token. The same prompt begins there when it comes
+// again.
 std::vector<int> LengthsToKeep(const StepItem& item, const KVCache& cache) {
   const Sequence& sequence = *item.sequence;
   int begin = sequence.num_computed, end = begin + item.num_rows, page_size = cache.page_size();
@@ -16,8 +17,12 @@ std::vector<int> LengthsToKeep(const StepItem& item, const KVCache& cache) {
   if (!cache.has_states() || !cache.options().keep_prefixes || !is_prompt) return {};
   std::vector<int> lengths;
   int last = (sequence.num_tokens() - 1) / page_size * page_size;
-  if (last > begin && last < end) lengths.push_back(last);
-  if (end % page_size == 0) lengths.push_back(end);
+  if (last > begin && last <= end) lengths.push_back(last);
+  int interval = (cache.options().state_interval + page_size - 1) / page_size * page_size;
+  for (int at = (begin / interval + 1) * interval; at <= end; at += interval) {
+    if (at != last) lengths.push_back(at);
+  }
+  if (end == sequence.num_tokens() && end % page_size == 0) lengths.push_back(end);
   return lengths;
 }
 

@@ -45,6 +45,7 @@ struct KVCacheOptions {
   int num_states = 0;             // slots of recurrent state; 0: the model has none
   // The second group: its pages (0: there is no such group), and how many tokens a row can read.
   int num_windowed_pages = 0, layer_window = 0;
+  int state_interval = 1;  // tokens of a prompt from one kept state to the next, about
 };
 
 class KVCache {

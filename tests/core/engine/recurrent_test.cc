@@ -95,6 +95,23 @@ TEST(Recurrent, TheSamePromptFindsItsLastPagesEnd) {
   EXPECT_EQ(Answer(&driver, Ask(4, prompt, 5)).usage.cached_tokens, 0);
 }
 
+TEST(Recurrent, KeptStatesDoNotDependOnTheRowsOfSteps) {
+  std::vector<int32_t> prompt = Bytes("the quick brown fox jumps over the lazy dog");  // 43
+  for (int chunk : {3, 5, 8, 64}) {
+    EngineOptions options = Driver::Options();
+    options.prefill_chunk_size = chunk;
+    options.state_interval = 15;  // rounded up to whole pages of 4
+    Driver driver(MakeRecurrent(options));
+    Answer(&driver, Ask(1, prompt, 2));
+    for (int common : {39, 33, 31, 17}) {
+      std::vector<int32_t> other = prompt;
+      other[static_cast<size_t>(common)] = '?';
+      int cached = Answer(&driver, Ask(100 + common, other, 2)).usage.cached_tokens;
+      EXPECT_EQ(cached, common / 16 * 16) << chunk << " " << common;
+    }
+  }
+}
+
 TEST(Recurrent, AChatFindsWhereItStopped) {
   Driver driver(MakeRecurrent());
   std::vector<int32_t> chat = Bytes("hello");

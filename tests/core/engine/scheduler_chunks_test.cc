@@ -41,6 +41,46 @@ TEST(PlanStep, TheLastChunkOfAPromptIsNoRest) {
   EXPECT_EQ(ChunksOf(130, 5, 64), Chunks({64, 61})) << "one step more would cost more";
 }
 
+SchedulerLimits WithPromptRows(PromptRows rows, PrefillMode mode = PrefillMode::kHybrid) {
+  SchedulerLimits limits{/*max_sequences=*/4, /*max_rows=*/512, mode};
+  limits.full_rows = 512;
+  limits.prompt_rows = rows;
+  return limits;
+}
+
+TEST(PlanStep, PromptsTakeFewerRowsBesideDecodes) {
+  SchedulerLimits limits = WithPromptRows({/*beside_decodes=*/64, /*alone=*/256});
+  World world(200, 16);
+  world.Run(1, 1024, 0);
+  world.Wait(2, 1024);
+  EXPECT_EQ(Text(world.Next(limits)), "1:256");
+  world.Run(3, 7, 6);
+  world.Run(4, 7, 6);
+  EXPECT_EQ(Text(world.Next(limits)), "3:1 4:1 1:64");
+  limits.prefill_mode = PrefillMode::kChunked;
+  EXPECT_EQ(Text(world.Next(limits)), "1:64");
+  EXPECT_EQ(Text(world.Next(limits, limits.max_prefill_streak)), "3:1 4:1");
+}
+
+TEST(PlanStep, AllPromptsTogetherTakeThoseRows) {
+  World world(200, 16);
+  world.Run(1, 7, 6);
+  for (SequenceId id : {2, 3, 4}) world.Wait(id, 40);
+  EXPECT_EQ(Text(world.Next(WithPromptRows({64, 256}))), "1:1 2:40 3:16 4:8 admit 3");
+}
+
+TEST(PlanStep, NoDecodeGivesWayForRowsOfPrompts) {
+  World world(200, 16);
+  world.Run(1, 1024, 0, /*priority=*/5);
+  world.Run(2, 7, 6);
+  world.Wait(3, 40, /*priority=*/1);  // before 2 in rank, but 1 takes all rows of prompts
+  EXPECT_EQ(Text(world.Next(WithPromptRows({64, 256}))), "2:1 1:64");
+  World prompts(200, 16);
+  prompts.Run(1, 1024, 0);
+  prompts.Wait(2, 40, /*priority=*/1);
+  EXPECT_EQ(Text(prompts.Next(WithPromptRows({64, 256}))), "2:40 preempt 1 admit 1");
+}
+
 TEST(PlanStep, EqualChunksNeedNoMoreStepsAndEndAtPages) {
   std::mt19937 random(3);
   auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };

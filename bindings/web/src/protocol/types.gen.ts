@@ -1084,8 +1084,9 @@ export interface EngineConfig {
    */
   attention_sink_size?: number | null;
   /**
-   * The most tokens of prompts that one step takes in. Absent: the model's own. Range: at least 1.
-   * Unit: tokens.
+   * The most tokens of prompts that one step takes in; it takes fewer where that many would last
+   * long. Absent: the model's own, and at most 512 on a CPU for a model without pictures. Range: at
+   * least 1. Unit: tokens.
    */
   prefill_chunk_size?: number | null;
   /** How prompts are taken in beside running answers. Absent: `hybrid`. */

@@ -1077,8 +1077,9 @@ struct EngineConfig {
   // How many first tokens stay in reach of a sliding window. Absent: the model's own. Range: at
   // least 0. Unit: tokens.
   std::optional<int64_t> attention_sink_size;
-  // The most tokens of prompts that one step takes in. Absent: the model's own. Range: at least 1.
-  // Unit: tokens.
+  // The most tokens of prompts that one step takes in; it takes fewer where that many would last
+  // long. Absent: the model's own, and at most 512 on a CPU for a model without pictures. Range: at
+  // least 1. Unit: tokens.
   std::optional<int64_t> prefill_chunk_size;
   // How prompts are taken in beside running answers. Absent: `hybrid`.
   std::optional<PrefillMode> prefill_mode;

@@ -54,6 +54,29 @@ TEST(ResolveEngineOptions, ModesAndWhatOverridesThem) {
   }
 }
 
+TEST(ResolveEngineOptions, FewRowsAStepSufficeOnACpu) {
+  auto chunk_of = [](const ModelInfo& model, const protocol::EngineConfig& config = {}) {
+    return ResolveEngineOptions(config, model, kRoomy)->prefill_chunk_size;
+  };
+  ModelInfo model = SomeModel();
+  model.prefill_chunk_size = 2048;
+  EXPECT_EQ(chunk_of(model), 512);
+  EXPECT_EQ(ResolveEngineOptions({}, model, kRoomy)->state_interval, 2048)
+      << "as many as there were";
+  protocol::EngineConfig larger;
+  larger.prefill_chunk_size = 1024;
+  EXPECT_EQ(chunk_of(model, larger), 1024);
+  ModelInfo other = model;
+  other.takes_cores = false;
+  EXPECT_EQ(chunk_of(other), 2048);
+  other = model;
+  other.tower_bytes = 1;  // a picture may need more in one step
+  EXPECT_EQ(chunk_of(other), 2048);
+  other = model;
+  other.is_encoder = true;  // a text needs one step
+  EXPECT_EQ(chunk_of(other), 2048);
+}
+
 TEST(ResolveEngineOptions, TheCacheFitsTheDevicesLargestTensor) {
   ModelInfo model = SomeModel();
   model.max_pages = 100;

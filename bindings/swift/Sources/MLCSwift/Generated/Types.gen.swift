@@ -2887,8 +2887,9 @@ public struct EngineConfig: WireObject {
     /// How many first tokens stay in reach of a sliding window. Absent: the model's own. Range: at
     /// least 0. Unit: tokens.
     public var attention_sink_size: Int?
-    /// The most tokens of prompts that one step takes in. Absent: the model's own. Range: at least
-    /// 1. Unit: tokens.
+    /// The most tokens of prompts that one step takes in; it takes fewer where that many would last
+    /// long. Absent: the model's own, and at most 512 on a CPU for a model without pictures. Range:
+    /// at least 1. Unit: tokens.
     public var prefill_chunk_size: Int?
     /// How prompts are taken in beside running answers. Absent: `hybrid`.
     public var prefill_mode: PrefillMode?

@@ -2827,8 +2827,9 @@ data class EngineConfig(
      */
     val attention_sink_size: Long? = null,
     /**
-     * The most tokens of prompts that one step takes in. Absent: the model's own. Range:
-     * at least 1. Unit: tokens.
+     * The most tokens of prompts that one step takes in; it takes fewer where that many
+     * would last long. Absent: the model's own, and at most 512 on a CPU for a model
+     * without pictures. Range: at least 1. Unit: tokens.
      */
     val prefill_chunk_size: Long? = null,
     /** How prompts are taken in beside running answers. Absent: `hybrid`. */
