@@ -99,10 +99,13 @@ def answer(engine):
     return made.choices[0].text
 
 def lose_in_mid_answer(engine):
-    chunks = engine.completions.create(prompt="a", stream=True, debug_config={"ignore_eos": True})
-    next(chunks)
+    ask = dict(prompt="a", stream=True, debug_config={"ignore_eos": True})
+    # so many that they do not all end before the loss on a busy machine
+    streams = [engine.completions.create(**ask) for _ in range(32)]
+    next(streams[0])
     tvm_ffi.get_global_func("mlc.lose.webgpu")(0)
-    list(chunks)
+    for chunks in streams:
+        list(chunks)
 
 engine = load()
 before = answer(engine)
