@@ -1,14 +1,15 @@
-"""How long an answer stands still while the server reads another request's long prompt; and how
-long a short request waits for a long prompt whose client has gone. Beside llama.cpp's server on the
-same file.
+"""How long an answer stands still while the server reads another request's long prompt, and how
+long a short request waits for one: while it is read, and when its client has gone. Beside
+llama.cpp's server on the same file.
 
 usage: ./dev bench stalls FILE.gguf|SHAPE-TYPE [--prompt 4096] [--answer 200] [--rounds 3]
                           [--threads 2] [--peer llama-server]
 
 A stream begins, and a second later the long prompt comes. The longest time between two tokens of
 the stream, their median while the prompt is read, and the prompt's time to its first token. Then a
-long prompt comes whose client leaves after 0.3 s, and a request of 4 tokens: its time to its first
-token. Medians of the rounds; `--peer ''` runs without llama.cpp.
+long prompt comes, and 0.3 s later a request of 40 tokens: its time to its first token. Then the
+same, but the client of the long prompt leaves after 0.3 s. Medians of the rounds; `--peer ''` runs
+without llama.cpp.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from cpu_parts import shapes
 from replay import llama_server
 from serve import server
 
-_NAMES = ("longest gap", "median gap", "first token", "after a cancel")
+_NAMES = ("longest gap", "median gap", "first token", "short beside", "short after")
 
 
 class Asker:
@@ -98,10 +99,16 @@ def measure(asker: Asker, args: argparse.Namespace, random_ids: random.Random) -
     if came[-1] < first:
         raise SystemExit("the stream ended before the prompt was read; give a longer --answer")
     gaps = [b - a for a, b in zip(came, came[1:], strict=False) if begin < b and a < first]
+    with ThreadPoolExecutor(1) as pool:
+        long = pool.submit(asker.times, prompt(args.prompt), 4)
+        time.sleep(0.3)
+        begin_short = time.perf_counter()
+        beside = asker.times(prompt(40), 4)[0] - begin_short
+        long.result()
     asker.leave(prompt(args.prompt), 0.3)
     left = time.perf_counter()
-    waited = asker.times(prompt(4), 4)[0] - left
-    return [max(gaps), statistics.median(gaps), first - begin, waited]
+    after = asker.times(prompt(40), 4)[0] - left
+    return [max(gaps), statistics.median(gaps), first - begin, beside, after]
 
 
 def main() -> None:

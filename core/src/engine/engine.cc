@@ -29,8 +29,7 @@ KVCacheOptions CacheOptions(const EngineOptions& options, const ModelInfo& model
     out.sink = model.attention_sink_size;
   }
   out.num_states = NumStates(options, model);
-  out.state_interval =
-      options.state_interval > 0 ? options.state_interval : options.prefill_chunk_size;
+  out.state_interval = std::max(1, model.prefill_chunk_size);
   return out;
 }
 
@@ -294,7 +293,8 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
   double seconds = SecondsBetween(begin, Clock::now());
   metrics_.AddStep(prefill_rows, decode_rows, seconds);
-  pace_.Add(prefill_rows, seconds);
+  bool is_done = info().takes_cores || !batch.logit_rows.empty() || !batch.hidden_rows.empty();
+  pace_.Add(prefill_rows, decode_rows, seconds, is_done);
   bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
   if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);
   if (trace_ != nullptr) trace_->Stepped(items, begin, Clock::now());

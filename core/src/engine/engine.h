@@ -49,7 +49,6 @@ struct EngineOptions {
   bool prefix_cache = true;
   int max_cached_sequences = -1;  // kept in the prefix cache after use; -1: as many as fit
   int num_states = 0;             // slots of a model with recurrent layers; 0: NumStates decides
-  int state_interval = 0;         // KVCacheOptions::state_interval; 0: prefill_chunk_size
   bool enable_tracing = false;
   // A step's masks are filled while the model runs (mask_filler.h) if they take longer than this
   // and a core is free; 0: always.

@@ -21,12 +21,20 @@ struct RowsLeft {
   int all;                // of the step
   int prompts = INT_MAX;  // of those, for prompts
   int usable() const { return std::min(all, prompts); }
-  // Decodes, items of one row, take none of those for prompts.
+  // Decodes take none of those for prompts.
   void Add(int rows, bool of_prompt) {
     all += rows;
     if (of_prompt) prompts += rows;
   }
 };
+
+// An answer may have several rows to compute: of tokens whose states were given up with a refused
+// draft. One that was preempted has many, and is read like a prompt.
+bool IsDecode(const Sequence& sequence) {
+  constexpr int kFewRows = 16;
+  int rows = sequence.num_uncomputed();
+  return rows == 1 || (rows <= kFewRows && sequence.num_generated() > 0);
+}
 
 class Planner {
  public:
@@ -52,8 +60,8 @@ class Planner {
 
   // Prompts come first, until decodes have waited long enough.
   Plan Chunked(bool decodes_first) {
-    bool has_decodes = std::any_of(running_.begin(), running_.end(),
-                                   [](const auto& s) { return s->num_uncomputed() == 1; });
+    bool has_decodes =
+        std::any_of(running_.begin(), running_.end(), [](const auto& s) { return IsDecode(*s); });
     if (!has_decodes || !decodes_first) PlanPrompts(has_decodes);
     plan_.holds_up_decodes = has_decodes && !plan_.items.empty();
     if (plan_.items.empty()) PlanDecodes();
@@ -64,24 +72,70 @@ class Planner {
   void PlanDecodes() {
     rows_left_.prompts = INT_MAX;
     for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
-      if (running_[i]->num_uncomputed() == 1) PlanRunning(i);
+      if (IsDecode(*running_[i])) PlanRunning(i);
     }
   }
 
   void PlanPrompts(bool beside_decodes) {
     rows_left_.prompts = beside_decodes ? prompt_rows_.beside_decodes : prompt_rows_.alone;
+    SetRowsAside();
     for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
-      if (running_[i]->num_uncomputed() > 1) PlanRunning(i);
+      if (!IsDecode(*running_[i])) PlanRunning(i);
     }
     for (const auto& sequence : waiting_) {
       if (!Admit(*sequence)) break;
     }
   }
 
-  void AddItem(const Sequence& sequence, int num_rows, const PageCounts& pages) {
+  // If the first prompt needs more rows than there are, much shorter ones behind it do not wait for
+  // it, nor more urgent ones that begin: they take up to half of the rows.
+  void SetRowsAside() {
+    size_t at = 0;
+    while (at < num_kept_ && IsDecode(*running_[at])) ++at;
+    int rows = rows_left_.usable(), wanted = 0;
+    if (whole_texts_ || at == num_kept_ || running_[at]->num_uncomputed() <= rows) return;
+    long_prompt_ = running_[at].get();
+    PageCounts free_pages = free_pages_ - cache_.PagesNeeded(long_prompt_->id, rows);
+    while (++at < num_kept_) wanted += RowsAhead(*running_[at], running_[at]->num_computed);
+    for (const auto& next : waiting_) {
+      PageCounts pages = PagesToAdmit(*next);
+      bool has_room = at++ < max_sequences_ && pages.FitIn(free_pages);
+      if (!has_room || wanted >= rows / 2) break;
+      free_pages -= pages;
+      wanted += RowsAhead(*next, CachedLength(*next));
+    }
+    rows_aside_ = std::min(rows / 2, wanted);
+  }
+
+  // How many of the rows that are set aside a sequence wants that has `num_computed` tokens.
+  int RowsAhead(const Sequence& sequence, int num_computed) const {
+    constexpr int kShorter = 4;  // times
+    if (long_prompt_ == nullptr || &sequence == long_prompt_ || IsDecode(sequence)) return 0;
+    int rows = sequence.num_tokens() - num_computed;
+    bool is_short = rows <= long_prompt_->num_uncomputed() / kShorter &&
+                    PriorityOf(sequence) >= PriorityOf(*long_prompt_);
+    return is_short || RanksBefore(sequence, *long_prompt_) ? rows : 0;
+  }
+
+  // The rows that it can take.
+  int RowsFor(const Sequence& sequence, int num_computed) const {
+    bool goes_ahead = rows_aside_ == 0 || RowsAhead(sequence, num_computed) > 0;
+    return rows_left_.usable() - (goes_ahead ? 0 : rows_aside_);
+  }
+
+  PageCounts PagesToAdmit(const Sequence& sequence) const {
+    return cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
+  }
+
+  int CachedLength(const Sequence& sequence) const {
+    return cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
+  }
+
+  void AddItem(const Sequence& sequence, int num_computed, int num_rows, const PageCounts& pages) {
+    rows_aside_ = std::max(0, rows_aside_ - RowsAhead(sequence, num_computed));
     plan_.items.push_back({sequence.id, num_rows});
     item_pages_.push_back(pages);
-    rows_left_.Add(-num_rows, sequence.num_uncomputed() > 1);
+    rows_left_.Add(-num_rows, !IsDecode(sequence));
     free_pages_ -= pages;
   }
 
@@ -100,8 +154,8 @@ class Planner {
   // a prompt that needs several steps, or the rows of one picture.
   int RowsWanted(const Sequence& sequence, int from) const {
     int uncomputed = sequence.num_tokens() - from;
-    int rows = uncomputed > rows_left_.usable() ? EqualRows(sequence, from, uncomputed)
-                                                : Whole(sequence, from, uncomputed);
+    int rows = uncomputed > RowsFor(sequence, from) ? EqualRows(sequence, from, uncomputed)
+                                                    : Whole(sequence, from, uncomputed);
     const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);
     bool is_whole = span != nullptr && span->rows != nullptr && span->rows->see_each_other();
     if (rows > 0 || !is_whole || from != span->begin) return rows;
@@ -112,7 +166,7 @@ class Planner {
   // is not a rest: a step of few rows reads the weights as one of many does. Its steps end at the
   // ends of pages, where recurrent states are kept.
   int EqualRows(const Sequence& sequence, int from, int uncomputed) const {
-    int rows_left = rows_left_.usable();
+    int rows_left = RowsFor(sequence, from);
     if (rows_left <= 0) return 0;
     auto up = [](int count, int unit) { return (count + unit - 1) / unit; };
     int num_steps = up(uncomputed, rows_left), equal = up(uncomputed, num_steps);
@@ -154,7 +208,7 @@ class Planner {
       fit = RowsThatFit(sequence, least);
     }
     if (fit > 0) {
-      return AddItem(sequence, fit, cache_.PagesNeeded(sequence.id, fit));
+      return AddItem(sequence, sequence.num_computed, fit, cache_.PagesNeeded(sequence.id, fit));
     }
     if (index > 0) PreemptLast();  // it preempts itself: the sequences before it finish first
   }
@@ -176,7 +230,7 @@ class Planner {
     const Sequence& last = *running_[--num_kept_];
     Share share = ShareOf(last.id);
     free_pages_ += cache_.PagesFreedBy(last.id) + share.pages;
-    rows_left_.Add(share.rows, last.num_uncomputed() > 1);
+    rows_left_.Add(share.rows, !IsDecode(last));
     plan_.preempt.push_back(last.id);
     if (share.item == plan_.items.size()) return;
     plan_.items.erase(plan_.items.begin() + static_cast<std::ptrdiff_t>(share.item));
@@ -189,12 +243,13 @@ class Planner {
   // not immediately push out sequences that came before it. Pages that it will share count as its
   // own, even if they are in use already. So a plan never asks for more pages than there are.
   bool Admit(const Sequence& sequence) {
-    PageCounts pages = cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
+    PageCounts pages = PagesToAdmit(sequence);
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
-    int cached = cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
+    int cached = CachedLength(sequence);
     int wanted = sequence.num_tokens() - cached, rows = RowsWanted(sequence, cached);
-    bool awaits = rows == 0 && Awaits(sequence, cached);
+    bool lets_ahead = RowsFor(sequence, cached) <= 0;  // shorter prompts behind it
+    bool awaits = rows == 0 && (lets_ahead || Awaits(sequence, cached));
     // a sliding window may need more pages
     while (rows > 0 && !cache_.PagesToStart(cached, rows).FitIn(free_pages_)) {
       rows = Whole(sequence, cached, rows - StepDown(rows));
@@ -203,7 +258,7 @@ class Planner {
     ++plan_.num_admitted;
     if (awaits) free_pages_ -= pages;
     if (awaits) return true;
-    AddItem(sequence, rows, Larger(pages, cache_.PagesToStart(cached, rows)));
+    AddItem(sequence, cached, rows, Larger(pages, cache_.PagesToStart(cached, rows)));
     return true;
   }
 
@@ -219,16 +274,17 @@ class Planner {
       if (!GivesWay(victim, sequence)) return false;
       Share share = ShareOf(victim.id);
       free_pages += cache_.PagesFreedBy(victim.id) + share.pages;
-      rows_left.Add(share.rows, victim.num_uncomputed() > 1);
+      rows_left.Add(share.rows, !IsDecode(victim));
       ++num_victims;
     }
     for (; num_victims > 0; --num_victims) PreemptLast();
     return true;
   }
 
+  static int PriorityOf(const Sequence& sequence) { return sequence.request->request.priority; }
+
   static bool GivesWay(const Sequence& running, const Sequence& waiting) {
-    bool may = running.request->turn_ended.has_value() ||
-               waiting.request->request.priority > running.request->request.priority;
+    bool may = running.request->turn_ended.has_value() || PriorityOf(waiting) > PriorityOf(running);
     return may && RanksBefore(waiting, running);
   }
 
@@ -239,6 +295,8 @@ class Planner {
   RowsLeft rows_left_;
   const int spare_rows_;
   const PromptRows prompt_rows_;
+  const Sequence* long_prompt_ = nullptr;  // that others may go ahead of
+  int rows_aside_ = 0;                     // for those, of the rows that are left
   size_t max_sequences_;
   bool whole_texts_;
   Plan plan_;

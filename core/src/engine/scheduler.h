@@ -9,6 +9,9 @@
 // The rank is one order for all decisions: a request's time of arrival, moved forward by its
 // priority. The youngest request of the lowest priority gives its pages back first.
 //
+// Of the prompts, the first in rank takes the rows that there are. If it needs more than a step
+// has, much shorter ones and more urgent ones go ahead of it with up to half of them.
+//
 // Requests take turns, so that a short one does not wait for long ones to end. A request that has
 // generated a turn's tokens while others wait ranks as if it had arrived then, and a while later
 // (kTurnWorth). From then on it gives way to every request that ranks before it. No request

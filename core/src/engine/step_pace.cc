@@ -1,15 +1,16 @@
 #include "engine/step_pace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mlc {
 namespace {
 
-constexpr double kBesideDecodes = 0.2, kAlone = 1.0;  // seconds of a step
+constexpr double kBesideDecodes = 0.2, kAlone = 0.5;  // seconds that the rows of a step take
 // A step of fewer rows reads the weights too often for what it computes.
 constexpr int kLeastBeside = 64, kLeastAlone = 256;
 // The time of a step of fewer rows says little about that of many.
-constexpr int kTellingRows = 16;
+constexpr int kTellingRows = 32;
 
 int RowsIn(double seconds, double row_seconds, int least) {
   constexpr int kTile = 32;  // rows that prompt kernels compute together
@@ -19,10 +20,18 @@ int RowsIn(double seconds, double row_seconds, int least) {
 
 }  // namespace
 
-void StepPace::Add(int prompt_rows, double seconds) {
-  if (prompt_rows < kTellingRows || seconds <= 0) return;
-  double now = seconds / prompt_rows;
-  // A slow step may have waited for a file, or for another program. A fast one shows what is
+void StepPace::Add(int prompt_rows, int decode_rows, double seconds, bool is_done) {
+  prompt_rows_ += prompt_rows;
+  decode_rows_ += decode_rows;
+  seconds_ += seconds;
+  if (!is_done) return;
+  int rows = std::exchange(prompt_rows_, 0), decodes = std::exchange(decode_rows_, 0);
+  double took = std::exchange(seconds_, 0.0);
+  if (rows == 0) decode_seconds_ = took;
+  if (rows < kTellingRows || took <= 0) return;
+  if (decodes > 0) took = std::max(took - decode_seconds_, took / 4);
+  double now = took / rows;
+  // A slow step may have waited for a file or for another program. A fast one shows what is
   // possible.
   bool is_slower = row_seconds_ > 0 && now > row_seconds_;
   row_seconds_ = is_slower ? (row_seconds_ + now) / 2 : now;

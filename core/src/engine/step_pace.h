@@ -16,12 +16,17 @@ struct PromptRows {
 
 class StepPace {
  public:
-  // A step with so many rows of prompts took so long.
-  void Add(int prompt_rows, double seconds);
+  // A step took so long. `is_done`: its results were there then; the work of others may go on, and
+  // the next step that is done waits for it.
+  void Add(int prompt_rows, int decode_rows, double seconds, bool is_done = true);
   PromptRows Next() const;
 
  private:
-  double row_seconds_ = 0;  // 0: not known yet
+  double row_seconds_ = 0;     // of a row of a prompt; 0: not known yet
+  double decode_seconds_ = 0;  // of the last step with decodes only
+  // of steps since the last one that was done
+  int prompt_rows_ = 0, decode_rows_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace mlc

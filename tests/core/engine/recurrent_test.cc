@@ -17,16 +17,18 @@ using testing::kEnd;
 using testing::MakeEngine;
 using testing::Outcome;
 
-ModelInfo RecurrentInfo() {
+ModelInfo RecurrentInfo(int chunk = testing::TestInfo().prefill_chunk_size) {
   ModelInfo info = testing::TestInfo();
+  info.prefill_chunk_size = chunk;
   info.state_bytes = FakeModel::StateBytes(info);
   return info;
 }
 
 std::unique_ptr<Engine> MakeRecurrent(
     const EngineOptions& options = Driver::Options(),
-    FakeModel::Script script = FakeModel::HashOfHistory(kByteVocab)) {
-  auto model = std::make_unique<FakeModel>(RecurrentInfo(), std::move(script));
+    FakeModel::Script script = FakeModel::HashOfHistory(kByteVocab),
+    const ModelInfo& info = RecurrentInfo()) {
+  auto model = std::make_unique<FakeModel>(info, std::move(script));
   auto engine = Engine::Create(std::move(model), testing::ByteTokenizer(), options);
   MLC_ICHECK(engine.ok());
   return std::move(engine).value();
@@ -100,8 +102,9 @@ TEST(Recurrent, KeptStatesDoNotDependOnTheRowsOfSteps) {
   for (int chunk : {3, 5, 8, 64}) {
     EngineOptions options = Driver::Options();
     options.prefill_chunk_size = chunk;
-    options.state_interval = 15;  // rounded up to whole pages of 4
-    Driver driver(MakeRecurrent(options));
+    // states are kept after as many rows as the model's steps can have, in whole pages of 4
+    ModelInfo info = RecurrentInfo(15);
+    Driver driver(MakeRecurrent(options, FakeModel::HashOfHistory(kByteVocab), info));
     Answer(&driver, Ask(1, prompt, 2));
     for (int common : {39, 33, 31, 17}) {
       std::vector<int32_t> other = prompt;

@@ -78,7 +78,70 @@ TEST(PlanStep, NoDecodeGivesWayForRowsOfPrompts) {
   World prompts(200, 16);
   prompts.Run(1, 1024, 0);
   prompts.Wait(2, 40, /*priority=*/1);
-  EXPECT_EQ(Text(prompts.Next(WithPromptRows({64, 256}))), "2:40 preempt 1 admit 1");
+  EXPECT_EQ(Text(prompts.Next(WithPromptRows({64, 256}))), "1:208 2:40 admit 1") << "nor a prompt";
+}
+
+TEST(PlanStep, ShortPromptsDoNotWaitForALongOne) {
+  SchedulerLimits limits = WithPromptRows({/*beside_decodes=*/128, /*alone=*/256});
+  World world(400, 16);
+  world.Run(1, 2000, 0);
+  world.Wait(2, 40);
+  EXPECT_EQ(Text(world.Next(limits)), "1:208 2:40 admit 1") << "the long one takes whole pages";
+  world.Wait(3, 400);
+  EXPECT_EQ(Text(world.Next(limits)), "1:128 2:40 3:80 admit 2") << "and at least half of the rows";
+  world.Run(4, 7, 6);
+  EXPECT_EQ(Text(world.Next(limits)), "4:1 1:64 2:40 3:16 admit 2");
+}
+
+TEST(PlanStep, AShortPromptFindsItsWayPastTwoLongOnes) {
+  SchedulerLimits limits = WithPromptRows({128, 256});
+  World world(400, 16);
+  world.Run(1, 2000, 0);
+  world.Run(2, 1900, 0);
+  world.Wait(3, 1900);
+  world.Wait(4, 48);
+  Plan plan = world.Next(limits);
+  EXPECT_EQ(Text(plan), "1:208 4:48 admit 2") << "2 and 3 have no rows yet";
+  Apply(plan, limits, &world);
+  EXPECT_EQ(Text(world.Next(limits)), "1:256") << "4 is read";
+}
+
+TEST(PlanStep, AnAnswerWithSeveralRowsIsNoPrompt) {
+  World world(400, 16);
+  world.Run(1, 2000, 0, /*priority=*/1);
+  world.Run(2, 7, 7);
+  for (int i = 0; i < 2; ++i) world.running().back()->Accept({'y', std::nullopt}, 100);
+  EXPECT_EQ(Text(world.Next(WithPromptRows({64, 256}))), "2:2 1:64");
+}
+
+TEST(PlanStep, LongPromptsAreReadOneAfterAnother) {
+  SchedulerLimits limits = WithPromptRows({128, 256});
+  World world(400, 16);
+  world.Run(1, 1000, 0);
+  world.Wait(2, 251);  // more than a quarter of the first
+  EXPECT_EQ(Text(world.Next(limits)), "1:256");
+  World urgent(400, 16);
+  urgent.Run(1, 2000, 0, /*priority=*/1);
+  urgent.Wait(2, 40);
+  EXPECT_EQ(Text(urgent.Next(limits)), "1:256") << "nor does a less urgent one go ahead";
+  World ending(400, 16);
+  ending.Run(1, 2000, 1750);
+  ending.Wait(2, 10);
+  EXPECT_EQ(Text(ending.Next(limits)), "1:250 2:6 admit 1") << "its last rows";
+}
+
+TEST(PlanStep, NoRowsAreSetAsideForOneThatCannotBegin) {
+  SchedulerLimits limits = WithPromptRows({128, 256});
+  World pages(126, 16);
+  pages.Run(1, 2000, 0);
+  pages.Wait(2, 1800);  // it has no pages, and 3 waits for it
+  pages.Wait(3, 40);
+  EXPECT_EQ(Text(pages.Next(limits)), "1:256");
+  World places(400, 16);
+  places.Run(1, 2000, 0);
+  places.Wait(2, 40);
+  limits.max_sequences = 1;
+  EXPECT_EQ(Text(places.Next(limits)), "1:256");
 }
 
 TEST(PlanStep, EqualChunksNeedNoMoreStepsAndEndAtPages) {

@@ -22,6 +22,7 @@ class Life {
     limits_.max_sequences = 1 + Below(std::min(6, limits_.max_rows));
     limits_.prefill_mode = Below(2) ? PrefillMode::kChunked : PrefillMode::kHybrid;
     limits_.max_prefill_streak = 1 + Below(4);
+    if (Below(2)) limits_.prompt_rows = {1 + Below(12), 1 + Below(24)};
     capacity_ = world_.cache().num_pages() * page_size_;
   }
 

@@ -96,6 +96,15 @@ def test_odd_numbers_of_groups(kind, shape):
     check(kind, shape)
 
 
+@pytest.mark.parametrize("most", [64, 128, 256])
+def test_tasks_have_equal_rows(most):
+    for rows in range(1, 2100):
+        each = linear_strips.equal_rows(rows, most)
+        tasks = -(-rows // each)
+        assert each <= most and each % 8 == 0 and (tasks == 1) == (rows <= most)
+        assert tasks == 1 or (each <= rows / tasks + 8 and tasks != 3)
+
+
 @pytest.mark.parametrize(
     ("kind", "ins"), [("Q4_1", 32), ("Q4_1", 256), ("Q6_K", 1280), ("q3f16_1", 320)]
 )

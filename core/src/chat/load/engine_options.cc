@@ -277,8 +277,6 @@ Result<EngineOptions> ResolveEngineOptions(const protocol::EngineConfig& config,
   options.draft_shape.width = static_cast<int>(config.spec_tree_width.value_or(1));
   options.prefill_chunk_size = static_cast<int>(std::min<int64_t>(
       config.prefill_chunk_size.value_or(defaults.prefill_chunk), model.prefill_chunk_size));
-  options.state_interval =
-      static_cast<int>(config.prefill_chunk_size.value_or(model.prefill_chunk_size));
   options.prefix_cache = config.prefix_cache_mode != protocol::PrefixCacheMode::kDisable;
   int64_t kv_bytes = KVBytes(config, options, model, available_bytes);
   int64_t tokens_that_fit = PagesThatFit(options, model, kv_bytes) * model.page_size;

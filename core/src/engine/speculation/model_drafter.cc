@@ -23,6 +23,12 @@ size_t CommonLength(const std::vector<int32_t>& a, const std::vector<int32_t>& b
       a.begin());
 }
 
+// Rows of a batch: no more than a step of the target has where memory is short and others wait.
+int MostRows(const ModelInfo& info) {
+  constexpr int kMostRows = 512;
+  return std::min(kMostRows, info.prefill_chunk_size);
+}
+
 // Branches go back anywhere, so a draft model keeps all pages of layers with a window.
 KVCacheOptions CacheOptions(const ModelInfo& info, int num_pages) {
   KVCacheOptions options;
@@ -191,7 +197,7 @@ Status ModelDrafter::Start(std::vector<Run>* runs) {
   bool has_read = false;
   for (Run* run : order) {
     if (std::exchange(has_read, Missing(*run) > kUsualRows)) break;
-    int num_rows = std::min(Missing(*run), info().prefill_chunk_size - batch.num_rows());
+    int num_rows = std::min(Missing(*run), MostRows(info()) - batch.num_rows());
     if (num_rows <= 0 || !MakeRoom(run->branch->id, num_rows)) continue;
     bool is_complete = num_rows == Missing(*run);
     auto first = run->task.sequence->tokens().begin() +

@@ -80,7 +80,7 @@ def linear_strips(
         epilogue = Epilogue.of(extras, bias=bias, residual=residual, **more)
         rows, outs = (T.Cast("int32", size) for size in y.shape)
         strips = (outs + (LANES - 1)) // LANES
-        most = emit_equal_rows(rows, rows_of_task(codes))
+        most = emit_value(equal_rows(T.max(rows, 1), rows_of_task(codes)))
         products = None
         if added is not None:
             of_adapters = extras[len(epilogue_args("outs", bias, residual, scale)) :]
@@ -149,13 +149,12 @@ def rows_of_task(codes: Codes) -> int:
     return rows
 
 
-def emit_equal_rows(rows, most: int):
-    """The rows of each task, at most `most`: if there are several tasks, an even number of nearly
-    equal ones, so that two threads have half of the rows each."""
-    unit = 8  # rows of the largest tile
-    tasks = emit_value((rows + (most - 1)) // most)
-    even = emit_value(T.if_then_else(tasks > 1, (tasks + 1) // 2 * 2, 1)) * unit
-    return emit_value((T.max(rows, 1) + even - 1) // even * unit)
+def equal_rows(rows, most: int):
+    """The rows of each task, at most `most`. Several tasks have nearly equal rows, and are an even
+    number where multiples of 8 rows, the largest tile, allow it: so each of two threads has half."""
+    tasks = (rows + (most - 1)) // most
+    even = (tasks + tasks % 2 - 1 // tasks) * 8
+    return (rows + (even - 1)) // even * 8
 
 
 def _emit_store(y, epilogue: Epilogue, value, row, first) -> None:
