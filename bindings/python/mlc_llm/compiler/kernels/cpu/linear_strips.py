@@ -150,8 +150,8 @@ def rows_of_task(codes: Codes) -> int:
 
 
 def equal_rows(rows, most: int):
-    """The rows of each task, at most `most`. Several tasks have nearly equal rows, and are an even
-    number where multiples of 8 rows, the largest tile, allow it: so each of two threads has half."""
+    """The rows of each task, at most `most`. Several tasks have nearly equal rows, so that each of
+    two threads has half; they are an even number where multiples of 8 rows, a tile, allow it."""
     tasks = (rows + (most - 1)) // most
     even = (tasks + tasks % 2 - 1 // tasks) * 8
     return (rows + (even - 1)) // even * 8
