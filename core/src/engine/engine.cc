@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <numeric>
 
@@ -216,6 +217,8 @@ void Engine::Step() {
   if (cache_.options().keep_prefixes) EndTurns(Clock::now(), &running_, &waiting_);
   SchedulerLimits limits = limits_;
   if (!limits.whole_texts) limits.prompt_rows = pace_.Next();
+  // nobody waits for such a step of a device, so it holds nobody up
+  if (!info().takes_cores) limits.prompt_rows.alone = INT_MAX;
   Plan plan = PlanStep(running_, waiting_, cache_, limits, prefill_streak_);
   prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);
@@ -278,6 +281,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
       hidden_row += item.sequence->Pool(rows, item.num_rows, info().hidden_size);
     }
     if (!request.first_row) request.first_row = begin;
+    bool is_decode = item.sequence->num_generated() > 0 && item.sequence->decodes();
     item.sequence->num_computed += item.num_rows;
     if (request.request.reports_progress && !request.first_token) EmitProgress(*item.sequence);
     cache_.Publish(item.sequence->id, item.sequence->tokens(), item.sequence->num_computed);
@@ -285,7 +289,6 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
     bool is_read = num_computed == item.sequence->num_prompt_tokens();
     if (request.request.pin_prompt && is_read) cache_.Pin(item.sequence->id, num_computed);
     cache_.Slide(item.sequence->id, num_computed - read_again);
-    bool is_decode = item.sequence->num_generated() > 0 && item.num_rows == 1;
     (is_decode ? decode_rows : prefill_rows) += item.num_rows;
   }
   std::vector<SequenceCommit> commits = AssignLogits(items, std::move(logits));
@@ -294,7 +297,7 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   double seconds = SecondsBetween(begin, Clock::now());
   metrics_.AddStep(prefill_rows, decode_rows, seconds);
   bool is_done = info().takes_cores || !batch.logit_rows.empty() || !batch.hidden_rows.empty();
-  pace_.Add(prefill_rows, decode_rows, seconds, is_done);
+  pace_.Add(prefill_rows, decode_rows, SecondsBetween(drafted, Clock::now()), is_done);
   bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
   if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);
   if (trace_ != nullptr) trace_->Stepped(items, begin, Clock::now());

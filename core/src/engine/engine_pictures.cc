@@ -24,7 +24,7 @@ bool Engine::EncodeRows() {
 
 bool Engine::HasDecodes() const {
   return std::any_of(running_.begin(), running_.end(),
-                     [](const auto& sequence) { return sequence->num_uncomputed() == 1; });
+                     [](const auto& sequence) { return sequence->decodes(); });
 }
 
 void Engine::Encode(const RequestState& request, LateRows* rows) {

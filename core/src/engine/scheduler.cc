@@ -28,14 +28,6 @@ struct RowsLeft {
   }
 };
 
-// An answer may have several rows to compute: of tokens whose states were given up with a refused
-// draft. One that was preempted has many, and is read like a prompt.
-bool IsDecode(const Sequence& sequence) {
-  constexpr int kFewRows = 16;
-  int rows = sequence.num_uncomputed();
-  return rows == 1 || (rows <= kFewRows && sequence.num_generated() > 0);
-}
-
 class Planner {
  public:
   Planner(const SequenceList& running, const SequenceList& waiting, const KVCache& cache,
@@ -61,7 +53,7 @@ class Planner {
   // Prompts come first, until decodes have waited long enough.
   Plan Chunked(bool decodes_first) {
     bool has_decodes =
-        std::any_of(running_.begin(), running_.end(), [](const auto& s) { return IsDecode(*s); });
+        std::any_of(running_.begin(), running_.end(), [](const auto& s) { return s->decodes(); });
     if (!has_decodes || !decodes_first) PlanPrompts(has_decodes);
     plan_.holds_up_decodes = has_decodes && !plan_.items.empty();
     if (plan_.items.empty()) PlanDecodes();
@@ -71,8 +63,12 @@ class Planner {
  private:
   void PlanDecodes() {
     rows_left_.prompts = INT_MAX;
-    for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
-      if (IsDecode(*running_[i])) PlanRunning(i);
+    rows_aside_ = 0;
+    for (bool one_row : {true, false}) {  // those of one row are neighbours (GatherSharers)
+      for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
+        bool is_next = running_[i]->decodes() && (running_[i]->num_uncomputed() == 1) == one_row;
+        if (is_next) PlanRunning(i);
+      }
     }
   }
 
@@ -80,7 +76,7 @@ class Planner {
     rows_left_.prompts = beside_decodes ? prompt_rows_.beside_decodes : prompt_rows_.alone;
     SetRowsAside();
     for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
-      if (!IsDecode(*running_[i])) PlanRunning(i);
+      if (!running_[i]->decodes()) PlanRunning(i);
     }
     for (const auto& sequence : waiting_) {
       if (!Admit(*sequence)) break;
@@ -91,18 +87,24 @@ class Planner {
   // it, nor more urgent ones that begin: they take up to half of the rows.
   void SetRowsAside() {
     size_t at = 0;
-    while (at < num_kept_ && IsDecode(*running_[at])) ++at;
+    while (at < num_kept_ && running_[at]->decodes()) ++at;
     int rows = rows_left_.usable(), wanted = 0;
     if (whole_texts_ || at == num_kept_ || running_[at]->num_uncomputed() <= rows) return;
     long_prompt_ = running_[at].get();
-    PageCounts free_pages = free_pages_ - cache_.PagesNeeded(long_prompt_->id, rows);
-    while (++at < num_kept_) wanted += RowsAhead(*running_[at], running_[at]->num_computed);
+    PageCounts free_pages =
+        free_pages_ - cache_.PagesNeeded(long_prompt_->id, long_prompt_->num_uncomputed());
+    while (++at < num_kept_) {
+      const Sequence& next = *running_[at];
+      if (!next.decodes()) wanted += RowsAhead(next, next.num_computed);
+    }
     for (const auto& next : waiting_) {
       PageCounts pages = PagesToAdmit(*next);
       bool has_room = at++ < max_sequences_ && pages.FitIn(free_pages);
       if (!has_room || wanted >= rows / 2) break;
+      int cached = CachedLength(*next);
+      if (IsReadByOther(*next, cached)) break;
       free_pages -= pages;
-      wanted += RowsAhead(*next, CachedLength(*next));
+      wanted += RowsAhead(*next, cached);
     }
     rows_aside_ = std::min(rows / 2, wanted);
   }
@@ -110,8 +112,8 @@ class Planner {
   // How many of the rows that are set aside a sequence wants that has `num_computed` tokens.
   int RowsAhead(const Sequence& sequence, int num_computed) const {
     constexpr int kShorter = 4;  // times
-    if (long_prompt_ == nullptr || &sequence == long_prompt_ || IsDecode(sequence)) return 0;
-    int rows = sequence.num_tokens() - num_computed;
+    if (long_prompt_ == nullptr || &sequence == long_prompt_) return 0;
+    int rows = Whole(sequence, num_computed, sequence.num_tokens() - num_computed);
     bool is_short = rows <= long_prompt_->num_uncomputed() / kShorter &&
                     PriorityOf(sequence) >= PriorityOf(*long_prompt_);
     return is_short || RanksBefore(sequence, *long_prompt_) ? rows : 0;
@@ -121,6 +123,23 @@ class Planner {
   int RowsFor(const Sequence& sequence, int num_computed) const {
     bool goes_ahead = rows_aside_ == 0 || RowsAhead(sequence, num_computed) > 0;
     return rows_left_.usable() - (goes_ahead ? 0 : rows_aside_);
+  }
+
+  // Whether a running prompt before it is reading what it would read next. It waits then, and finds
+  // that in the prefix cache.
+  bool IsReadByOther(const Sequence& sequence, int cached) const {
+    if (!cache_.options().keep_prefixes || cache_.has_states()) return false;
+    const std::vector<int32_t>& own = sequence.reusable_tokens();
+    int end = cached / cache_.page_size() * cache_.page_size() + cache_.page_size();
+    auto reads_it = [&](const auto& other) {
+      const std::vector<int32_t>& tokens = other->reusable_tokens();
+      bool is_reading = !other->decodes() && other->num_computed < end;
+      if (!is_reading || !RanksBefore(*other, sequence)) return false;
+      if (other->request->request.adapter != sequence.request->request.adapter) return false;
+      int least = static_cast<int>(std::min(own.size(), tokens.size()));
+      return end < least && std::equal(own.begin(), own.begin() + end, tokens.begin());
+    };
+    return std::any_of(running_.begin(), running_.begin() + num_kept_, reads_it);
   }
 
   PageCounts PagesToAdmit(const Sequence& sequence) const {
@@ -135,7 +154,7 @@ class Planner {
     rows_aside_ = std::max(0, rows_aside_ - RowsAhead(sequence, num_computed));
     plan_.items.push_back({sequence.id, num_rows});
     item_pages_.push_back(pages);
-    rows_left_.Add(-num_rows, !IsDecode(sequence));
+    rows_left_.Add(-num_rows, !sequence.decodes());
     free_pages_ -= pages;
   }
 
@@ -230,7 +249,7 @@ class Planner {
     const Sequence& last = *running_[--num_kept_];
     Share share = ShareOf(last.id);
     free_pages_ += cache_.PagesFreedBy(last.id) + share.pages;
-    rows_left_.Add(share.rows, !IsDecode(last));
+    rows_left_.Add(share.rows, !last.decodes());
     plan_.preempt.push_back(last.id);
     if (share.item == plan_.items.size()) return;
     plan_.items.erase(plan_.items.begin() + static_cast<std::ptrdiff_t>(share.item));
@@ -247,6 +266,7 @@ class Planner {
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
     if (!overtakes || !MakeRoom(sequence, pages)) return false;
     int cached = CachedLength(sequence);
+    if (IsReadByOther(sequence, cached)) return false;
     int wanted = sequence.num_tokens() - cached, rows = RowsWanted(sequence, cached);
     bool lets_ahead = RowsFor(sequence, cached) <= 0;  // shorter prompts behind it
     bool awaits = rows == 0 && (lets_ahead || Awaits(sequence, cached));
@@ -274,7 +294,7 @@ class Planner {
       if (!GivesWay(victim, sequence)) return false;
       Share share = ShareOf(victim.id);
       free_pages += cache_.PagesFreedBy(victim.id) + share.pages;
-      rows_left.Add(share.rows, !IsDecode(victim));
+      rows_left.Add(share.rows, !victim.decodes());
       ++num_victims;
     }
     for (; num_victims > 0; --num_victims) PreemptLast();

@@ -113,6 +113,13 @@ class Sequence {
   }
   // How many of its tokens have no keys and values yet: one in decode, many in prefill.
   int num_uncomputed() const { return num_tokens() - num_computed; }
+  // Whether it waits for its next token and not for its prompt. An answer may have several rows to
+  // compute: of tokens whose states were given up with a refused draft. One that was preempted has
+  // many, and is read like a prompt.
+  bool decodes() const {
+    constexpr int kFewRows = 16;
+    return num_uncomputed() == 1 || (num_uncomputed() <= kFewRows && num_generated() > 0);
+  }
   // What its next rows await; null if nothing.
   LateRows* AwaitedRows() const { return request->request.prompt.AwaitedFrom(num_computed); }
   // Forgets that keys and values were computed, because the cache no longer has them.

@@ -18,6 +18,12 @@ int RowsIn(double seconds, double row_seconds, int least) {
   return std::max(least, static_cast<int>(rows) / kTile * kTile);
 }
 
+// A slow step may have waited for a file or for another program. A fast one shows what is possible.
+void Learn(double seconds, double* known) {
+  bool is_slower = *known > 0 && seconds > *known;
+  *known = is_slower ? (*known + seconds) / 2 : seconds;
+}
+
 }  // namespace
 
 void StepPace::Add(int prompt_rows, int decode_rows, double seconds, bool is_done) {
@@ -27,14 +33,10 @@ void StepPace::Add(int prompt_rows, int decode_rows, double seconds, bool is_don
   if (!is_done) return;
   int rows = std::exchange(prompt_rows_, 0), decodes = std::exchange(decode_rows_, 0);
   double took = std::exchange(seconds_, 0.0);
-  if (rows == 0) decode_seconds_ = took;
+  if (rows == 0 && decodes > 0) Learn(took, &decode_seconds_);
   if (rows < kTellingRows || took <= 0) return;
   if (decodes > 0) took = std::max(took - decode_seconds_, took / 4);
-  double now = took / rows;
-  // A slow step may have waited for a file or for another program. A fast one shows what is
-  // possible.
-  bool is_slower = row_seconds_ > 0 && now > row_seconds_;
-  row_seconds_ = is_slower ? (row_seconds_ + now) / 2 : now;
+  Learn(took / rows, &row_seconds_);
 }
 
 PromptRows StepPace::Next() const {

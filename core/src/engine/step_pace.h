@@ -23,7 +23,7 @@ class StepPace {
 
  private:
   double row_seconds_ = 0;     // of a row of a prompt; 0: not known yet
-  double decode_seconds_ = 0;  // of the last step with decodes only
+  double decode_seconds_ = 0;  // of a step with decodes only
   // of steps since the last one that was done
   int prompt_rows_ = 0, decode_rows_ = 0;
   double seconds_ = 0;

@@ -114,6 +114,26 @@ TEST(PlanStep, AnAnswerWithSeveralRowsIsNoPrompt) {
   EXPECT_EQ(Text(world.Next(WithPromptRows({64, 256}))), "2:2 1:64");
 }
 
+TEST(PlanStep, ARequestWaitsForWhatAnotherReads) {
+  for (bool keep_prefixes : {false, true}) {
+    World world(400, 16, keep_prefixes);
+    world.Run(1, 2000, 0);
+    world.Wait(2, 300);  // all tokens of all prompts are the same
+    SchedulerLimits limits = WithPromptRows({128, 256});
+    EXPECT_EQ(Text(world.Next(limits)), keep_prefixes ? "1:256" : "1:128 2:112 admit 1");
+    world.Run(3, 7, 6);
+    EXPECT_EQ(Text(world.Next(limits)), keep_prefixes ? "3:1 1:128" : "3:1 1:64 2:64 admit 1");
+  }
+}
+
+TEST(PlanStep, ARequestGoesOnBehindWhatAnotherHasRead) {
+  World world(400, 16, /*keep_prefixes=*/true);
+  world.Run(1, 2000, 32);
+  world.Wait(2, 300);
+  world.running().front()->num_computed = 320;
+  EXPECT_EQ(Text(world.Next(WithPromptRows({128, 256}))), "1:128 2:112 admit 1");
+}
+
 TEST(PlanStep, LongPromptsAreReadOneAfterAnother) {
   SchedulerLimits limits = WithPromptRows({128, 256});
   World world(400, 16);

@@ -18,7 +18,8 @@ namespace mlc::testing {
 // after the one before.
 class World {
  public:
-  World(int num_pages, int page_size) : cache_(num_pages, page_size) {}
+  World(int num_pages, int page_size, bool keep_prefixes = false)
+      : cache_(num_pages, page_size, {keep_prefixes}) {}
 
   // A running sequence with `computed` of its `tokens`.
   void Run(SequenceId id, int tokens, int computed, int priority = 0) {
