@@ -54,6 +54,24 @@ TEST_F(PrefixReuse, TheSamePromptAgain) {
   EXPECT_EQ(driver_.engine().metrics().prefill_tokens, computed + 1);
 }
 
+TEST_F(PrefixReuse, WhatAnotherRequestIsReadingIsReadOnce) {
+  std::vector<int32_t> first = Bytes(std::string(40, 's') + std::string(10, 'a')), second = first;
+  second.resize(30);
+  second.back() = 'b';
+  EngineOptions options = Driver::Options();
+  options.prefill_chunk_size = 21;  // a step has a row left, with which the second could begin
+  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options));
+  for (bool is_first : {true, false}) {
+    Request request = is_first ? Ask(1, first, 5) : Ask(2, second, 5);
+    ASSERT_TRUE(driver.Add(request).ok());
+    driver.Step();
+  }
+  driver.Run();
+  EXPECT_GE(driver.Take(2).usage.cached_tokens, 28);
+  EXPECT_EQ(driver.Take(1).choices, Cold(Ask(1, first, 5)).choices);
+  EXPECT_EQ(driver.Take(2).choices, Cold(Ask(2, second, 5)).choices);
+}
+
 class PinnedPrompts : public ::testing::Test {
  protected:
   static std::unique_ptr<Engine> Make(const ModelInfo& info = TestInfo(),
