@@ -46,15 +46,15 @@ class Planner {
   // Decodes come first, so that a long prompt does not delay running answers.
   Plan Hybrid() {
     PlanDecodes();
-    PlanPrompts(/*beside_decodes=*/!plan_.items.empty());
+    PlanPrompts();
     return std::move(plan_);
   }
 
   // Prompts come first, until decodes have waited long enough.
   Plan Chunked(bool decodes_first) {
-    bool has_decodes =
-        std::any_of(running_.begin(), running_.end(), [](const auto& s) { return s->decodes(); });
-    if (!has_decodes || !decodes_first) PlanPrompts(has_decodes);
+    bool has_decodes = std::any_of(running_.begin(), running_.end(),
+                                   [](const auto& s) { return s->num_uncomputed() == 1; });
+    if (!has_decodes || !decodes_first) PlanPrompts();
     plan_.holds_up_decodes = has_decodes && !plan_.items.empty();
     if (plan_.items.empty()) PlanDecodes();
     return std::move(plan_);
@@ -62,21 +62,20 @@ class Planner {
 
  private:
   void PlanDecodes() {
-    rows_left_.prompts = INT_MAX;
-    rows_aside_ = 0;
-    for (bool one_row : {true, false}) {  // those of one row are neighbours (GatherSharers)
-      for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
-        bool is_next = running_[i]->decodes() && (running_[i]->num_uncomputed() == 1) == one_row;
-        if (is_next) PlanRunning(i);
-      }
+    for (size_t i = 0; i < num_kept_ && rows_left_.all > 0; ++i) {
+      if (running_[i]->num_uncomputed() == 1) PlanRunning(i);
     }
   }
 
-  void PlanPrompts(bool beside_decodes) {
+  // And answers with several rows, which take none of the rows for prompts.
+  void PlanPrompts() {
+    bool beside_decodes = std::any_of(running_.begin(), running_.end(),
+                                      [](const auto& sequence) { return sequence->decodes(); });
     rows_left_.prompts = beside_decodes ? prompt_rows_.beside_decodes : prompt_rows_.alone;
     SetRowsAside();
-    for (size_t i = 0; i < num_kept_ && rows_left_.usable() > 0; ++i) {
-      if (!running_[i]->decodes()) PlanRunning(i);
+    for (size_t i = 0; i < num_kept_ && rows_left_.all > 0; ++i) {
+      bool has_rows = rows_left_.usable() > 0 || running_[i]->decodes();
+      if (running_[i]->num_uncomputed() > 1 && has_rows) PlanRunning(i);
     }
     for (const auto& sequence : waiting_) {
       if (!Admit(*sequence)) break;
@@ -121,6 +120,7 @@ class Planner {
 
   // The rows that it can take.
   int RowsFor(const Sequence& sequence, int num_computed) const {
+    if (sequence.decodes()) return rows_left_.all;
     bool goes_ahead = rows_aside_ == 0 || RowsAhead(sequence, num_computed) > 0;
     return rows_left_.usable() - (goes_ahead ? 0 : rows_aside_);
   }

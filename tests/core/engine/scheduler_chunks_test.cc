@@ -111,7 +111,7 @@ TEST(PlanStep, AnAnswerWithSeveralRowsIsNoPrompt) {
   world.Run(1, 2000, 0, /*priority=*/1);
   world.Run(2, 7, 7);
   for (int i = 0; i < 2; ++i) world.running().back()->Accept({'y', std::nullopt}, 100);
-  EXPECT_EQ(Text(world.Next(WithPromptRows({64, 256}))), "2:2 1:64");
+  EXPECT_EQ(Text(world.Next(WithPromptRows({64, 256}))), "1:64 2:2");
 }
 
 TEST(PlanStep, ARequestWaitsForWhatAnotherReads) {
