@@ -100,10 +100,9 @@ class Planner {
       PageCounts pages = PagesToAdmit(*next);
       bool has_room = at++ < max_sequences_ && pages.FitIn(free_pages);
       if (!has_room || wanted >= rows / 2) break;
-      int cached = CachedLength(*next);
-      if (IsReadByOther(*next, cached)) break;
+      if (IsReadByOther(*next)) break;
       free_pages -= pages;
-      wanted += RowsAhead(*next, cached);
+      wanted += RowsAhead(*next, CachedLength(*next));
     }
     rows_aside_ = std::min(rows / 2, wanted);
   }
@@ -127,19 +126,21 @@ class Planner {
 
   // Whether a running prompt before it is reading what it would read next. It waits then, and finds
   // that in the prefix cache.
-  bool IsReadByOther(const Sequence& sequence, int cached) const {
+  bool IsReadByOther(const Sequence& sequence) const {
     if (!cache_.options().keep_prefixes || cache_.has_states()) return false;
     const std::vector<int32_t>& own = sequence.reusable_tokens();
-    int end = cached / cache_.page_size() * cache_.page_size() + cache_.page_size();
-    auto reads_it = [&](const auto& other) {
-      const std::vector<int32_t>& tokens = other->reusable_tokens();
-      bool is_reading = !other->decodes() && other->num_computed < end;
-      if (!is_reading || !RanksBefore(*other, sequence)) return false;
-      if (other->request->request.adapter != sequence.request->request.adapter) return false;
-      int least = static_cast<int>(std::min(own.size(), tokens.size()));
-      return end < least && std::equal(own.begin(), own.begin() + end, tokens.begin());
-    };
-    return std::any_of(running_.begin(), running_.begin() + num_kept_, reads_it);
+    int end = 0;  // of its first page that it cannot find yet
+    for (size_t i = 0; i < num_kept_; ++i) {
+      const Sequence& other = *running_[i];
+      if (other.decodes() || !RanksBefore(other, sequence)) continue;
+      if (other.request->request.adapter != sequence.request->request.adapter) continue;
+      if (end == 0) end = (CachedLength(sequence) / cache_.page_size() + 1) * cache_.page_size();
+      const std::vector<int32_t>& tokens = other.reusable_tokens();
+      bool is_reading = other.num_computed < end && end < static_cast<int>(tokens.size());
+      if (!is_reading || end >= static_cast<int>(own.size())) continue;
+      if (std::equal(own.begin(), own.begin() + end, tokens.begin())) return true;
+    }
+    return false;
   }
 
   PageCounts PagesToAdmit(const Sequence& sequence) const {
@@ -264,9 +265,8 @@ class Planner {
   bool Admit(const Sequence& sequence) {
     PageCounts pages = PagesToAdmit(sequence);
     bool overtakes = num_kept_ == running_.size() || RanksBefore(sequence, *running_[num_kept_]);
-    if (!overtakes || !MakeRoom(sequence, pages)) return false;
+    if (!overtakes || IsReadByOther(sequence) || !MakeRoom(sequence, pages)) return false;
     int cached = CachedLength(sequence);
-    if (IsReadByOther(sequence, cached)) return false;
     int wanted = sequence.num_tokens() - cached, rows = RowsWanted(sequence, cached);
     bool lets_ahead = RowsFor(sequence, cached) <= 0;  // shorter prompts behind it
     bool awaits = rows == 0 && (lets_ahead || Awaits(sequence, cached));

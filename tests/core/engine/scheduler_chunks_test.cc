@@ -126,6 +126,18 @@ TEST(PlanStep, ARequestWaitsForWhatAnotherReads) {
   }
 }
 
+TEST(PlanStep, NobodyGivesWayToARequestThatWaitsForAnother) {
+  World world(400, 16, /*keep_prefixes=*/true);
+  world.Run(1, 100, 0, /*priority=*/1);
+  world.Run(2, 7, 6);
+  world.Wait(3, 300, /*priority=*/1);
+  SchedulerLimits limits = WithPromptRows({128, 256});
+  limits.max_sequences = 2;
+  EXPECT_EQ(Text(world.Next(limits)), "2:1 1:100");
+  world.running().front()->num_computed = 96;
+  EXPECT_EQ(Text(world.Next(limits)), "1:4 3:112 preempt 2 admit 1");
+}
+
 TEST(PlanStep, ARequestGoesOnBehindWhatAnotherHasRead) {
   World world(400, 16, /*keep_prefixes=*/true);
   world.Run(1, 2000, 32);
