@@ -105,7 +105,7 @@ def ours(path: Path, args: argparse.Namespace) -> Iterator[Ask]:
 @contextmanager
 def llama_server(path: Path, args: argparse.Namespace, slots: int = 1) -> Iterator[httpx.Client]:
     """llama.cpp's server, ready. `args.context`: tokens of all slots together."""
-    command = [program_of(args.peer), "-m", path, "-c", args.context, "-t", args.threads]
+    command = [_program(args.peer), "-m", path, "-c", args.context, "-t", args.threads]
     command += ["-np", slots]
     command += ["-fa", "on", "--host", "127.0.0.1", "--port", _free_port()]
     with (
@@ -186,8 +186,7 @@ def main() -> None:
     _print(path.name, prompts, found)
 
 
-def program_of(name: str) -> Path:
-    """llama.cpp's server: a program of that name, or the one that is built here."""
+def _program(name: str) -> Path:
     given = shutil.which(name)
     if given:
         return Path(given)

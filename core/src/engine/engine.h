@@ -197,7 +197,6 @@ class Engine {
   // Runs one turn of the tower for the first running sequence whose next rows await values, unless
   // answers are to run on first. False if no sequence waits. In engine_pictures.cc.
   bool EncodeRows();
-  bool HasDecodes() const;
   void Encode(const RequestState& request, LateRows* rows);
   // Assigns the rows of the logits to sequences. New choices of a request use the row of its first
   // choice.

@@ -12,7 +12,7 @@ bool Engine::EncodeRows() {
     while ((rows = sequence->AwaitedRows()) != nullptr) {
       RowValues kept = row_cache_->Find(rows->key());
       if (kept == nullptr) {
-        if (HasDecodes() && Clock::now() < tower_rests_until_) return true;
+        if (HasDecodes(running_) && Clock::now() < tower_rests_until_) return true;
         Encode(*sequence->request, rows);
         return true;
       }
@@ -20,11 +20,6 @@ bool Engine::EncodeRows() {
     }
   }
   return false;
-}
-
-bool Engine::HasDecodes() const {
-  return std::any_of(running_.begin(), running_.end(),
-                     [](const auto& sequence) { return sequence->decodes(); });
 }
 
 void Engine::Encode(const RequestState& request, LateRows* rows) {

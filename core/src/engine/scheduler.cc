@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 
 namespace mlc {
 namespace {
@@ -69,9 +70,7 @@ class Planner {
 
   // And answers with several rows, which take none of the rows for prompts.
   void PlanPrompts() {
-    bool beside_decodes = std::any_of(running_.begin(), running_.end(),
-                                      [](const auto& sequence) { return sequence->decodes(); });
-    rows_left_.prompts = beside_decodes ? prompt_rows_.beside_decodes : prompt_rows_.alone;
+    rows_left_.prompts = HasDecodes(running_) ? prompt_rows_.beside_decodes : prompt_rows_.alone;
     SetRowsAside();
     for (size_t i = 0; i < num_kept_ && rows_left_.all > 0; ++i) {
       bool has_rows = rows_left_.usable() > 0 || running_[i]->decodes();
@@ -126,7 +125,7 @@ class Planner {
 
   // Whether a running prompt before it is reading what it would read next. It waits then, and finds
   // that in the prefix cache.
-  bool IsReadByOther(const Sequence& sequence) const {
+  bool IsReadByOther(const Sequence& sequence) {
     if (!cache_.options().keep_prefixes || cache_.has_states()) return false;
     const std::vector<int32_t>& own = sequence.reusable_tokens();
     int end = 0;  // of its first page that it cannot find yet
@@ -147,8 +146,14 @@ class Planner {
     return cache_.PagesToHold(sequence.num_tokens() + (sequence.generates() ? 1 : 0));
   }
 
-  int CachedLength(const Sequence& sequence) const {
-    return cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
+  // Searched for once in a plan: it takes a while for a long prompt.
+  int CachedLength(const Sequence& sequence) {
+    auto [at, is_new] = cached_lengths_.try_emplace(sequence.id, 0);
+    if (is_new) {
+      at->second =
+          cache_.CachedLength(sequence.request->request.adapter, sequence.reusable_tokens());
+    }
+    return at->second;
   }
 
   void AddItem(const Sequence& sequence, int num_computed, int num_rows, const PageCounts& pages) {
@@ -317,6 +322,7 @@ class Planner {
   const PromptRows prompt_rows_;
   const Sequence* long_prompt_ = nullptr;  // that others may go ahead of
   int rows_aside_ = 0;                     // for those, of the rows that are left
+  std::map<SequenceId, int> cached_lengths_;
   size_t max_sequences_;
   bool whole_texts_;
   Plan plan_;
@@ -328,6 +334,11 @@ class Planner {
 bool RanksBefore(const Sequence& a, const Sequence& b) {
   Clock::time_point rank_a = RankOf(*a.request), rank_b = RankOf(*b.request);
   return rank_a < rank_b || (rank_a == rank_b && a.id < b.id);
+}
+
+bool HasDecodes(const SequenceList& running) {
+  return std::any_of(running.begin(), running.end(),
+                     [](const auto& sequence) { return sequence->decodes(); });
 }
 
 bool HadItsTurn(const Sequence& sequence) {

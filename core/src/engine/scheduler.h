@@ -72,6 +72,9 @@ constexpr int kTurnTokens = 64;
 // computed again.
 constexpr int kLaterTurnTokens = 256;
 
+// Whether any of them waits for its next token.
+bool HasDecodes(const SequenceList& running);
+
 // Whether the sequence has generated a turn's tokens.
 bool HadItsTurn(const Sequence& sequence);
 // Ends the turns of running requests if other requests wait, and restores the order of both lists.
