@@ -22,16 +22,21 @@ from .conftest import running_server
 PROGRAM = """
 import os
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # its log is not the server's
+from pathlib import Path
 from typing import Literal
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 server = MCPServer("coins")
+starts = Path(__file__).with_suffix(".starts")  # a process per line
+with starts.open("a") as file:
+    print(os.getpid(), file=file)
+start = len(starts.read_text().splitlines())  # no PID: it would change what the fake model says
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def flip(side: Literal["heads"]) -> str:
     "Flips a coin."
-    return f"{os.getpid()} shows {side}"
+    return f"Start {start} shows {side}"
 
 @server.tool()
 def fail(why: Literal["rain"]) -> str:
@@ -327,7 +332,8 @@ def test_programs_end_with_the_server(tmp_path: Path) -> None:
         silent = {"type": "mcp", "server_label": "silent"}
         with pytest.raises(openai.APITimeoutError):
             client.responses.create(**{**ASKED, "tools": [silent]}, timeout=1)
-        process = int(client.responses.create(**ASKED).output[1].output.split()[0])
+        assert call_of(client.responses.create(**ASKED)).status == "completed"
+        process = int((tmp_path / "coins.starts").read_text())
         os.kill(process, 0)
     assert time.monotonic() - began < 300  # of the 600 s that connecting may take
     deadline = time.monotonic() + 20
