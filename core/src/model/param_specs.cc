@@ -55,8 +55,8 @@ Status ReadStoredDType(const Json& param, ParamSpec* spec) {
   return Status();
 }
 
-// "strips": [outputs, axis]: the shape is [..., strips, places, 16]. A 3 behind them: codes of 3
-// bits.
+// "strips": [outputs, axis]: the shape is [..., strips, places, 16]. A number behind them is a
+// change.
 Status ReadStrips(const Json& param, ParamSpec* spec) {
   const Json* json = param.Find("strips");
   if (json == nullptr) return Status();
@@ -65,8 +65,10 @@ Status ReadStrips(const Json& param, ParamSpec* spec) {
   if (json->is_array()) {
     for (const Json& one : json->as_array()) numbers.push_back(one.is_int() ? one.as_int() : -1);
   }
-  strips.threes = numbers.size() == 3 && numbers[2] == 3;
-  if (numbers.size() == 2 || strips.threes) {
+  for (auto change : {Strips::Change::kThrees, Strips::Change::kHalves}) {
+    if (numbers.size() == 3 && numbers[2] == static_cast<int64_t>(change)) strips.change = change;
+  }
+  if (numbers.size() == 2 || strips.change != Strips::Change::kNone) {
     strips.outputs = numbers[0];
     strips.axis = static_cast<int>(numbers[1]);
   }
@@ -183,8 +185,7 @@ Status ReadParts(const Json& param, ParamSpec* spec) {
   }
   stored.axis = static_cast<int>(axis);
   MLC_ASSIGN_OR_RETURN(stored.change, ReadChange(*from));
-  DType dtype = spec->stored_dtype.value_or(spec->dtype);
-  MLC_RETURN_IF_ERROR(CheckParts(stored, StoredShape(*spec), dtype));
+  MLC_RETURN_IF_ERROR(CheckParts(stored, StoredShape(*spec), StoredDType(*spec)));
   spec->parts = std::move(stored);
   return Status();
 }

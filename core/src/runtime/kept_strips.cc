@@ -24,7 +24,7 @@ std::string TextOf(const ParamSpec& spec) {
                          int64_t{spec.axis}}) {
     add(number);
   }
-  if (spec.strips->threes) text += " threes";
+  add(static_cast<int64_t>(spec.strips->change));
   if (!spec.parts) return text;
   add(spec.parts->axis);
   add(static_cast<int64_t>(spec.parts->change));
@@ -90,8 +90,11 @@ Result<Tensor> KeptStrips::LayOut(size_t param, const Tensor& stored) {
                             [param](const Place& one) { return one.param == param; });
   auto* data = static_cast<uint8_t*>(memory_->data()) + place->offset;
   Tensor tensor = Tensor::View(data, spec.shape, spec.dtype, memory_);
-  LayInStrips(stored, *spec.strips, &tensor);
-  return tensor;
+  if (LayInStrips(stored, *spec.strips, &tensor)) return tensor;
+  return InvalidArgument("parameter '" + spec.name +
+                         "' has a number that float16 does not hold (65,504 is the most); compile "
+                         "the library with --opt \"activation_bits=16\"")
+      .WithParam("model_lib");
 }
 
 // Linux keeps blocks of 2 MB that come in one large write in pages of that size (on ext4 and XFS).

@@ -4,19 +4,29 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/half.h"
 #include "runtime/parallel.h"
 
 namespace mlc {
 namespace {
 
+template <typename To, typename From>
+To Changed(From element) {
+  if constexpr (std::is_same_v<To, From>) {
+    return element;
+  } else {
+    return HalfOfFloat(element);
+  }
+}
+
 // One strip. `rows` and `places` are the distances of neighbouring outputs and places in `from`.
-template <typename T>
-void CopyStrip(const T* from, int64_t rows, int64_t places, int64_t num_rows, int64_t num_places,
-               T* to) {
+template <typename From, typename To>
+void CopyStrip(const From* from, int64_t rows, int64_t places, int64_t num_rows, int64_t num_places,
+               To* to) {
   for (int64_t place = 0; place < num_places; ++place, to += Strips::kRows) {
-    const T* at = from + place * places;
-    for (int64_t row = 0; row < num_rows; ++row) to[row] = at[row * rows];
-    std::fill(to + num_rows, to + Strips::kRows, T{});
+    const From* at = from + place * places;
+    for (int64_t row = 0; row < num_rows; ++row) to[row] = Changed<To>(at[row * rows]);
+    std::fill(to + num_rows, to + Strips::kRows, To{});
   }
 }
 
@@ -35,23 +45,23 @@ void TurnThrees(uint32_t* at) {
   }
 }
 
-template <typename T>
+template <typename From, typename To = From>
 void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
   const Shape& shape = laid_out->shape();
   int64_t num_places = shape[shape.size() - 2], num_strips = shape[shape.size() - 3];
   int64_t size = strips.outputs * num_places;  // of a matrix
   auto [rows, places] =
       strips.axis == 0 ? std::pair(num_places, int64_t{1}) : std::pair(int64_t{1}, strips.outputs);
-  const T* from = static_cast<const T*>(stored.data());
-  T* to = static_cast<T*>(laid_out->data());
-  int64_t count = laid_out->bytes() / static_cast<int64_t>(sizeof(T)) / num_places / Strips::kRows;
+  const From* from = static_cast<const From*>(stored.data());
+  To* to = static_cast<To*>(laid_out->data());
+  int64_t count = laid_out->bytes() / static_cast<int64_t>(sizeof(To)) / num_places / Strips::kRows;
   ParallelFor(static_cast<int>(count), [&, rows = rows, places = places](int index, int) {
     int64_t first = index % num_strips * Strips::kRows;
-    T* own = to + index * num_places * Strips::kRows;
+    To* own = to + index * num_places * Strips::kRows;
     CopyStrip(from + index / num_strips * size + first * rows, rows, places,
               std::min(Strips::kRows, strips.outputs - first), num_places, own);
-    if constexpr (std::is_same_v<T, uint32_t>) {
-      if (!strips.threes) return;
+    if constexpr (std::is_same_v<To, uint32_t>) {
+      if (strips.change != Strips::Change::kThrees) return;
       for (int64_t place = 0; place < num_places; place += Strips::kWordsOfThrees) {
         uint32_t* group = own + place * Strips::kRows;
         for (int64_t row = 0; row < Strips::kRows; ++row) TurnThrees(group + row);
@@ -66,12 +76,18 @@ Status CheckStrips(const Strips& strips, const Shape& shape, DType dtype) {
   bool has_axis = strips.axis == 0 || strips.axis == 1;
   bool fits = shape.size() >= 3 && shape.back() == Strips::kRows && strips.outputs > 0 &&
               shape[shape.size() - 3] == (strips.outputs - 1) / Strips::kRows + 1;
-  bool has_words = !strips.threes || (fits && DTypeBytes(dtype) == sizeof(uint32_t) &&
-                                      shape[shape.size() - 2] % Strips::kWordsOfThrees == 0);
-  if (has_axis && fits && has_words) return Status();
+  bool can_change = fits;
+  if (strips.change == Strips::Change::kThrees) {
+    can_change = fits && DTypeBytes(dtype) == sizeof(uint32_t) &&
+                 shape[shape.size() - 2] % Strips::kWordsOfThrees == 0;
+  } else if (strips.change == Strips::Change::kHalves) {
+    can_change = fits && dtype == DType::kFloat16;
+  }
+  if (has_axis && can_change) return Status();
   return InvalidArgument(
              "field 'strips' must be [outputs, axis] of a shape [.., strips, .., 16]; "
-             "[outputs, axis, 3] needs words of 32 bits, four for each group")
+             "[outputs, axis, 3] needs words of 32 bits, four for each group, and [outputs, axis, "
+             "16] needs float16")
       .WithParam("params");
 }
 
@@ -83,17 +99,31 @@ Shape ShapeBeforeStrips(const Strips& strips, const Shape& shape) {
   return stored;
 }
 
-void LayInStrips(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
+DType DTypeBeforeStrips(const Strips& strips, DType dtype) {
+  return strips.change == Strips::Change::kHalves ? DType::kFloat32 : dtype;
+}
+
+bool LayInStrips(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
+  if (strips.change == Strips::Change::kHalves) {
+    Copy<float, uint16_t>(stored, strips, laid_out);
+    const auto* halves = static_cast<const uint16_t*>(laid_out->data());
+    return std::all_of(halves, halves + laid_out->bytes() / 2,
+                       [](uint16_t half) { return (half & 0x7C00) != 0x7C00; });
+  }
   switch (DTypeBytes(stored.dtype())) {
     case 1:
-      return Copy<uint8_t>(stored, strips, laid_out);
+      Copy<uint8_t>(stored, strips, laid_out);
+      break;
     case 2:
-      return Copy<uint16_t>(stored, strips, laid_out);
+      Copy<uint16_t>(stored, strips, laid_out);
+      break;
     case 4:
-      return Copy<uint32_t>(stored, strips, laid_out);
+      Copy<uint32_t>(stored, strips, laid_out);
+      break;
     default:
-      return Copy<uint64_t>(stored, strips, laid_out);
+      Copy<uint64_t>(stored, strips, laid_out);
   }
+  return true;
 }
 
 }  // namespace mlc

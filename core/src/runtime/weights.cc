@@ -50,7 +50,7 @@ class Loader {
 
   // A tensor that is made of others. `records`: of each part and of its scales, in order.
   Result<Tensor> Join(const std::vector<WeightRecord>& records, const ParamSpec& spec) {
-    DType dtype = spec.stored_dtype.value_or(spec.dtype);
+    DType dtype = StoredDType(spec);
     bool is_all = spec.extent == 0 && dtype == spec.dtype;
     Shape whole = StoredShape(spec);
     MLC_ASSIGN_OR_RETURN(Tensor made, Tensor::Empty(whole, dtype, Device{}));
@@ -249,14 +249,6 @@ Shape ScalesShape(Shape shape) {
   return shape;
 }
 
-// The same parameter as it is before it is laid out.
-ParamSpec BeforeStrips(ParamSpec spec) {
-  if (!spec.strips) return spec;
-  spec.shape = ShapeBeforeStrips(*spec.strips, spec.shape);
-  spec.strips.reset();
-  return spec;
-}
-
 Result<Tensor> Zeros(const ParamSpec& spec, Device device) {
   MLC_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Empty(spec.shape, spec.dtype, device));
   std::vector<char> zeros(static_cast<size_t>(tensor.bytes()));
@@ -283,7 +275,7 @@ Result<Tensor> LoadParam(const WeightRecords& records, const ParamSpec& spec, De
     return LoadParam(records, OwnTensor(spec), device, loader);
   }
   if (!spec.parts) {
-    DType dtype = spec.stored_dtype.value_or(spec.dtype);
+    DType dtype = StoredDType(spec);
     MLC_ASSIGN_OR_RETURN(WeightRecord record, Find(records, spec.name, StoredShape(spec), dtype));
     return loader->Load(record, spec);
   }
@@ -302,18 +294,6 @@ void DropAll(const std::vector<std::shared_ptr<MappedFile>>& files) {
 }
 
 }  // namespace
-
-Shape StoredShape(const ParamSpec& spec) {
-  Shape whole = spec.strips ? ShapeBeforeStrips(*spec.strips, spec.shape) : spec.shape;
-  if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
-  if (spec.shares && !spec.shares->runs.empty()) {
-    whole[static_cast<size_t>(spec.shares->axis)] = spec.shares->Extent();
-  }
-  if (spec.stored_dtype) {
-    whole.back() *= *TensorBytes({1}, spec.dtype) / *TensorBytes({1}, *spec.stored_dtype);
-  }
-  return whole;
-}
 
 Result<Weights> Weights::Load(const ByteSource& source, const std::vector<ParamSpec>& wanted,
                               Device device, const LoadProgress& progress,

@@ -156,13 +156,18 @@ TEST(ParseLibraryMetadata, AParameterMayBeInStrips) {
   EXPECT_EQ(StoredShape(metadata->params[0]), (Shape{3, 32, 7}));
   metadata = parse(R"("shape": [2, 8, 16], "strips": [20, 0, 3])");
   ASSERT_TRUE(metadata.ok()) << metadata.status().message();
-  EXPECT_TRUE(metadata->params[0].strips->threes);
+  EXPECT_EQ(metadata->params[0].strips->change, Strips::Change::kThrees);
+  metadata = parse(R"("shape": [2, 7, 16], "dtype": "float16", "strips": [20, 0, 16])");
+  ASSERT_TRUE(metadata.ok()) << metadata.status().message();
+  EXPECT_EQ(metadata->params[0].strips->change, Strips::Change::kHalves);
+  EXPECT_EQ(StoredDType(metadata->params[0]), DType::kFloat32);
   for (const char* rest :
        {R"("shape": [2, 7, 16], "strips": [33, 0])", R"("shape": [2, 7, 16], "strips": [16, 0])",
         R"("shape": [2, 7, 8], "strips": [16, 0])", R"("shape": [2, 16], "strips": [2, 0])",
         R"("shape": [2, 7, 16], "strips": [20, 2])", R"("shape": [2, 7, 16], "strips": [20])",
         R"("shape": [2, 8, 16], "strips": [20, 0, 4])",
         R"("shape": [2, 7, 16], "strips": [20, 0, 3])",
+        R"("shape": [2, 7, 16], "strips": [20, 0, 16])",
         R"("shape": [2, 8, 16], "dtype": "float16", "strips": [20, 0, 3])",
         R"("shape": [2, 7, 16], "strips": 20)", R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
     metadata = parse(rest);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,7 +102,7 @@ TEST(Strips, BytesHaveTheCodesOf3Bits) {
   folder.Write("tensor-cache.json",
                Index({Shard("s.bin", {Record("w", "uint32", "raw", {17, 8}, 0, 17 * 32)})}));
   ParamSpec spec{"w", {2, 8, 16}, DType::kUInt32};
-  spec.strips = Strips{17, 0, /*threes=*/true};
+  spec.strips = Strips{17, 0, Strips::Change::kThrees};
   Result<std::vector<Tensor>> loaded = Load(folder, {spec});
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   std::vector<uint32_t> found = ValuesOf<uint32_t>((*loaded)[0]);
@@ -116,6 +117,43 @@ TEST(Strips, BytesHaveTheCodesOf3Bits) {
                                : (bits(quad - 8, 6) & 3) | (bits(quad - 6, 6) & 1) << 2;
       ASSERT_EQ(read, code(i, row)) << "row " << row << ", code " << i;
     }
+  }
+}
+
+// A shard "s.bin" with a matrix "w" [18, 2] of float32.
+void WriteFloats(const TempFolder& folder, std::vector<float> numbers) {
+  numbers.resize(36);
+  folder.Write("s.bin", BytesOf(numbers));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("w", "float32", "raw", {18, 2}, 0, 144)})}));
+}
+
+TEST(Strips, Float32IsRoundedToFloat16) {
+  TempFolder folder;
+  WriteFloats(folder, {1, -2, 1.0f / 3, 0x1p-24f, 65519});
+  ParamSpec whole = InStrips("w", {2, 2, 16}, 18, 0), part = InStrips("w", {1, 2, 16}, 3, 0);
+  whole.strips->change = part.strips->change = Strips::Change::kHalves;
+  part.first = 1, part.extent = 18;
+  Result<std::vector<Tensor>> loaded = Load(folder, {whole, part});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ((*loaded)[0].dtype(), DType::kFloat16);
+  std::vector<uint16_t> found = ValuesOf<uint16_t>((*loaded)[0]);
+  EXPECT_EQ((std::vector<uint16_t>{found[0], found[1], found[2], found[3]}),
+            (std::vector<uint16_t>{0x3C00, 0x3555, 0x7BFF, 0}));
+  EXPECT_EQ((std::vector<uint16_t>{found[16], found[17]}), (std::vector<uint16_t>{0xC000, 1}));
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[1])[0], 0x3555);
+}
+
+TEST(Strips, ANumberThatFloat16DoesNotHoldIsAnError) {
+  for (float number : {65520.0f, -1e30f, std::numeric_limits<float>::quiet_NaN()}) {
+    TempFolder folder;
+    WriteFloats(folder, {1, number});
+    ParamSpec spec = InStrips("w", {2, 2, 16}, 18, 0);
+    spec.strips->change = Strips::Change::kHalves;
+    Status status = Load(folder, {spec}).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << number;
+    EXPECT_EQ(status.param(), "model_lib") << number;
+    EXPECT_NE(status.message().find("'w'"), std::string::npos) << status.message();
   }
 }
 

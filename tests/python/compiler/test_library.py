@@ -135,11 +135,32 @@ def test_metadata_lists_what_the_library_takes():
     assert kept == {"page_size": 16, "dtype": "q8", "layers": [layer, layer]}
 
 
+def params_of(scheme, variant, **options):
+    spec = library_spec(chat_config(scheme, variant), **options)
+    module = build_module(spec, models.get("llama"))
+    return json.loads(module["_metadata"].body.body.value)["params"]
+
+
 def tables_read_by_rows(device, variant):
-    chat = chat_config("q4f16_1", variant)
-    module = build_module(library_spec(chat, device=device), models.get("llama"))
-    metadata = json.loads(module["_metadata"].body.body.value)
-    return [param["name"] for param in metadata["params"] if param.get("by_rows")]
+    params = params_of("q4f16_1", variant, device=device)
+    return [param["name"] for param in params if param.get("by_rows")]
+
+
+@pytest.mark.parametrize("scheme", ["q4f32_1", "q8f32_1"])
+def test_scales_are_not_more_precise_than_activations_ask_for(scheme):
+    def scales(opt="O0", device="x86-64-v3"):
+        params = params_of(scheme, "untied, biases", device=device, opt=opt)
+        return {
+            p["name"]: (p["dtype"], *p.get("strips", [])) for p in params if "scale" in p["name"]
+        }
+
+    of_bytes, exact = scales(), scales(opt="activation_bits=16")
+    assert {dtype for dtype, *_ in exact.values()} == {"float32"}
+    assert scales(device="wasm") == scales(opt="activation_bits=16", device="wasm")
+    in_strips = {name: found for name, found in exact.items() if len(found) > 1}
+    assert "model.layers.0.self_attn.o_proj.q_scale" in in_strips and len(in_strips) < len(exact)
+    rounded = {name: ("float16", *strips, 16) for name, (_, *strips) in in_strips.items()}
+    assert of_bytes == exact | rounded
 
 
 def test_embeddings_stay_in_their_file_unless_they_are_the_head_too():

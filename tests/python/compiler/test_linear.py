@@ -106,3 +106,21 @@ def test_embedding_of_an_id_outside_the_table_stays_inside_memory():
     kernel = compiled(matrix_of(scheme, shape, "embedding").on_cpu().embedding())
     kernel(frozen(np.array([-7, 9], np.int32)), frozen(table), y)
     assert np.array_equal(y, table[[0, 4]])
+
+
+@pytest.mark.parametrize("name", ["q4f32_1", "q8f32_1", "q4f16_1"])
+def test_scales_in_strips_may_be_rounded_to_float16(name):
+    scheme, shape = quantization.get(name), (21, 96)
+    rng = np.random.default_rng(3)
+    arrays, _ = stored_weight(scheme, rng.standard_normal(shape).astype(np.float32), "linear")
+    matrix = matrix_of(scheme, shape)
+    reader = matrix.on_cpu().coarser()
+    stored = taken(reader, arrays)
+    assert [param.dtype for param in reader.stored] == ["uint32", "float16"]
+    assert [array.dtype for array in stored] == [np.uint32, np.float16]
+    exact = matrix.floats([arrays[0], arrays[1].astype(np.float16)]).astype(np.float64)
+    unit = replace(host_device().vectors, dot_tile=(2, 2))
+    x = rng.standard_normal((3, 96)).astype(np.float32)
+    found = run(compiled(reader.linear(unit)), x, stored, [], 21)
+    expected = x.astype(np.float64) @ exact.T
+    np.testing.assert_allclose(found, expected, rtol=0, atol=3e-6 * np.abs(expected).max())

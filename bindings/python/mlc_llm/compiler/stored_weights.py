@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mlc_llm.compiler.quantization.stored import HALVES, THREES
+
 Array = np.ndarray[Any, Any]
 
 
@@ -43,10 +45,11 @@ def laid_out(array: Array, shape: Sequence[int], strips: Sequence[int] | None) -
     """A stored tensor as the core lays it out ("strips" in docs/model-library.md)."""
     if strips is None:
         return array
-    (outs, axis, *threes), (*stack, count, places, lanes) = strips, shape
+    (outs, axis, *change), (*stack, count, places, lanes) = strips, shape
+    array = array.astype(np.float16) if change == [HALVES] else array
     rows = array.reshape(*stack, *((places, outs) if axis else (outs, places)))
     rows = rows.swapaxes(-1, -2) if axis else rows
-    rows = _of_bytes(rows) if threes else rows
+    rows = _of_bytes(rows) if change == [THREES] else rows
     padded = np.zeros((*stack, count * lanes, places), array.dtype)
     padded[..., :outs, :] = rows
     whole = padded.reshape(*stack, count, lanes, places).swapaxes(-1, -2)

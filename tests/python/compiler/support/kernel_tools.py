@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlc_llm.compiler.quantization import schemes
+from mlc_llm.compiler.quantization.stored import HALVES
 from mlc_llm.compiler.stored_weights import laid_out
 
 Array = np.ndarray[Any, Any]
@@ -108,7 +109,8 @@ def taken(reader: Any, stored: list[Array]) -> list[Array]:
     """Stored tensors as a reader's kernels take them: float8 as bytes, in strips, without those of
     no use."""
     pairs = zip(stored, reader.stored, strict=False)
-    return [laid_out(a.view(p.dtype), p.shape, p.strips) for a, p in pairs]
+    seen = ((a if HALVES in (p.strips or ())[2:] else a.view(p.dtype), p) for a, p in pairs)
+    return [laid_out(a, p.shape, p.strips) for a, p in seen]
 
 
 def frozen(array: Array) -> Array:

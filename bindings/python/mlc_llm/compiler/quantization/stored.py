@@ -19,6 +19,7 @@ WeightUse = Literal[
 Array = np.ndarray[Any, Any]
 _AXES = ("rows", "columns")  # along which a parameter may be a part of its tensor
 STRIP = 16  # outputs of which a CPU reads the same place together
+HALVES, THREES = 16, 3  # bits: what the core changes when it lays out strips
 _WORD_BYTES = 4
 _SIZES = {"float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
 
@@ -83,7 +84,13 @@ class StoredParam:
         *stack, rows, columns = self.shape
         outs, places = (columns, rows) if axis else (rows, columns)
         shape = (*stack, -(-outs // STRIP), places, STRIP)
-        return replace(self, shape=shape, strips=(outs, axis, 3) if threes else (outs, axis))
+        return replace(self, shape=shape, strips=(outs, axis, THREES) if threes else (outs, axis))
+
+    def in_halves(self) -> StoredParam:
+        """In strips, as float16 if it is float32: the core rounds its numbers."""
+        if self.strips is None or self.dtype != "float32":
+            return self
+        return replace(self, dtype="float16", strips=(*self.strips, HALVES))
 
     @property
     def first(self) -> int:

@@ -7,7 +7,7 @@ otherwise they call `linear` with floats.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tvm import tirx
@@ -42,6 +42,11 @@ class CPUMatrix:
     def codes(self, bits: int) -> Codes | None:
         """The form of activations with that many bits."""
         return None
+
+    def coarser(self) -> CPUMatrix:
+        """The same for activations of 8 bits on a CPU that reads float16: scales are not more
+        precise than that, which is 2^-12 of a number."""
+        return self
 
     def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
         raise NotImplementedError
@@ -111,6 +116,10 @@ class StripMatrix(FloatMatrix):
     @property
     def kind(self) -> str:
         return self.rows.kind.name
+
+    def coarser(self) -> StripMatrix:
+        stored = tuple(param.in_halves() for param in self.stored)
+        return replace(self, rows=replace(self.rows, stored=stored))
 
     def codes(self, bits: int) -> Codes | None:
         if bits == FLOATS:

@@ -299,14 +299,19 @@ class CPULayers(DeviceLayers):
         return cpu
 
     def reader_of(self, matrix: Matrix) -> CPUMatrix:
-        return matrix.on_cpu()
+        return matrix.on_cpu().coarser() if self._takes_halves else matrix.on_cpu()
 
     @property
     def page_dtype(self) -> str:
         """Not less precise than the inputs of linear layers."""
+        return "float16" if self._takes_halves else "float32"
+
+    @property
+    def _takes_halves(self) -> bool:
+        """Whether the CPU reads float16, and inputs of linear layers are less precise."""
         nn = self.nn
         coarse = nn.activation_bits == 8 and not nn.scheme.exact
-        return "float16" if coarse and nn.device.vectors.half_floats else "float32"
+        return coarse and nn.device.vectors.half_floats
 
     def typed(self, **dtypes: str) -> dict[str, str]:
         return {}

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "runtime/param_spec.h"
 
-#include "runtime/weights.h"
+#include <gtest/gtest.h>
 
 namespace mlc {
 namespace {

@@ -1,6 +1,6 @@
-#include <utility>
+#include "runtime/param_spec.h"
 
-#include "runtime/weights.h"
+#include <utility>
 
 namespace mlc {
 namespace {
@@ -25,16 +25,41 @@ Status TakePart(const Shares& shares, int rank, ParamSpec* spec) {
         .WithParam("tensor_parallel_shards");
   }
   spec->shares = shares;  // StoredShape is that of the whole tensor
-  StoredPart part{spec->name, StoredShape(*spec), spec->dtype, {}, ""};
+  StoredPart part{spec->name, StoredShape(*spec), StoredDType(*spec), {}, ""};
   spec->shares.reset();
   for (const Shares::Run& run : shares.runs) {
     part.rows.push_back({FirstOf(run, rank), {{run.count, 1}}});
   }
   spec->parts = StoredParts{{std::move(part)}, shares.axis, PartChange::kNone};
-  return CheckParts(*spec->parts, StoredShape(*spec), spec->dtype);
+  return CheckParts(*spec->parts, StoredShape(*spec), StoredDType(*spec));
 }
 
 }  // namespace
+
+DType StoredDType(const ParamSpec& spec) {
+  if (spec.stored_dtype) return *spec.stored_dtype;
+  return spec.strips ? DTypeBeforeStrips(*spec.strips, spec.dtype) : spec.dtype;
+}
+
+Shape StoredShape(const ParamSpec& spec) {
+  Shape whole = spec.strips ? ShapeBeforeStrips(*spec.strips, spec.shape) : spec.shape;
+  if (spec.extent > 0) whole[static_cast<size_t>(spec.axis)] = spec.extent;
+  if (spec.shares && !spec.shares->runs.empty()) {
+    whole[static_cast<size_t>(spec.shares->axis)] = spec.shares->Extent();
+  }
+  if (spec.stored_dtype) {
+    whole.back() *= *TensorBytes({1}, spec.dtype) / *TensorBytes({1}, *spec.stored_dtype);
+  }
+  return whole;
+}
+
+ParamSpec BeforeStrips(ParamSpec spec) {
+  if (!spec.strips) return spec;
+  spec.shape = ShapeBeforeStrips(*spec.strips, spec.shape);
+  spec.dtype = DTypeBeforeStrips(*spec.strips, spec.dtype);
+  spec.strips.reset();
+  return spec;
+}
 
 int64_t Shares::Extent() const {
   int64_t extent = 0;
