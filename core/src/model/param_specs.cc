@@ -13,7 +13,7 @@ constexpr int64_t kMaxShards = 64;
 
 // The whole tensor, of which the parameter may be a part, in bytes that a number can say.
 Status CheckSize(const ParamSpec& spec) {
-  if (TensorBytes(StoredShape(spec), spec.dtype)) return Status();
+  if (TensorBytes(StoredShape(spec), StoredDType(spec))) return Status();
   return InvalidArgument("parameter '" + spec.name + "' is too large").WithParam("params");
 }
 
@@ -46,7 +46,8 @@ Status ReadStoredDType(const Json& param, ParamSpec* spec) {
   if (param.Find("stored_dtype") == nullptr) return Status();
   MLC_ASSIGN_OR_RETURN(DType stored, ReadDType(param, "stored_dtype"));
   int64_t own = *TensorBytes({1}, spec->dtype), theirs = *TensorBytes({1}, stored);
-  if (spec->shape.empty() || own % theirs != 0) {
+  bool is_rounded = spec->strips && spec->strips->change == Strips::Change::kHalves;
+  if (spec->shape.empty() || own % theirs != 0 || is_rounded) {
     return InvalidArgument("parameter '" + spec->name + "': " + DTypeName(stored) +
                            " cannot be taken as " + DTypeName(spec->dtype))
         .WithParam("params");

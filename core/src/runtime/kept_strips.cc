@@ -24,7 +24,7 @@ std::string TextOf(const ParamSpec& spec) {
                          int64_t{spec.axis}}) {
     add(number);
   }
-  add(static_cast<int64_t>(spec.strips->change));
+  if (spec.strips->change != Strips::Change::kNone) add(static_cast<int64_t>(spec.strips->change));
   if (!spec.parts) return text;
   add(spec.parts->axis);
   add(static_cast<int64_t>(spec.parts->change));
@@ -92,8 +92,8 @@ Result<Tensor> KeptStrips::LayOut(size_t param, const Tensor& stored) {
   Tensor tensor = Tensor::View(data, spec.shape, spec.dtype, memory_);
   if (LayInStrips(stored, *spec.strips, &tensor)) return tensor;
   return InvalidArgument("parameter '" + spec.name +
-                         "' has a number that float16 does not hold (65,504 is the most); compile "
-                         "the library with --opt \"activation_bits=16\"")
+                         "' has a number that is not finite or beyond float16 (65,504). If the "
+                         "weights are right, set \"activation_bits\": 16 in mlc-chat-config.json")
       .WithParam("model_lib");
 }
 

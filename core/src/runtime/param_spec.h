@@ -39,7 +39,7 @@ struct ParamSpec {
   // shape[axis] of `extent` elements, from `first` on; extent 0: the whole tensor
   int64_t first = 0, extent = 0;
   int axis = 0;
-  std::optional<DType> stored_dtype;  // dtype of the stored weights, if it differs from `dtype`
+  std::optional<DType> stored_dtype;  // of the stored weights, if `dtype` is how it is read
   std::optional<StoredParts> parts;   // what the tensor is made of, if it is not stored as it is
   std::optional<Strips> strips;       // how it is laid out at last; only on the CPU
   std::optional<Shares> shares;       // then the rest says what one of the shards has
@@ -51,7 +51,8 @@ struct ParamSpec {
   int num_shards = 1;
 };
 
-// The shape and type of the whole stored tensor, of which a parameter is all or a part.
+// The shape and type of the whole stored tensor, of which a parameter is all or a part. Strips may
+// have another type than the tensor.
 Shape StoredShape(const ParamSpec& spec);
 DType StoredDType(const ParamSpec& spec);
 

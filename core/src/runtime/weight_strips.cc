@@ -1,6 +1,7 @@
 #include "runtime/weight_strips.h"
 
 #include <algorithm>
+#include <atomic>
 #include <type_traits>
 #include <utility>
 
@@ -45,8 +46,18 @@ void TurnThrees(uint32_t* at) {
   }
 }
 
+// Whether all halves are finite.
+bool AreFinite(const uint16_t* halves, int64_t count) {
+  uint16_t largest = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, static_cast<uint16_t>(halves[i] & 0x7FFF));
+  }
+  return largest < 0x7C00;
+}
+
+// False if a number is too large for the other type.
 template <typename From, typename To = From>
-void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
+bool Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
   const Shape& shape = laid_out->shape();
   int64_t num_places = shape[shape.size() - 2], num_strips = shape[shape.size() - 3];
   int64_t size = strips.outputs * num_places;  // of a matrix
@@ -55,11 +66,15 @@ void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
   const From* from = static_cast<const From*>(stored.data());
   To* to = static_cast<To*>(laid_out->data());
   int64_t count = laid_out->bytes() / static_cast<int64_t>(sizeof(To)) / num_places / Strips::kRows;
+  std::atomic<bool> all_fit = true;
   ParallelFor(static_cast<int>(count), [&, rows = rows, places = places](int index, int) {
     int64_t first = index % num_strips * Strips::kRows;
     To* own = to + index * num_places * Strips::kRows;
     CopyStrip(from + index / num_strips * size + first * rows, rows, places,
               std::min(Strips::kRows, strips.outputs - first), num_places, own);
+    if constexpr (!std::is_same_v<To, From>) {
+      if (!AreFinite(own, num_places * Strips::kRows)) all_fit = false;
+    }
     if constexpr (std::is_same_v<To, uint32_t>) {
       if (strips.change != Strips::Change::kThrees) return;
       for (int64_t place = 0; place < num_places; place += Strips::kWordsOfThrees) {
@@ -68,6 +83,7 @@ void Copy(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
       }
     }
   });
+  return all_fit;
 }
 
 }  // namespace
@@ -105,25 +121,18 @@ DType DTypeBeforeStrips(const Strips& strips, DType dtype) {
 
 bool LayInStrips(const Tensor& stored, const Strips& strips, Tensor* laid_out) {
   if (strips.change == Strips::Change::kHalves) {
-    Copy<float, uint16_t>(stored, strips, laid_out);
-    const auto* halves = static_cast<const uint16_t*>(laid_out->data());
-    return std::all_of(halves, halves + laid_out->bytes() / 2,
-                       [](uint16_t half) { return (half & 0x7C00) != 0x7C00; });
+    return Copy<float, uint16_t>(stored, strips, laid_out);
   }
   switch (DTypeBytes(stored.dtype())) {
     case 1:
-      Copy<uint8_t>(stored, strips, laid_out);
-      break;
+      return Copy<uint8_t>(stored, strips, laid_out);
     case 2:
-      Copy<uint16_t>(stored, strips, laid_out);
-      break;
+      return Copy<uint16_t>(stored, strips, laid_out);
     case 4:
-      Copy<uint32_t>(stored, strips, laid_out);
-      break;
+      return Copy<uint32_t>(stored, strips, laid_out);
     default:
-      Copy<uint64_t>(stored, strips, laid_out);
+      return Copy<uint64_t>(stored, strips, laid_out);
   }
-  return true;
 }
 
 }  // namespace mlc

@@ -168,6 +168,8 @@ TEST(ParseLibraryMetadata, AParameterMayBeInStrips) {
         R"("shape": [2, 8, 16], "strips": [20, 0, 4])",
         R"("shape": [2, 7, 16], "strips": [20, 0, 3])",
         R"("shape": [2, 7, 16], "strips": [20, 0, 16])",
+        R"("shape": [2, 7, 16], "dtype": "float16", "stored_dtype": "uint8",
+           "strips": [20, 0, 16])",
         R"("shape": [2, 8, 16], "dtype": "float16", "strips": [20, 0, 3])",
         R"("shape": [2, 7, 16], "strips": 20)", R"("shape": [2, 7, 16], "strips": [-20, 0])"}) {
     metadata = parse(rest);

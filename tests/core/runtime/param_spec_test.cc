@@ -41,6 +41,18 @@ TEST(ParamsOfShard, EachPieceOfAJoinedTensorIsDivided) {
   }
 }
 
+TEST(ParamsOfShard, PiecesThatAreRoundedInStripsHaveTheTypeOfTheTensor) {
+  ParamSpec spec = Of({1, 5, 16}, 0, {{0, 8}, {16, 4}, {24, 4}});
+  spec.dtype = DType::kFloat16;
+  spec.strips = Strips{16, 0, Strips::Change::kHalves};
+  ParamSpec part = PartOf(spec, 1);
+  ASSERT_TRUE(part.parts.has_value());
+  EXPECT_EQ(part.parts->parts.front().dtype, DType::kFloat32);
+  EXPECT_EQ(part.parts->parts.front().shape, (Shape{32, 5}));
+  EXPECT_EQ(std::tuple(StoredDType(part), part.dtype),
+            std::tuple(DType::kFloat32, DType::kFloat16));
+}
+
 TEST(ParamsOfShard, APieceMayBeOnAllShards) {
   for (int rank : {0, 1}) {
     ParamSpec spec = PartOf(Of({5, 7}, 0, {{0, 3}, {6, 2, true}}), rank);

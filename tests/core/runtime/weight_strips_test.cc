@@ -131,10 +131,13 @@ void WriteFloats(const TempFolder& folder, std::vector<float> numbers) {
 TEST(Strips, Float32IsRoundedToFloat16) {
   TempFolder folder;
   WriteFloats(folder, {1, -2, 1.0f / 3, 0x1p-24f, 65519});
-  ParamSpec whole = InStrips("w", {2, 2, 16}, 18, 0), part = InStrips("w", {1, 2, 16}, 3, 0);
-  whole.strips->change = part.strips->change = Strips::Change::kHalves;
+  ParamSpec whole = InStrips("w", {2, 2, 16}, 18, 0), part = InStrips("w", {1, 2, 16}, 3, 0),
+            joined = InStrips("joined", {3, 2, 16}, 36, 0);
+  whole.strips->change = part.strips->change = joined.strips->change = Strips::Change::kHalves;
   part.first = 1, part.extent = 18;
-  Result<std::vector<Tensor>> loaded = Load(folder, {whole, part});
+  StoredPart rows{"w", {18, 2}, DType::kFloat32, {}, ""};
+  joined.parts = StoredParts{{rows, rows}};
+  Result<std::vector<Tensor>> loaded = Load(folder, {whole, part, joined});
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ((*loaded)[0].dtype(), DType::kFloat16);
   std::vector<uint16_t> found = ValuesOf<uint16_t>((*loaded)[0]);
@@ -142,6 +145,24 @@ TEST(Strips, Float32IsRoundedToFloat16) {
             (std::vector<uint16_t>{0x3C00, 0x3555, 0x7BFF, 0}));
   EXPECT_EQ((std::vector<uint16_t>{found[16], found[17]}), (std::vector<uint16_t>{0xC000, 1}));
   EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[1])[0], 0x3555);
+  EXPECT_EQ(ValuesOf<uint16_t>((*loaded)[2])[2 * 16 + 3], 0x3555) << "row 19 is row 1 again";
+}
+
+TEST(Strips, RoundedNumbersAreKeptAndLaidOutAgain) {
+  TempFolder folder, kept;
+  WriteFloats(folder, {1, -2, 1.0f / 3});
+  ParamSpec spec = InStrips("w", {2, 2, 16}, 18, 0);
+  spec.strips->change = Strips::Change::kHalves;
+  for (const std::string& prefix : {std::string(), kept.path() + "/lib", kept.path() + "/lib"}) {
+    Result<Weights> weights =
+        Weights::Load(FolderSource(folder.path()), {spec}, Device{}, nullptr, prefix);
+    ASSERT_TRUE(weights.ok()) << weights.status().message();
+    for (int turn = 0; turn < 2; ++turn) {
+      EXPECT_EQ(ValuesOf<uint16_t>(weights->tensors()[0])[1], 0x3555) << prefix;
+      weights->Drop();
+      weights->Restore();
+    }
+  }
 }
 
 TEST(Strips, ANumberThatFloat16DoesNotHoldIsAnError) {

@@ -44,8 +44,8 @@ class CPUMatrix:
         return None
 
     def coarser(self) -> CPUMatrix:
-        """The same for activations of 8 bits on a CPU that reads float16: scales are not more
-        precise than that, which is 2^-12 of a number."""
+        """The same for activations of 8 bits on a CPU that reads float16: scales are float16, as
+        those of Q4_0 and Q8_0."""
         return self
 
     def linear(self, unit: VectorUnit, **options: Any) -> tirx.PrimFunc:
