@@ -8,6 +8,8 @@
 #include <map>
 
 #include "core_parts.h"
+#include "engine/request.h"
+#include "engine/step_pace.h"
 #include "kv/kv_cache.h"
 #include "model/runner/device_runner.h"
 #include "model/runner/sharded_runner.h"
@@ -128,6 +130,28 @@ class ModelRunner {
     return LogitsOf(batch, Run(batch));
   }
 
+  // The next tokens of sequence 0, a prompt, in steps with equal rows that take as long as an
+  // engine lets them. The last one makes logits, which are not copied.
+  void ReadPrompt(const std::vector<int32_t>& tokens) {
+    constexpr int kTile = 64;  // rows
+    auto up = [](int count, int each) { return (count + each - 1) / each; };
+    for (size_t begin = 0; begin < tokens.size();) {
+      int left = static_cast<int>(tokens.size() - begin);
+      int most = std::min(pace_.Next().alone, model_->info().prefill_chunk_size);
+      int equal = up(left, up(left, most));
+      size_t rows = static_cast<size_t>(std::min({left, most, up(equal, kTile) * kTile}));
+      Batch batch;
+      batch.page_indptr = {0};
+      auto from = tokens.begin() + static_cast<std::ptrdiff_t>(begin);
+      AddRows(0, {from, from + static_cast<std::ptrdiff_t>(rows)}, false, &batch);
+      if (begin + rows < tokens.size()) batch.logit_rows.clear();
+      Clock::time_point began = Clock::now();
+      Run(batch);
+      pace_.Add(static_cast<int>(rows), /*decode_rows=*/0, SecondsBetween(began, Clock::now()));
+      begin += rows;
+    }
+  }
+
   // The next tokens of sequence 0, with further inputs of the step by name: all results, by name.
   py::dict Step(const std::vector<int32_t>& tokens,
                 const std::map<std::string, std::vector<int32_t>>& inputs) {
@@ -218,6 +242,7 @@ class ModelRunner {
   std::unique_ptr<Model> model_;
   std::unique_ptr<KVCache> cache_;
   std::vector<SequenceId> sequences_;
+  StepPace pace_;
 };
 
 }  // namespace
@@ -243,6 +268,8 @@ void BindModel(py::module_& m) {
       .def("forward", &ModelRunner::Forward, py::arg("tokens"), py::arg("all_logits") = false,
            py::arg("sequence") = 0,
            "Appends tokens; float32 logits as bytes, [len(tokens) or 1, vocab_size].")
+      .def("read_prompt", &ModelRunner::ReadPrompt, py::arg("tokens"),
+           "Appends tokens to sequence 0, in the steps that an engine makes of a prompt.")
       .def("step", &ModelRunner::Step, py::arg("tokens"), py::arg("inputs"),
            "Appends tokens to sequence 0; `inputs` of the step by name. All results as bytes.")
       .def("decode", &ModelRunner::Decode, py::arg("tokens"), py::arg("copy_logits") = true,

@@ -62,7 +62,7 @@ class Ours:
         self.kv_bytes_per_token = self._runner.kv_bytes_per_token
 
     def extend(self, tokens: list[int]) -> None:
-        self._runner.forward(tokens)
+        self._runner.read_prompt(tokens)
 
     def logits(self, tokens: list[int]) -> np.ndarray:
         raw = self._runner.forward(tokens, True)
