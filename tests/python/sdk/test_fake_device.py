@@ -64,9 +64,9 @@ def test_an_answer_without_a_limit_has_one(engine: MLCEngine) -> None:
 
 
 def endless(engine: MLCEngine):
-    return engine.chat.completions.create(
-        messages=HELLO, stream=True, max_tokens=30_000, debug_config={"ignore_eos": True}
-    )
+    """A million tokens, which take seconds."""
+    options = {"n": 32, "max_tokens": 30_000, "debug_config": {"ignore_eos": True}}
+    return engine.chat.completions.create(messages=HELLO, stream=True, **options)
 
 
 def wait_until_idle(engine: MLCEngine) -> None:

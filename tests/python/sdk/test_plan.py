@@ -15,9 +15,12 @@ FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
 
 def test_a_plan_counts_what_the_library_and_the_weights_say(default_model) -> None:
     planned = plan(default_model.folder, model_lib=default_model.model_lib, device="cpu")
-    on_disk = sum(f.stat().st_size for f in default_model.folder.glob("params_shard_*.bin"))
+    index = json.loads((default_model.folder / "tensor-cache.json").read_text())
+    records = [record for shard in index["records"] for record in shard["records"]]
+    sizes = [(record["name"].endswith("q_scale"), record["nbytes"]) for record in records]
+    in_memory = sum(size // 2 if is_scale else size for is_scale, size in sizes)  # float16
     assert planned.fits and planned.reason is None
-    assert planned.parameter_bytes == on_disk
+    assert planned.parameter_bytes == in_memory
     assert planned.kv_bytes_per_token == 30 * 2 * 3 * 64 * 2  # layers, k and v, heads, dim, float16
     assert planned.kv_cache_bytes == planned.max_total_seq_length * planned.kv_bytes_per_token
     assert 0 < planned.temporary_bytes < 200 << 20
