@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "base/utf8.h"
@@ -73,6 +74,9 @@ std::string LibraryMessage(const std::string& message) {
   size_t file = message.find(".cc:");
   size_t end = file == std::string::npos ? file : message.find(": ", file);
   std::string text = end == std::string::npos ? message : message.substr(end + 2);
+  constexpr std::string_view kCheck = "Check failed: (", kFound = ") is false: ";
+  size_t found = text.rfind(kCheck, 0) == 0 ? text.find(kFound) : std::string::npos;
+  if (found != std::string::npos) text.erase(0, found + kFound.size());
   constexpr size_t kLongest = 300;
   // The message quotes the caller's text and may end in the middle of a character.
   return RepairUtf8(text.substr(0, std::min(text.find('\n'), kLongest)));
@@ -99,7 +103,11 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
   xgrammar::CompiledGrammar compiled = CompileWith(&*compiler_, kind, source);
   xgrammar::GrammarMatcher matcher(compiled);
   std::vector<int32_t> mask(static_cast<size_t>((vocab_size_ + 31) / 32));
-  FillTokenMask(&matcher, &mask);  // refuses now what the first token would be refused for
+  // Refuses now what the first token would be refused for.
+  bool has_mask = FillTokenMask(&matcher, &mask);
+  if (has_mask && std::all_of(mask.begin(), mask.end(), [](int32_t word) { return word == 0; })) {
+    throw std::runtime_error("it matches no text");
+  }
   return compiled;
 }
 

@@ -47,6 +47,7 @@ class Grammar {
   Grammar For(std::string place) const;
   // The keywords of its schemas that it does not enforce; none when strict.
   std::vector<SchemaWarning> warnings() const;
+  const std::string& place() const { return place_; }
   // The same grammar with other warnings.
   Grammar WithWarnings(std::vector<SchemaWarning> warnings) const;
   // The memory that it takes; 0 before it is compiled.

@@ -51,6 +51,7 @@ struct GrammarMatcher::Impl {
   KeptStates kept{};
   int64_t work_left = kMostWork;  // of all steps, so that an answer cannot hold up all others
   std::optional<UniqueItems> unique{};
+  std::string place{};  // the field of the request that has the grammar
 
   Status FillMask(std::vector<int32_t>* mask);
   bool Accept(int32_t token);
@@ -215,12 +216,17 @@ GrammarMatcher::GrammarMatcher(const Grammar& grammar) {
   impl_.reset(new Impl{xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself),
                        grammar.impl().backend(), Status()});
   if (grammar.impl().unique() != nullptr) impl_->unique.emplace(grammar.impl().unique());
+  impl_->place = grammar.place();
 }
 GrammarMatcher::~GrammarMatcher() = default;
 GrammarMatcher::GrammarMatcher(GrammarMatcher&&) noexcept = default;
 GrammarMatcher& GrammarMatcher::operator=(GrammarMatcher&&) noexcept = default;
 
-Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) { return impl_->FillMask(mask); }
+Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) {
+  Status status = impl_->FillMask(mask);
+  if (status.ok() || impl_->place.empty()) return status;
+  return std::move(status).In(impl_->place).WithParam(impl_->place);
+}
 
 bool GrammarMatcher::Accept(int32_t token) {
   if (finished() || !impl_->backend->MayAllow(token)) return false;
@@ -239,6 +245,7 @@ GrammarMatcher GrammarMatcher::Fork() const {
   GrammarMatcher fork(std::unique_ptr<Impl>(new Impl{
       impl_->matcher.Fork(), impl_->backend, impl_->failure, impl_->kept, impl_->work_left}));
   if (impl_->unique) fork.impl_->unique.emplace(impl_->unique->Fork());
+  fork.impl_->place = impl_->place;
   return fork;
 }
 

@@ -285,11 +285,20 @@ TEST(GrammarMatcher, AllStepsOfAnAnswerAreBoundedTogether) {
   EXPECT_FALSE(matcher.Fork().FillMask(&mask).ok());
 }
 
-TEST(GrammarMatcher, AGrammarThatLeadsNowhereIsAnError) {
+TEST(GrammarMatcher, AGrammarThatLeadsNowhereIsAnErrorOfItsField) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
-  GrammarMatcher matcher(*compiler.CompileEbnf("root ::= root"));
-  std::vector<int32_t> mask;
-  EXPECT_EQ(matcher.FillMask(&mask).code(), StatusCode::kInvalidArgument);
+  Status status = compiler.CompileEbnf("root ::= root")->For("the field").Prepare();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.param(), "the field");
+  GrammarMatcher matcher(compiler.CompileEbnf("root ::= \"a\" b\nb ::= b")->For("the field"));
+  EXPECT_TRUE(matcher.Accept('a'));
+  GrammarMatcher fork = matcher.Fork();
+  for (GrammarMatcher* one : {&matcher, &fork}) {
+    std::vector<int32_t> mask;
+    status = one->FillMask(&mask);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.param(), "the field");
+  }
 }
 
 TEST(GrammarCompiler, WhatWasCompiledIsKept) {

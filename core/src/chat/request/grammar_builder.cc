@@ -66,7 +66,8 @@ Result<std::optional<Grammar>> FromStructuralTag(
     const protocol::ResponseFormatStructuralTag& format, GrammarCompiler* compiler) {
   MLC_ASSIGN_OR_RETURN(Json tag_format, TagFormat(format));
   Json tag = Json().Set("type", "structural_tag").Set("format", std::move(tag_format));
-  return From("response_format", compiler->CompileStructuralTag(tag.Dump(), Strictness::kLenient));
+  const char* field = format.format ? "response_format.format" : "response_format";
+  return From(field, compiler->CompileStructuralTag(tag.Dump(), Strictness::kLenient));
 }
 
 Result<std::optional<Grammar>> FromResponseFormat(const ResponseFormat& format,

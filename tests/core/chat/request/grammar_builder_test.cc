@@ -70,7 +70,8 @@ TEST(BuildFormatGrammar, AnErrorNamesItsField) {
       {R"({"type": "structural_tag"})", "response_format"},
       {R"({"type": "structural_tag", "triggers": ["<"]})", "response_format"},
       {R"({"type": "structural_tag", "triggers": ["<"], "format": {}})", "response_format"},
-      {R"({"type": "structural_tag", "format": {"type": "thing"}})", "response_format"},
+      {R"({"type": "structural_tag", "format": {"type": "thing"}})", "response_format.format"},
+      {R"({"type": "grammar", "grammar": "root ::= root"})", "response_format.grammar"},
   };
   for (const auto& [format, param] : faults) {
     Result<std::optional<Grammar>> grammar = Build(format);
@@ -78,6 +79,7 @@ TEST(BuildFormatGrammar, AnErrorNamesItsField) {
     ASSERT_FALSE(status.ok()) << format;
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << format;
     EXPECT_EQ(status.param(), param) << status.message();
+    EXPECT_EQ(status.message().find("Check failed"), std::string::npos) << status.message();
   }
 }
 
