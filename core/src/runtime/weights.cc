@@ -267,7 +267,7 @@ ParamSpec OwnTensor(ParamSpec spec) {
 Result<Tensor> LoadParam(const WeightRecords& records, const ParamSpec& spec, Device device,
                          Loader* loader) {
   if (spec.is_zero) return Zeros(spec, device);
-  if (records.count(spec.own_name) > 0) {
+  if (!spec.own_name.empty() && records.count(spec.own_name) > 0) {
     bool is_last = records.count(NameOfPart(spec.name, spec.num_shards)) == 0;
     if (!is_last || records.count(NameOfPart(spec.name, spec.num_shards - 1)) == 0) {
       return Divided(records, spec.name);

@@ -97,6 +97,16 @@ TEST(LoadWeights, SmallNumbersMayBeTakenAsWords) {
   EXPECT_EQ(StatusOf(Load(folder, {words})).param(), "model_lib");
 }
 
+TEST(LoadWeights, ATensorWithoutANameIsNoParameter) {
+  TempFolder folder;
+  folder.Write("s.bin", BytesOf<float>({1}));
+  folder.Write("tensor-cache.json",
+               Index({Shard("s.bin", {Record("", "float32", "raw", {1}, 0, 4)})}));
+  Status status = StatusOf(Load(folder, {{"w", {1}, DType::kFloat32}}));
+  EXPECT_EQ(status.param(), "model_lib");
+  EXPECT_NE(status.message().find("'w'"), std::string::npos) << status.message();
+}
+
 TEST(LoadWeights, FloatsOfEightBitsAreBytes) {
   TempFolder folder;
   folder.Write("s.bin", BytesOf<uint8_t>({1, 2, 3, 4}));
