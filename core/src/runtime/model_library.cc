@@ -56,6 +56,11 @@ Status ForThisDevice(const Status& status, const std::string& path, Device devic
       .WithParam("model_lib");
 }
 
+// The path of a library as the loader takes it: it looks for a bare name in the system's folders.
+std::string WithFolder(const std::string& path) {
+  return path.find_first_of("/\\") == std::string::npos ? "./" + path : path;
+}
+
 // The loader's handle of an open file, the same one whatever its path. Null if it is not open.
 void* HandleOf(const std::string& file) {
   void* open = OpenIfLoaded(file.c_str());
@@ -80,7 +85,7 @@ std::map<void*, OpenFile>& OpenFiles() {
 Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
                                                        const std::string& path,
                                                        const std::string& id, Device device) {
-  void* loaded = HandleOf(path);
+  void* loaded = HandleOf(WithFolder(path));
   if (loaded == nullptr) return std::unique_ptr<TemporaryLibrary>();
   const std::string& known = OpenFiles()[loaded].id;
   bool is_it = known.empty() || known == id;
@@ -231,7 +236,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   if (!variant) {
     MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, id, device));
   }
-  const std::string opened = variant ? variant->path() : path;
+  const std::string opened = variant ? variant->path() : WithFolder(path);
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library, Open(path, opened, device, [&] {
                          if (void* open = HandleOf(opened)) OpenFiles()[open].id = id;
                          lock.unlock();
