@@ -134,5 +134,8 @@ def test_wrong_adapters_are_refused(server: Running, folder: Path) -> None:
     ):
         answer = change(server, "load", lora_name=name, lora_path=str(path))
         assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), answer.text
-    assert change(server, "unload", lora_name="none").status_code == 404
+        assert answer.json()["error"]["param"] in ("lora_path", "lora_name"), answer.text
+    for name in ("none", f"{MODEL}:none"):
+        error = change(server, "unload", lora_name=name).json()["error"]
+        assert (error["code"], error["param"]) == ("adapter_not_found", "lora_name"), name
     assert change(server, "load", lora_name="x").status_code == 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mlc_llm.errors import error_of
+from mlc_llm.errors import MLCError, NotFoundError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.sdk import adapters
 from mlc_llm.serve.model_names import require_path
@@ -35,19 +35,27 @@ def load(models: ModelRegistry, model: str | None, name: str, path: str) -> Adap
             reasons.MODEL_EXISTS, f"a model has the name '{name}' already", param="lora_name"
         )
     assert slot.served is not None
-    found = adapters.load_adapter(slot.served.engine, name, path)
+    try:
+        found = adapters.load_adapter(slot.served.engine, name, path)
+    except MLCError as error:
+        error.param = {"path": "lora_path", "name": "lora_name"}.get(error.param or "", error.param)
+        raise
     models.set_adapters(slot, {**slot.spec.adapters, name: path})
     return found
 
 
 def unload(models: ModelRegistry, name: str) -> AdapterList:
     """`name`: the adapter's, or MODEL:ADAPTER."""
-    slot = models.loaded(name)
+    missing = error_of(
+        reasons.ADAPTER_NOT_FOUND, f"no adapter '{name}' is loaded", param="lora_name"
+    )
+    try:
+        slot = models.loaded(name)
+    except NotFoundError as error:
+        raise missing from error
     adapter = slot.spec.adapter_of(name)
     if adapter is None:
-        raise error_of(
-            reasons.ADAPTER_NOT_FOUND, f"no adapter '{name}' is loaded", param="lora_name"
-        )
+        raise missing
     assert slot.served is not None
     found = adapters.unload_adapter(slot.served.engine, adapter)
     rest = {key: path for key, path in slot.spec.adapters.items() if key != adapter}

@@ -98,7 +98,8 @@ class Room:
         if limit is not None and taken + plan["total_bytes"] > limit:
             return (
                 f"the model takes {plan['total_bytes']} bytes, and {max(0, limit - taken)} of "
-                f"{limit} are free (--memory-limit)"
+                f"{limit} are free (--memory-limit); a shorter context takes less (--overrides "
+                f"max_total_seq_length=N), as do keys and values of 8 bits (--kv-cache-dtype q8)"
             )
         return None if plan["fits"] else str(plan["reason"])
 
