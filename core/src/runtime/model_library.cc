@@ -34,8 +34,7 @@ bool IsAbsence(const std::string& reason) {
   for (const char* words : {"No such file", "no such file", "image not found"}) {
     if (reason.find(words) != std::string::npos) return true;
   }
-  return reason.find("not found") != std::string::npos &&
-         reason.find("symbol") == std::string::npos;
+  return reason.find("not found") != reason.npos && reason.find("symbol") == reason.npos;
 }
 
 // Builds the kernels of a device backend here, and not in the first request.
@@ -54,11 +53,6 @@ Status ForThisDevice(const Status& status, const std::string& path, Device devic
   return InvalidArgument(path + ": was compiled for another kind of device than " + device.name() +
                          "; compile it again with --device, or leave model_lib out")
       .WithParam("model_lib");
-}
-
-// The path of a library as the loader takes it: it looks for a bare name in the system's folders.
-std::string WithFolder(const std::string& path) {
-  return path.find_first_of("/\\") == std::string::npos ? "./" + path : path;
 }
 
 // The loader's handle of an open file, the same one whatever its path. Null if it is not open.
@@ -85,7 +79,7 @@ std::map<void*, OpenFile>& OpenFiles() {
 Result<std::unique_ptr<TemporaryLibrary>> CopyIfLoaded(std::string_view bytes,
                                                        const std::string& path,
                                                        const std::string& id, Device device) {
-  void* loaded = HandleOf(WithFolder(path));
+  void* loaded = HandleOf(path);
   if (loaded == nullptr) return std::unique_ptr<TemporaryLibrary>();
   const std::string& known = OpenFiles()[loaded].id;
   bool is_it = known.empty() || known == id;
@@ -125,9 +119,8 @@ LinkedFiles& Linked() {
   return *files;
 }
 
-// The module of the linked library with that prefix. Nothing if there is none, and then also later:
-// TVM keeps the answer. So a shared library is opened before it is asked for. An error: it is
-// there, and this process cannot open it.
+// The module of the linked library with that prefix. Nothing if there is none, and then also later
+// (TVM keeps the answer), so libraries are opened before. An error: this process cannot open it.
 Result<ffi::Optional<ffi::Module>> ModuleOf(const ffi::Function& find, const std::string& prefix) {
   ffi::Optional<ffi::Module> found;
   MLC_RETURN_IF_ERROR(CatchTvm(prefix, [&] {
@@ -214,7 +207,9 @@ ModelLibrary::~ModelLibrary() = default;
 const std::string& ModelLibrary::path() const { return impl_->path; }
 
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::Load(const std::string& path, Device device) {
-  return path.rfind(kSystemScheme, 0) == 0 ? LoadLinked(path, device) : LoadFile(path, device);
+  if (path.rfind(kSystemScheme, 0) == 0) return LoadLinked(path, device);
+  // The system's loader would search for a bare name.
+  return LoadFile((path.find_first_of("/\\") == path.npos ? "./" : "") + path, device);
 }
 
 Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& path,
@@ -236,7 +231,7 @@ Result<std::unique_ptr<ModelLibrary>> ModelLibrary::LoadFile(const std::string& 
   if (!variant) {
     MLC_ASSIGN_OR_RETURN(variant, CopyIfLoaded(bytes, path, id, device));
   }
-  const std::string opened = variant ? variant->path() : WithFolder(path);
+  const std::string opened = variant ? variant->path() : path;
   MLC_ASSIGN_OR_RETURN(std::unique_ptr<ModelLibrary> library, Open(path, opened, device, [&] {
                          if (void* open = HandleOf(opened)) OpenFiles()[open].id = id;
                          lock.unlock();
