@@ -193,7 +193,6 @@ def test_modes_and_overrides_reach_the_engine() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--port", "70000"), "0 .. 65535"),
         (("--speculative-mode", "eagle"), "and this one was not"),
         (("--speculative-mode", "magic"), "invalid choice"),
         (("--allow-origins", "x"), "JSON list"),

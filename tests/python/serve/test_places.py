@@ -19,6 +19,7 @@ import pytest
 
 from mlc_llm.cli.environment import take_environment, variable_of
 from mlc_llm.cli.serve import register
+from mlc_llm.serve.unix_socket import bound_socket
 
 from .conftest import FAKE, PATIENCE, get, running_server, starting_server
 
@@ -75,7 +76,9 @@ def test_a_file_with_keys(tmp_path: Path, mlc_llm: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(("options", "mode"), [((), 0o600), (("--uds-mode", "660"), 0o660)])
-def test_a_unix_socket(tmp_path: Path, options: tuple[str, ...], mode: int) -> None:
+def test_a_unix_socket(
+    mlc_llm: Callable[..., Any], tmp_path: Path, options: tuple[str, ...], mode: int
+) -> None:
     path = tmp_path / "socket"
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))  # by a server that ended
@@ -88,7 +91,24 @@ def test_a_unix_socket(tmp_path: Path, options: tuple[str, ...], mode: int) -> N
         transport = httpx.HTTPTransport(uds=str(path))
         with httpx.Client(transport=transport, base_url="http://localhost") as http:
             assert http.get("/v1/models", timeout=PATIENCE).is_success
+            refused = mlc_llm("serve", FAKE, "--device", "fake", "--uds", path)
+            assert refused.returncode == 1 and "Address already in use" in refused.stderr
+            assert http.get("/v1/models", timeout=PATIENCE).is_success
         assert server.stop() == 0 and "Traceback" not in server.errors, server.errors
+    assert not path.exists()
+
+
+def test_the_file_of_another_socket_is_not_removed(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    first, remove_first = bound_socket(str(path))
+    with first:
+        path.unlink()
+        second, remove_second = bound_socket(str(path))
+        with second:
+            remove_first()
+            assert path.exists()
+            remove_second()
+            assert not path.exists()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mlc_llm.cli.environment import take_environment
 from mlc_llm.cli.output import add_output_options, steps_for
-from mlc_llm.cli.serve_files import api_keys_of, check_files
+from mlc_llm.cli.serve_checks import check_options
+from mlc_llm.cli.serve_files import api_keys_of
 from mlc_llm.cli.serve_options import add_serve_options
 from mlc_llm.cli.settings import parse_overrides
 from mlc_llm.errors import InvalidRequestError
@@ -42,7 +42,7 @@ def register(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> None:
     """Listens, loads the models, and serves until it must stop."""
     # Before the imports, which take a second.
-    _check(args)
+    check_options(args)
     api_keys = api_keys_of(args)
     from mlc_llm.serve.api_prefix import plain_prefix
     from mlc_llm.serve.app import create_app
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> None:
         enable_debug=args.enable_debug,
         enable_admin=args.enable_admin,
         max_body_bytes=args.max_body_bytes,
-        responses_db=args.responses_db,
+        responses_db=Path(args.responses_db) if args.responses_db else None,
         responses_bytes=args.responses_bytes,
         request_timeout=args.request_timeout,
         keep_alive=args.keep_alive,
@@ -120,25 +120,9 @@ def run(args: argparse.Namespace) -> None:
         raise server.failure
 
 
-def _check(args: argparse.Namespace) -> None:
-    if not 0 <= args.port <= 65535:
-        raise InvalidRequestError(f"--port {args.port}: must be 0 .. 65535", param="port")
-    check_files(args)
-    if args.prefill_from is not None and args.prefix_cache_mode == "disable":
-        raise InvalidRequestError(
-            "--prefill-from: its states come into the prefix cache, which --prefix-cache-mode "
-            "disable turns off",
-            param="prefill_from",
-        )
-
-
 def _limits(args: argparse.Namespace) -> ModelLimits:
     from mlc_llm.serve.room import ModelLimits
 
-    if args.max_loaded is not None and args.max_loaded < 1:
-        raise InvalidRequestError("--max-loaded must be at least 1", param="max_loaded")
-    if args.idle_timeout is not None and not 0 <= args.idle_timeout < math.inf:
-        raise InvalidRequestError("--idle-timeout must be at least 0", param="idle_timeout")
     return ModelLimits(memory_bytes=args.memory_limit, max_loaded=args.max_loaded)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from pathlib import Path
 
 from mlc_llm.cli.serve_files import file_mode
 from mlc_llm.cli.settings import add_model_options, json_list, size_in_bytes, size_or_zero
@@ -157,8 +156,8 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-body-bytes", type=int, default=16 << 20)
     parser.add_argument(
-        "--max-total-body-bytes", type=int, default=32 << 20,
-        help="of the bodies that are held at the same time (default: %(default)s)",
+        "--max-total-body-bytes", type=int,
+        help="of the bodies that are held at the same time (default: 32 MiB, or one body)",
     )  # fmt: skip
     parser.add_argument(
         "--max-connections", type=int,
@@ -173,7 +172,7 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         help="for a client to send the body of a request (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--responses-db", type=Path, metavar="FILE",
+        "--responses-db", metavar="FILE",
         help="a SQLite file in which responses are kept (default: in memory)",
     )  # fmt: skip
     parser.add_argument(

@@ -14,7 +14,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -144,6 +144,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._api_prefix = api_prefix
         self._uds_mode = uds_mode
+        self._remove_socket: Callable[[], None] = lambda: None
         self.failure: BaseException | None = None  # the reason why a model could not be loaded
         self.url = ""  # the address, once it listens
         self._loader = threading.Thread(target=self._load, name="models", daemon=True)
@@ -155,7 +156,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Binds the port or the UNIX socket, then starts to load."""
         if self.config.uds is not None:
-            sockets = [bound_socket(self.config.uds, self._uds_mode)]
+            bound, self._remove_socket = bound_socket(self.config.uds, self._uds_mode)
+            sockets = [bound]
         await super().startup(sockets=sockets)
         if self.started and not self.should_exit:
             for one in self.servers:
@@ -164,6 +166,10 @@ class Server(uvicorn.Server):
                         same.listen(_NUM_WAITING)
             self.url = self._bound_url()
             self._loader.start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._remove_socket()  # before it is closed, when another server may take the place
+        await super().shutdown(sockets=sockets)
 
     def _load(self) -> None:
         """Runs on its own thread."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import stat
+from collections.abc import Callable
 
 _OWNER = 0o600  # nobody else may connect
 
 
-def bound_socket(path: str, mode: int | None = None) -> socket.socket:
-    """A socket at `path`, in place of the one that an earlier server left. Without a mode only its
-    owner may connect. Raises OSError."""
+def bound_socket(path: str, mode: int | None = None) -> tuple[socket.socket, Callable[[], None]]:
+    """A socket that listens at `path`, and what removes its file. It takes the place of one that an
+    earlier server left, but not of one at which a server listens. Without a mode only its owner may
+    connect. Raises OSError."""
     with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISSOCK(os.stat(path).st_mode):
+        if stat.S_ISSOCK(os.stat(path).st_mode) and _is_dead(path):
             os.remove(path)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     # The socket never has another mode.
@@ -26,4 +29,19 @@ def bound_socket(path: str, mode: int | None = None) -> socket.socket:
         raise OSError(error.errno, error.strerror, path) from None
     finally:
         os.umask(before)
-    return made
+    made.listen()  # from now on it is not dead
+    file = os.stat(path)
+
+    def remove() -> None:
+        with contextlib.suppress(OSError):
+            if os.path.samestat(file, os.stat(path)):  # nobody has removed it and made another
+                os.remove(path)
+
+    return made, remove
+
+
+def _is_dead(path: str) -> bool:
+    """Whether nobody listens there."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.setblocking(False)  # a server may be too busy to accept
+        return client.connect_ex(path) == errno.ECONNREFUSED
