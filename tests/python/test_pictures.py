@@ -148,7 +148,7 @@ def test_what_cannot_be_read_is_named(engine: MLCEngine) -> None:
         assert (unread.value.code, unread.value.param) == (code, "messages[0].content[2]")
     with pytest.raises(InvalidRequestError) as unused:
         engine.chat.completions.create(messages=[{"role": "user", "content": b"Hello"}])
-    assert unused.value.param == "buffers[0]"
+    assert unused.value.param == "messages[0].content"
 
 
 def test_a_model_without_a_tower_refuses_by_name() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from mlc_llm import _core
 from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
@@ -71,6 +72,7 @@ class AsyncChunkStream(Generic[_Answer]):
             raise
         if ends_stream(kind):
             self._end()
+            self._events.put_nowait((_core.EVENT_DONE, ""))  # for another reader that waits
         raise_if_error(kind, text, self._timeout)
         if not text:
             raise StopAsyncIteration

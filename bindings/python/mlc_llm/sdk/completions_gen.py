@@ -9,10 +9,11 @@ takes as not given.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast, overload
 
 from typing_extensions import Self, Unpack
 
+from mlc_llm.errors import InvalidRequestError
 from mlc_llm.sdk.timeout import Timeout
 from mlc_llm.types_gen import (
     ChatCompletion,
@@ -63,15 +64,34 @@ def _request(
     timeout: float | None,
 ) -> dict[str, Any]:
     """The body to send. A misspelt or missing parameter is a TypeError, as in any call."""
+    extra: Mapping[str, object] = {} if extra_body is None else extra_body
+    if not isinstance(cast("object", extra), Mapping):
+        raise _wrong_type("extra_body", "a mapping", extra)
     if timeout is not None:
         params = {"timeout_ms": Timeout.of(timeout), **params}
     unknown = sorted(params.keys() - known.keys())
     if unknown:
         raise TypeError(f"create() got an unexpected keyword argument {unknown[0]!r}")
-    missing = sorted(required - params.keys() - (extra_body or {}).keys())
+    missing = sorted(required - params.keys() - extra.keys())
     if missing:
         raise TypeError(f"create() missing required keyword argument {missing[0]!r}")
-    return {**params, **(extra_body or {})}
+    return {**params, **extra}
+
+
+def _named(request_id: object) -> dict[str, str]:
+    """The argument of `_create`, if it is given."""
+    if request_id is None:
+        return {}
+    if not isinstance(request_id, str):
+        raise _wrong_type("request_id", "a string", request_id)
+    return {"request_id": request_id}
+
+
+def _wrong_type(name: str, expected: str, got: object) -> InvalidRequestError:
+    message = (
+        f"Invalid type for '{name}': expected {expected}, but got {type(got).__name__} instead."
+    )
+    return InvalidRequestError(message, param=name)
 
 
 class ChatCompletions:
@@ -224,8 +244,7 @@ class ChatCompletions:
         known, required = ChatCompletionCreateParams.__annotations__, {"messages"}
         request = _request(known, required, params, extra_body, timeout)
         request["stream"] = bool(stream)
-        named = {} if request_id is None else {"request_id": request_id}
-        return self._create(request, bool(stream), **named)
+        return self._create(request, bool(stream), **_named(request_id))
 
     def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
@@ -386,8 +405,7 @@ class AsyncChatCompletions:
         known, required = ChatCompletionCreateParams.__annotations__, {"messages"}
         request = _request(known, required, params, extra_body, timeout)
         request["stream"] = bool(stream)
-        named = {} if request_id is None else {"request_id": request_id}
-        return await self._create(request, bool(stream), **named)
+        return await self._create(request, bool(stream), **_named(request_id))
 
     async def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
@@ -525,8 +543,7 @@ class Completions:
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
         request = _request(known, required, params, extra_body, timeout)
         request["stream"] = bool(stream)
-        named = {} if request_id is None else {"request_id": request_id}
-        return self._create(request, bool(stream), **named)
+        return self._create(request, bool(stream), **_named(request_id))
 
     def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None
@@ -664,8 +681,7 @@ class AsyncCompletions:
         known, required = CompletionCreateParams.__annotations__, {"prompt"}
         request = _request(known, required, params, extra_body, timeout)
         request["stream"] = bool(stream)
-        named = {} if request_id is None else {"request_id": request_id}
-        return await self._create(request, bool(stream), **named)
+        return await self._create(request, bool(stream), **_named(request_id))
 
     async def _create(
         self, request: dict[str, Any], stream: bool, request_id: str | None = None

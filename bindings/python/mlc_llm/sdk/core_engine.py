@@ -25,6 +25,7 @@ from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.prepare.model_source import FAKE_DEVICE, ResolvedModel, StepListener, resolve_model
 from mlc_llm.prepare.progress import steps_of
+from mlc_llm.sdk import request_json
 from mlc_llm.sdk.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.sdk.model_names import same_model
 from mlc_llm.sdk.timeout import TIMEOUT_MS, named_as_given
@@ -218,7 +219,7 @@ class CoreEngine:
         """The request as JSON, and the bytes in it. Raises MLCError if it cannot be written, or
         names another model."""
         self._require_model(request)
-        return _encode(request)
+        return request_json.encode(request)
 
     def remember(self, name: str | None, request_id: int) -> None:
         """`name` is for `abort_named`, until `forget`."""
@@ -296,34 +297,6 @@ class CoreEngine:
 def absolute(path: str | Path) -> str:
     """As the core takes it: it does not read `~`."""
     return str(Path(path).expanduser().absolute())
-
-
-def _encode(request: Mapping[str, Any]) -> tuple[bytes, list[bytes]]:
-    """The request as JSON, and the bytes in it: an image's `url` may be the bytes of its file."""
-    buffers: list[bytes] = []
-
-    def write(value: object) -> object:
-        if isinstance(value, bytes | bytearray):
-            buffers.append(bytes(value))
-            return f"buffer:{len(buffers) - 1}"
-        return _dump_model(value)
-
-    try:
-        text = json.dumps(request, ensure_ascii=False, default=write, allow_nan=False)
-        return text.encode("utf-8"), buffers
-    except UnicodeEncodeError:
-        message = "the request's text is not valid Unicode: it holds half of a surrogate pair"
-        raise InvalidRequestError(f"{message}, as bytes that are not UTF-8 become") from None
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"the request cannot be written as JSON: {error}"
-        raise InvalidRequestError(message) from None
-
-
-def _dump_model(value: object) -> object:
-    """Messages may be response objects of this package, as in `messages.append(choice.message)`."""
-    if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic's method
-        return dump(exclude_none=True)
-    raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
 def ends_stream(kind: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
@@ -52,6 +53,7 @@ class ChunkStream(Generic[_Answer]):
         self._chunk = chunk
         self._name = name
         self._timeout = request.get(TIMEOUT_MS)
+        self._reading = Lock()  # the end comes once, and every reader must see it
         self._id, self._events = core.stream(route, request, name)
         self._open = True
 
@@ -59,13 +61,14 @@ class ChunkStream(Generic[_Answer]):
         return self
 
     def __next__(self) -> _Answer:
-        if not self._open:
-            raise StopIteration
-        kind, text = self._events.next()
-        if kind != _CHUNK:
-            self._end()
-            raise_if_error(kind, text, self._timeout)
-            raise StopIteration
+        with self._reading:
+            if not self._open:
+                raise StopIteration
+            kind, text = self._events.next()
+            if kind != _CHUNK:
+                self._end()
+                raise_if_error(kind, text, self._timeout)
+                raise StopIteration
         return as_mlc_llm(self._chunk.model_validate_json(text), self._name)
 
     def close(self) -> None:
