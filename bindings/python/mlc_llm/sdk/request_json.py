@@ -97,5 +97,5 @@ def _fault(path: str, error: Exception) -> MLCError:
     elif isinstance(error, RecursionError):
         why = "it is nested too deeply, or holds itself"
     elif isinstance(error, UnicodeEncodeError):
-        why = "it holds half of a surrogate pair, as bytes that are not UTF-8 become"
+        why = "it is not valid Unicode (half a surrogate pair): was it bytes that are not UTF-8?"
     return error_of(reason, f"Invalid {what} for '{name}': {why}", param=name)
