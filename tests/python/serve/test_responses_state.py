@@ -8,6 +8,7 @@ import json
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,11 +19,14 @@ import pytest
 
 from mlc_llm.errors import MLCError
 from mlc_llm.serve.body_room import Body, BodyRoom
+from mlc_llm.serve.core_request import CoreRequest
 from mlc_llm.serve.options import ServeOptions
+from mlc_llm.serve.registry import ModelRegistry
 from mlc_llm.serve.responses_state import ResponseState
 
 from .conftest import FAKE, PATIENCE, running_server, started_server
-from .test_responses_store import kept
+from .test_loading import SPEC, serving, wait_until
+from .test_responses_store import fill_disk, kept
 
 OPTIONS: dict[str, Any] = {"model": "fake-model", "max_output_tokens": 12, "temperature": 0}
 _END = json.loads((FAKE / "mlc-chat-config.json").read_text())["eos_token_id"]
@@ -125,6 +129,79 @@ def test_cancelling(client: openai.OpenAI, http: httpx.Client) -> None:
         client.responses.cancel(made.id)
 
 
+@pytest.fixture
+def own() -> Iterator[openai.OpenAI]:
+    """Of a server in this process."""
+    models = ModelRegistry()
+    models.load(SPEC)
+    with serving(models=models) as it:
+        yield openai.OpenAI(base_url=f"{it.url}/v1", api_key="-", max_retries=0)
+
+
+def hold(monkeypatch: pytest.MonkeyPatch, step: str, seen: int = 0) -> threading.Event:
+    """That step of the core's requests waits for the event, once so many of their events came."""
+    work, go_on, events = getattr(CoreRequest, step), threading.Event(), list[Any]()
+
+    async def held(*arguments: Any) -> Any:
+        if len(events) >= seen:
+            await asyncio.to_thread(go_on.wait, PATIENCE)
+        found = await work(*arguments)
+        events.extend(found or ())
+        return found
+
+    monkeypatch.setattr(CoreRequest, step, held)
+    return go_on
+
+
+def test_the_background_says_how_far_it_is(
+    own: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit, answer = hold(monkeypatch, "submit_body"), hold(monkeypatch, "next_events")
+    made = own.responses.create(**OPTIONS, input="Hello", background=True).id
+    for status, go_on in (("queued", submit), ("in_progress", answer)):
+        wait_until(lambda status=status: own.responses.retrieve(made).status == status)
+        with pytest.raises(openai.BadRequestError, match=f"is still {status}"):
+            own.responses.create(**OPTIONS, input="x", previous_response_id=made)
+        go_on.set()
+    assert ended(own, made).output_text
+
+
+def test_a_stream_is_known_from_its_begin(
+    own: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = hold(monkeypatch, "next_events", seen=5)
+    stream = own.responses.create(**ENDLESS, input="Hello", stream=True)
+    made = next(iter(stream)).response.id
+    assert own.responses.retrieve(made).status == "in_progress"
+    (item,) = own.responses.input_items.list(made).data
+    assert item.content[0].text == "Hello"  # type: ignore[union-attr]
+    with pytest.raises(openai.BadRequestError, match="synchronous"):
+        own.responses.cancel(made)
+    with pytest.raises(openai.BadRequestError, match="is still in_progress"):
+        own.responses.create(**OPTIONS, input="x", previous_response_id=made)
+    text = next(event.delta for event in stream if event.type == "response.output_text.delta")
+    stream.close()
+    left = ended(own, made)
+    go_on.set()
+    assert left.status == "cancelled" and left.output_text.startswith(text)
+    assert left.output[0].status == "incomplete"
+
+
+def test_a_stream_can_be_deleted_while_it_is_read(
+    own: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = hold(monkeypatch, "next_events", seen=1)
+    asked = {**ENDLESS, "max_output_tokens": 2000}  # more events than wait in the core
+    stream = own.responses.create(**asked, input="Hello", stream=True)
+    made = next(iter(stream)).response.id
+    own.responses.delete(made)
+    go_on.set()
+    *_, last = stream
+    assert last.response.output_text
+    with pytest.raises(openai.NotFoundError):
+        own.responses.retrieve(made)
+
+
 @pytest.mark.parametrize("path", ["", "/cancel", "/input_items"])
 @pytest.mark.parametrize("name", ["nothing", "%00", "x" * 5000, "%F0%9F%98%80", "..%2f.."])
 def test_hostile_ids(http: httpx.Client, path: str, name: str) -> None:
@@ -186,12 +263,33 @@ def test_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
     state.keep(first.input, first.response)
     assert asyncio.run(state.get("r1")) == first
     taken = state.store._bytes
-    (pages,) = state.store._database.execute("PRAGMA page_count").fetchone()
-    state.store._database.execute(f"PRAGMA max_page_count = {pages}")
+    fill_disk(state.store)
     long = kept(1, size=100_000, previous_response_id=None)
     state.keep(long.input, long.response)
     assert asyncio.run(state.get("r1")) == first and state.store._bytes == taken
     asyncio.run(state.close())
+
+
+def test_a_full_disk_is_said(request: pytest.FixtureRequest) -> None:
+    """To a client whose answer comes later; else in a line of the log."""
+    models = ModelRegistry()
+    models.load(SPEC)
+    with serving(models=models) as it:
+        log = request.getfixturevalue("server_log")
+        fill_disk(it.server.config.app.state.responses.store)  # type: ignore[union-attr]
+        client = openai.OpenAI(base_url=f"{it.url}/v1", api_key="-", max_retries=0)
+        asked: dict[str, Any] = {**OPTIONS, "input": "word " * 1000}
+        made = client.responses.create(**asked)
+        *_, streamed = client.responses.create(**asked, stream=True)
+        with pytest.raises(openai.InternalServerError, match="--responses-db") as refused:
+            client.responses.create(**asked, background=True)
+        assert refused.value.code == "disk_full"
+        for answer in (made, streamed.response):
+            assert answer.output_text
+            with pytest.raises(openai.NotFoundError):
+                client.responses.retrieve(answer.id)
+    lines = [one for one in log.records if "is not kept" in one.message]
+    assert len(lines) == 2 and not any(one.exc_info for one in log.records)
 
 
 def test_requests_of_the_background_take_room_for_bodies() -> None:
@@ -211,7 +309,8 @@ def test_requests_of_the_background_take_room_for_bodies() -> None:
 def test_the_background_keeps_room_only_while_it_waits() -> None:
     """A body has its room back when the core has it, or when it is cancelled or refused."""
     text = "word " * 30_000
-    limits = ("--max-total-body-bytes", "400000", "--overrides", "max_num_sequence=1")
+    room = ("--max-body-bytes", "400000", "--max-total-body-bytes", "400000")
+    limits = (*room, "--overrides", "max_num_sequence=1")
     with running_server("--enable-debug", *limits) as url:
         client = openai.OpenAI(base_url=f"{url}/v1", api_key="-", max_retries=0)
         for _ in range(12):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mlc_llm.errors import InvalidRequestError, MLCError
+from mlc_llm.errors import InvalidRequestError, MLCError, StorageFullError
 from mlc_llm.serve.responses_store import KeptResponse, ResponseStore
 
 
@@ -115,6 +116,53 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         ResponseStore(tmp_path / "no folder" / "db")
     assert refused.value.param == "responses_db"
+
+
+def test_a_file_belongs_to_one_server(tmp_path: Path) -> None:
+    """Another one would end what the first one is making."""
+    path = tmp_path / "db"
+    store = ResponseStore(path)
+    store.put(kept(1, status="in_progress"))
+    with pytest.raises(InvalidRequestError, match="--responses-db .*another process") as refused:
+        ResponseStore(path)
+    assert refused.value.param == "responses_db"
+    assert store.get("r1").response["status"] == "in_progress"
+    store.close()
+    assert ResponseStore(path).get("r1").response["status"] == "failed"
+
+
+def test_an_end_that_a_full_disk_does_not_keep_is_a_failure(tmp_path: Path) -> None:
+    """Whoever asks for the response again and again would never see its end."""
+    store = ResponseStore(tmp_path / "db")
+    store.put(kept(1, status="queued"))
+    fill_disk(store)
+    for status in ("in_progress", "completed"):
+        with pytest.raises(StorageFullError, match="--responses-db"):
+            store.update(kept(1, size=100_000, status=status, text="x" * 100_000).response)
+        expected = "queued" if status == "in_progress" else "failed"
+        assert store.get("r1").response["status"] == expected
+    store.delete("r1")
+    assert not is_kept(store, 1)
+    store.close()
+
+
+def test_a_start_on_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def on_full_disk(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        database = connect(*arguments, **options)
+        database.execute("PRAGMA max_page_count = 1")
+        return database
+
+    monkeypatch.setattr(sqlite3, "connect", on_full_disk)
+    with pytest.raises(StorageFullError, match="--responses-db"):
+        ResponseStore(tmp_path / "db")
+
+
+def fill_disk(store: ResponseStore) -> None:
+    """Leaves the store no page more than it has."""
+    (pages,) = store._database.execute("PRAGMA page_count").fetchone()
+    store._database.execute(f"PRAGMA max_page_count = {pages}")
 
 
 def test_what_was_not_finished_has_failed(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ class ResponsesAnswerFormat(AnswerFormat):
         keep: Callable[[dict[str, Any]], None] = forget,
         mcp: Mapping[str, Sequence[Tool]] = MappingProxyType({}),
     ) -> None:
-        """`keep` gets the response when it has ended. `mcp`: the tools of each MCP server that the
-        model may call."""
+        """`keep` gets the response when its stream begins, and when it has ended. `mcp`: the tools
+        of each MCP server that the model may call."""
         self._asked = asked
         self._keep = keep
         self._model = model
@@ -62,9 +62,12 @@ class ResponsesAnswerFormat(AnswerFormat):
         self._server_of = {tool.name: server for server, tools in mcp.items() for tool in tools}
         self._mcp_calls: dict[str, MCPCallItem] = {}  # whose results are to come, by their ids
         self._warnings: list[Any] | None = None
+        self._streams = False  # whether a stream has begun and not ended
 
     def begin(self) -> bytes:
         response = self.describe("in_progress")
+        self._streams = True
+        self._keep(response)
         out = self._events.write("response.created", response=response)
         out += self._events.write("response.in_progress", response=response)
         return out + self._list_tools()
@@ -112,6 +115,13 @@ class ResponsesAnswerFormat(AnswerFormat):
         out = self._close("incomplete")
         response = self.failed(json.loads(text)["error"])
         return out + self._events.write("response.failed", response=response)
+
+    def left(self) -> None:
+        """The stream is over. Where that was before its end, as its client left, the response is
+        cancelled."""
+        if self._streams:
+            self._close("incomplete")
+            self._ended("cancelled")
 
     def failed(self, error: Mapping[str, Any]) -> dict[str, Any]:
         """The response that an error ended."""
@@ -193,6 +203,7 @@ class ResponsesAnswerFormat(AnswerFormat):
 
     def _ended(self, status: str, error: dict[str, str] | None = None) -> dict[str, Any]:
         response = {**self.describe(status), "error": error}
+        self._streams = False
         self._keep(response)
         return response
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from mlc_llm.errors import error_of
 from mlc_llm.errors import reasons_gen as reasons
@@ -59,26 +59,41 @@ class _Responses(_NoFiles):
         whole, own = await _after_earlier(request, asked)
         mcp = await mcp_tools(request, asked)
         whole = with_tool_choice(whole, mcp)
-        keep: Callable[[dict[str, Any]], None] = partial(state.keep, own)
+        keep = state.keep_from_begin(own)
         if asked.get("store") is False:
             if asked.get("background"):
                 raise _refused("background", "needs 'store'")
             keep = forget
         elif asked.get("background"):  # the store has its input
-            asked, keep = {**asked, "input": None}, state.finish
+            asked, keep = {**asked, "input": None}, state.update
         answer = ResponsesAnswerFormat(asked, lease.name, keep, mcp)
         core = CoreRequest()
         if mcp:
             tools = [tool for tools in mcp.values() for tool in tools]
             core = ToolRequest(tools, asked.get("max_tool_calls") or MAX_TOOL_CALLS)
         if not asked.get("background"):
-            return await self.submit(request, whole, lease, answer, core)
+            response = await self.submit(request, whole, lease, answer, core)
+            return _Watched(response, answer.left)
         if asked.get("stream"):
             raise _refused("stream", "does not go with 'background'; ask for the response later")
         body = body_of(request).for_later(await asyncio.to_thread(_chat, whole))
         queued = await state.begin(own, answer, lease, body, core)
         keep_lease(request, lease)
         return JSONResponse(queued)
+
+
+class _Watched(Response):
+    """A response, and what is done after it, however it ends."""
+
+    def __init__(self, response: Response, after: Callable[[], None]) -> None:
+        super().__init__()
+        self._response, self._after = response, after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._after()
 
 
 class _Counts(_NoFiles):

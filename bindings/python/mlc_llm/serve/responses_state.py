@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -71,20 +72,33 @@ class ResponseState:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, work, *arguments)
 
-    def finish(self, response: dict[str, Any]) -> None:
-        """Keeps a response of the background that has ended, unless it was deleted. Does not wait
-        for that."""
+    def update(self, response: dict[str, Any]) -> None:
+        """Keeps a new state of a response, unless it was deleted. Does not wait for that."""
         self._write(response["id"], self.store.update, response)
 
-    def keep(self, items: Sequence[dict[str, Any]], response: dict[str, Any]) -> None:
-        """Keeps a response that has ended. `items`: of its own request. Does not wait for that: a
-        client has its answer also where it cannot be kept, as behind many that wait for a slow
-        disk."""
+    def keep(self, items: Sequence[dict[str, Any]], response: dict[str, Any]) -> bool:
+        """Keeps a response. `items`: of its own request. Does not wait for that: a client has its
+        answer also where it cannot be kept, as behind many that wait for a slow disk (False)."""
         kept = KeptResponse(response["id"], response["previous_response_id"], items, response)
         if not self._room_to_keep.acquire(blocking=False):
             _log.error("The response %s is not kept: %d wait", kept.id, _MAX_UNWRITTEN)
-            return
+            return False
         self._write(kept.id, self._put, kept)
+        return True
+
+    def keep_from_begin(self, items: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], None]:
+        """What keeps a response when it begins, and each later state of it unless it was deleted
+        meanwhile."""
+        begun = False
+
+        def keep(response: dict[str, Any]) -> None:
+            nonlocal begun
+            if begun:
+                self.update(response)
+            else:
+                begun = self.keep(items, response)
+
+        return keep
 
     def _put(self, kept: KeptResponse) -> None:
         try:
@@ -140,7 +154,7 @@ class ResponseState:
                 await running.task
             found = (await self.get(response_id)).response
             if found["status"] in UNFINISHED:
-                self.finish({**found, "status": "cancelled"})
+                self.update({**found, "status": "cancelled"})
         found = (await self.get(response_id)).response
         if not found["background"]:
             raise error_of(
@@ -183,6 +197,7 @@ class ResponseState:
         try:
             served = await running.lease.model()
             await running.core.submit_body(served, "chat.completions", running.body, self._options)
+            self.update(answer.describe("in_progress"))
         except MLCError as error:
             answer.failed(error.to_dict()["error"])
             return
@@ -196,6 +211,8 @@ class ResponseState:
 def _logged(response_id: str, work: Callable[[_T], None], argument: _T) -> None:
     try:
         work(argument)
+    except (MLCError, sqlite3.Error) as error:  # as of a full disk
+        _log.error("The response %s is not kept: %s", response_id, error)
     except Exception:
         _log.exception("The response %s could not be kept", response_id)
 

@@ -10,11 +10,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mlc_llm.errors import InvalidRequestError, error_of
+from mlc_llm.errors import InvalidRequestError, MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.serve.errors import readable
 
@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS responses (
   response TEXT NOT NULL        -- JSON: the object that clients get
 )
 """
+_FULL = "disk is full"  # in SQLite's message
 UNFINISHED = ("queued", "in_progress")
 _COLUMNS = "id, previous, input, response"
 _SIZE = "LENGTH(CAST(input AS BLOB)) + LENGTH(CAST(response AS BLOB))"
@@ -53,29 +54,31 @@ class KeptResponse:
 class ResponseStore:
     """The kept responses. When they take more than `max_bytes`, the oldest ones leave. Thread-safe.
 
-    SQLite's journal makes each response whole or absent, also when the process is killed.
+    SQLite's journal makes each response whole or absent, also when the process is killed. Its lock
+    keeps other processes away until this one has ended.
     """
 
     def __init__(self, path: Path | None = None, max_bytes: int = 64 << 20) -> None:
         """Opens the file, or makes it. A damaged one is put aside, with a line in the log. Raises
-        InvalidRequestError if it can be neither read nor made."""
+        MLCError if it can be neither read nor made, and if another process has it."""
         self._path = path
         self._max_bytes = max_bytes
+        self._bytes = 0
+        self._lost: set[str] = set()  # those whose ends could not be written
         self._lock = threading.Lock()
         try:
             self._database = self._open()
         except sqlite3.DatabaseError as error:
             if path is None or isinstance(error, sqlite3.OperationalError):
-                raise InvalidRequestError(
-                    f"--responses-db {path}: {error}", param="responses_db"
-                ) from None
+                raise _refusal(path, error) from None
             self._put_aside(path, error)
             self._database = self._open()
         self._end_unfinished()
         (self._bytes,) = self._database.execute(
             f"SELECT COALESCE(SUM({_SIZE}), 0) FROM responses"
         ).fetchone()
-        self._make_room()
+        with self._whole_change():
+            self._make_room()
 
     def put(self, kept: KeptResponse) -> None:
         """Keeps a response, in place of an earlier state of it."""
@@ -94,22 +97,28 @@ class ResponseStore:
             self._make_room()
 
     def update(self, response: dict[str, Any]) -> None:
-        """Keeps a new state of a response. Does nothing if it is not kept."""
+        """Keeps a new state of a response. Does nothing if it is not kept. Where its end cannot be
+        written, it has failed."""
         answer, unfinished = _json(response), response["status"] in UNFINISHED
-        with self._lock, self._whole_change() as database:
-            found = database.execute(
-                "SELECT LENGTH(CAST(response AS BLOB)) FROM responses WHERE id = ?",
-                (response["id"],),
-            ).fetchone()
-            if found is None:
-                return
-            database.execute(
-                "UPDATE responses SET number = (SELECT MAX(number) + 1 FROM responses), "
-                "unfinished = ?, response = ? WHERE id = ?",
-                (unfinished, answer, response["id"]),
-            )
-            self._bytes += len(answer.encode()) - found[0]
-            self._make_room()
+        try:
+            with self._lock, self._whole_change() as database:
+                found = database.execute(
+                    "SELECT LENGTH(CAST(response AS BLOB)) FROM responses WHERE id = ?",
+                    (response["id"],),
+                ).fetchone()
+                if found is None:
+                    return
+                database.execute(
+                    "UPDATE responses SET number = (SELECT MAX(number) + 1 FROM responses), "
+                    "unfinished = ?, response = ? WHERE id = ?",
+                    (unfinished, answer, response["id"]),
+                )
+                self._bytes += len(answer.encode()) - found[0]
+                self._make_room()
+        except (MLCError, sqlite3.Error):
+            if not unfinished:
+                self._lost.add(response["id"])
+            raise
 
     def get(self, response_id: str) -> KeptResponse:
         """Raises MLCError if it is not kept."""
@@ -169,13 +178,16 @@ class ResponseStore:
 
     @contextlib.contextmanager
     def _whole_change(self) -> Iterator[sqlite3.Connection]:
-        """A transaction. If it fails, the count of the bytes is as before too."""
+        """A transaction. If it fails, the count of the bytes is as before too. Raises MLCError if
+        the disk is full."""
         before = self._bytes
         try:
             with self._database as database:
                 yield database
-        except BaseException:
+        except BaseException as error:
             self._bytes = before
+            if isinstance(error, sqlite3.Error) and _FULL in str(error):
+                raise _disk_full() from None
             raise
 
     def _open(self) -> sqlite3.Connection:
@@ -183,8 +195,9 @@ class ResponseStore:
         if self._path is not None:  # conversations are their owner's; SQLite's other files follow
             with contextlib.suppress(OSError):  # SQLite says what is wrong with the path
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
-        database = sqlite3.connect(name, timeout=5.0, check_same_thread=False)
+        database = sqlite3.connect(name, timeout=1.0, check_same_thread=False)
         try:
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")  # what another server makes goes on
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             (state,) = database.execute("PRAGMA quick_check(1)").fetchone()
@@ -219,9 +232,8 @@ class ResponseStore:
         ).fetchall()
         for row in rows:
             kept = _kept(row)
-            error = {"code": "server_error", "message": "the server ended before the response did"}
-            failed = {**kept.response, "status": "failed", "error": error}
-            with self._database as database:
+            failed = _failed(kept.response, "the server ended before the response did")
+            with self._whole_change() as database:
                 database.execute(
                     "UPDATE responses SET unfinished = 0, response = ? WHERE id = ?",
                     (json.dumps(failed), kept.id),
@@ -232,9 +244,15 @@ class ResponseStore:
             row = self._database.execute(
                 f"SELECT {_COLUMNS} FROM responses WHERE id = ?", (readable(response_id),)
             ).fetchone()
-        return None if row is None else _kept(row)
+        if row is None:
+            return None
+        kept = _kept(row)
+        if kept.id not in self._lost:
+            return kept
+        return replace(kept, response=_failed(kept.response, "the response could not be kept"))
 
     def _remove(self, response_id: str) -> None:
+        self._lost.discard(response_id)
         row = self._database.execute(
             f"DELETE FROM responses WHERE id = ? RETURNING {_SIZE}", (response_id,)
         ).fetchone()
@@ -254,6 +272,28 @@ class ResponseStore:
 def _json(value: Any) -> str:
     """Half of a surrogate pair, which SQLite does not take, is a question mark."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def _refusal(path: Path | None, error: sqlite3.Error) -> MLCError:
+    """Why a file cannot be opened."""
+    if _FULL in str(error):
+        return _disk_full()
+    why = str(error)
+    if "locked" in why:
+        why = "another process has the file; give each server one of its own"
+    return InvalidRequestError(f"--responses-db {path}: {why}", param="responses_db")
+
+
+def _disk_full() -> MLCError:
+    words = (
+        "The disk has no room for responses: make room, or choose another file by --responses-db."
+    )
+    return error_of(reasons.DISK_FULL, words, param="responses_db")
+
+
+def _failed(response: dict[str, Any], why: str) -> dict[str, Any]:
+    error = {"code": "server_error", "message": why}
+    return {**response, "status": "failed", "error": error}
 
 
 def _kept(row: tuple[str, str | None, str, str]) -> KeptResponse:
