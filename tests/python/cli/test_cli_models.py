@@ -16,7 +16,8 @@ import pytest
 from mlc_llm.cli import COMMANDS, main
 from mlc_llm.cli.completion import candidates
 from mlc_llm.cli.show import generation_fields
-from mlc_llm.prepare.model_source import ResolvedModel
+from mlc_llm.prepare.kept_library import mark_library, strips_prefix
+from mlc_llm.prepare.model_source import ResolvedModel, resolve_source
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake-model"
@@ -90,6 +91,23 @@ def test_rm(home: Path, capsys: pytest.CaptureFixture) -> None:
     assert [row[0] for row in listed(capsys)[1:]] == ["file", "library of mine-MLC"]
     left = [path for path in home.rglob("*") if path.name.endswith(".lock")]
     assert left == []
+
+
+def test_rm_leaves_a_library_that_another_model_uses(
+    home: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """Models of one shape share a library; each has its own strips."""
+    library, converted = home / "model_lib/aa.so", home / "model_weights/converted"
+    first = converted / "model-q0f32-0123456789ac-MLC"
+    second = converted / "model-q4f32_1-0123456789ab-MLC"
+    mark_library(library, second, "cpu")
+    mark_library(library, home.parent / "gone-MLC", "cpu")  # a folder that is no more keeps nothing
+    strips = [write(Path(f"{strips_prefix(library, f)}-ff.strips"), "x") for f in (first, second)]
+    assert main(["rm", first.name]) == 0
+    assert library.exists() and library.with_suffix(".json").exists()
+    assert [file.exists() for file in strips] == [False, True]
+    assert main(["rm", second.name]) == 0
+    assert [path.name for path in sorted(library.parent.iterdir())] == ["bb.json", "bb.so"]
 
 
 def test_a_kept_model_is_found_by_its_name(home: Path) -> None:
@@ -229,3 +247,12 @@ def test_a_plan_for_devices_reads_the_config_alone(
     assert "--quantization" in capsys.readouterr().err
     assert main(["doctor", str(tmp_path / "no"), *plan[2:]]) == 1
     assert "config.json" in capsys.readouterr().err
+
+
+def test_a_plan_for_devices_reads_gguf_files(capsys: pytest.CaptureFixture) -> None:
+    for model in ("default", str(resolve_source("default"))):
+        plan = ["doctor", model, "--device-memory", "1GB"]
+        assert main([*plan, "--quantization", "q4f16_1"]) == 0
+        assert "KV cache: 23040 bytes a token" in capsys.readouterr().out
+        assert main(plan) == 1
+        assert "needs a --quantization" in capsys.readouterr().err

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 
 import pytest
 import tiny_models
 from fake_hub import FakeHub, serve
 
+from mlc_llm.compiler.trailer import trailer
 from mlc_llm.errors import (
     InternalError,
 )
@@ -40,17 +40,13 @@ def prepared(hf_folder, tmp_path):
     return output
 
 
-def trailer(length):
-    return b"MLCLIB01" + struct.pack("<QQ", length, 0)
-
-
 @pytest.fixture
 def compiler(monkeypatch):
     """Stands in for the child that compiles: writes the body it is told to, and counts its runs."""
 
     class Compiler:
         runs: list[dict] = []
-        body = b"library" + trailer(7)
+        body = b"library" + trailer(b"library")
 
         def __call__(self, job, title, steps, **others):
             if job["kind"] == "convert":

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import tiny_models
 
+from mlc_llm.compiler.trailer import trailer
 from mlc_llm.errors import CorruptFileError, InternalError
 from mlc_llm.prepare import jit_child
 from mlc_llm.prepare.jit_cache import LibraryOptions, library_path
@@ -47,7 +48,7 @@ output.mkdir(parents=True)
 (output / "mlc-chat-config.json").write_text(CONFIG)
 """
 _BEGIN = "(marks / 'compiling').touch()\n"
-_WRITE_LIBRARY = "output.write_bytes(b'library' + b'MLCLIB01' + bytes([7] + [0] * 15))\n"
+_WRITE_LIBRARY = f"output.write_bytes({b'library' + trailer(b'library')!r})\n"
 _FOR_EVER = "time.sleep(600)\n"
 
 

@@ -1,4 +1,4 @@
-"""`mlc_llm rm`: removes kept models and the libraries that were compiled for them.
+"""`mlc_llm rm`: removes kept models, and the libraries that no other model uses.
 
 A name without a quantization means all quantizations of the model; `mlc_llm list` shows the names.
 A model in another place (your own folder, an installed package) is never removed.
@@ -25,6 +25,5 @@ def run(args: argparse.Namespace) -> None:
     from mlc_llm.prepare.kept import find_kept, remove
 
     for model in find_kept(args.models):
-        size = megabytes(model.size)
-        remove(model)
+        size = megabytes(remove(model))
         print(f"Removed {model.name} ({model.quantization}), {size}")

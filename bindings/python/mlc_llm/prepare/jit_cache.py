@@ -24,6 +24,7 @@ from typing import Any
 from mlc_llm.errors import InvalidRequestError, NotFoundError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 from mlc_llm.prepare.jit_child import Children, run_job
+from mlc_llm.prepare.kept_library import is_whole_library, mark_library
 from mlc_llm.prepare.progress import Steps
 from mlc_llm.prepare.temporary_files import locked, remove_leftovers, scratch_folder
 
@@ -32,8 +33,6 @@ from mlc_llm.prepare.temporary_files import locked, remove_leftovers, scratch_fo
 CONVERTED_FORMAT = 11
 
 _POLICIES = ("ON", "OFF", "REDO", "READONLY")
-_TRAILER_BYTES = 24  # "MLCLIB01", the length before it, its hash: see docs/model-library.md
-_TRAILER_MAGIC = b"MLCLIB01"
 TakeConfig = Callable[[Path, Mapping[str, Any]], None]  # gets a folder and its config
 LAST_USE = ".last-use"  # a file in a folder of weights; its time is the last use
 
@@ -163,13 +162,13 @@ def model_library(
     yet. `name` is the model's name in messages."""
     library = library_path(config, device=device, options=options)
     what = f"the model library of {name}"
-    with _made(library, rules, _is_whole_library, what=what) as missing:
+    with _made(library, rules, is_whole_library, what=what) as missing:
         if missing:
             rules.steps.detail(f"Compiling {folder} for {device}, --opt {options.opt}")
             _compile(config, library, name=name, device=device, options=options, rules=rules)
         else:
             rules.steps.detail(f"Using cached model lib: {library}")
-    mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
+    mark_library(library, folder, device)
     return library
 
 
@@ -188,7 +187,7 @@ def packaged_library(
     parts = [_library_config(config), device, host, prefix, options.key(), _toolchain()]
     shared = ".wasm" if host == "wasm32" or device == "wasm" else ".so"
     library = home() / "model_lib" / (_digest(parts) + (shared if prefix is None else ".tar"))
-    is_whole = _is_whole_library if prefix is None else _is_whole_archive
+    is_whole = is_whole_library if prefix is None else _is_whole_archive
     with _made(library, rules, is_whole, what=f"the model library of {name}") as missing:
         if missing:
             job = {"host": host, "system_lib_prefix": prefix}
@@ -198,7 +197,7 @@ def packaged_library(
             )
         else:
             rules.steps.detail(f"Using cached model lib: {library}")
-    mark_used(library.with_suffix(".json"), {"folder": folder.name, "device": device})
+    mark_library(library, folder, device)
     return library
 
 
@@ -296,18 +295,6 @@ def _is_whole_folder(folder: Path) -> bool:
     except (OSError, ValueError, KeyError, TypeError):
         return False
     return sizes == shards and (folder / "mlc-chat-config.json").is_file()
-
-
-def _is_whole_library(path: Path) -> bool:
-    """Whether the trailer exists and its length is right (the core checks the hash when it
-    loads)."""
-    try:
-        with path.open("rb") as file:
-            length = file.seek(-_TRAILER_BYTES, os.SEEK_END)
-            trailer = file.read(_TRAILER_BYTES)
-    except OSError:
-        return False
-    return trailer[:8] == _TRAILER_MAGIC and int.from_bytes(trailer[8:16], "little") == length
 
 
 def _library_config(config: Mapping[str, Any]) -> dict[str, Any]:

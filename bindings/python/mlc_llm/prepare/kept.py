@@ -14,6 +14,14 @@ from mlc_llm.errors import NotFoundError
 from mlc_llm.prepare.embedded_model import NAME
 from mlc_llm.prepare.hub_download import MARK, PREFIX
 from mlc_llm.prepare.jit_cache import LAST_USE, home
+from mlc_llm.prepare.kept_library import (
+    all_strips,
+    has_own_strips,
+    mark_of,
+    names_of,
+    release,
+    users,
+)
 from mlc_llm.prepare.local_model import DEFAULT_MODEL
 from mlc_llm.prepare.model_folder import read_json_object
 from mlc_llm.prepare.progress import TerminalSteps
@@ -26,7 +34,7 @@ _Kind = Literal["converted", "downloaded", "embedded", "library"]
 
 @dataclass(frozen=True, kw_only=True)
 class KeptModel:
-    """A kept model. `paths` are its folder or file, and the libraries that were compiled for it."""
+    """A kept model. `paths`: its folder or file, the libraries that it uses, and their strips."""
 
     name: str
     quantization: str  # "-": as downloaded
@@ -70,14 +78,30 @@ def find_kept(names: Sequence[str]) -> list[KeptModel]:
     return list(chosen.values())
 
 
-def remove(model: KeptModel) -> None:
-    """Removes the files of a kept model. Waits while a process writes them."""
-    for path in model.paths:
+def remove(model: KeptModel) -> int:
+    """Removes the files of a kept model, but no library that another model uses. Waits while a
+    process writes them. Returns their size in bytes."""
+    shared = _shared(model)
+    paths = [path for path in model.paths if path not in shared]
+    size = sum(_size(path) for path in paths)
+    for path in paths:
         with locked(path, TerminalSteps()):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
+    return size
+
+
+def _shared(model: KeptModel) -> list[Path]:
+    """The files of the libraries that another model uses. This one no longer counts."""
+    found: list[Path] = []
+    folder = model.paths[0]
+    for library in (path for path in model.paths[1:] if path.suffix == ".so"):
+        if release(library, folder):
+            strips = [f for f in all_strips(library) if not has_own_strips(library, folder, f)]
+            found += [library, mark_of(library), *strips]
+    return found
 
 
 def _converted(folder: Path) -> Iterator[KeptModel]:
@@ -103,35 +127,30 @@ def _entry(path: Path, name: str, quantization: str, kind: _Kind) -> KeptModel:
     return KeptModel(name=name, quantization=quantization, paths=(path,), last_use=used, kind=kind)
 
 
-def _with_libraries(models: list[KeptModel]) -> list[KeptModel]:
-    """Adds each library to the model for which it was compiled. Other libraries get an entry of
-    their own."""
-    by_folder = {model.paths[0].name: index for index, model in enumerate(models)}
-    models = list(models)
+def _with_libraries(models: Sequence[KeptModel]) -> list[KeptModel]:
+    """Adds each library to the models that use it, and its strips to the model with these weights.
+    Other libraries get an entry of their own."""
+    found = list(models)
+    folders = [model.paths[0] for model in models]
     for library in sorted((home() / "model_lib").glob("*.so")):
-        mark = library.with_suffix(".json")
-        folder = str(read_json_object(mark).get("folder", "?"))
-        paths = (library, mark, *sorted(library.parent.glob(f"{library.stem}-*.strips")))
-        used = max(_time(library), _time(mark))
-        if (index := by_folder.get(folder)) is not None:
-            model = models[index]
-            models[index] = replace(
-                model,
-                paths=(*model.paths, *paths),
-                last_use=max(model.last_use, used),
+        mark, strips, places = mark_of(library), all_strips(library), users(library)
+        for index, folder in enumerate(folders if strips else []):
+            own = [file for file in strips if has_own_strips(library, folder, file)]
+            strips = [file for file in strips if file not in own]
+            found[index] = replace(found[index], paths=(*found[index].paths, *own))
+        paths, used = (library, mark, *strips), max(_time(library), _time(mark))
+        having = [i for i, f in enumerate(folders) if not names_of(library, f).isdisjoint(places)]
+        for index in having:
+            model = found[index]
+            last = used if len(having) == 1 else 0.0  # of a shared one it is not said whose use
+            found[index] = replace(
+                model, paths=(*model.paths, *paths), last_use=max(model.last_use, last)
             )
-        else:
-            name = f"library of {folder}"
-            models.append(
-                KeptModel(
-                    name=name,
-                    quantization="-",
-                    paths=paths,
-                    last_use=used,
-                    kind="library",
-                )  # fmt: skip
-            )
-    return models
+        if not having:
+            name = f"library of {Path(places[0] if places else '?').name}"
+            entry = _entry(library, name, "-", "library")
+            found.append(replace(entry, paths=paths, last_use=used))
+    return found
 
 
 def _size(path: Path) -> int:

@@ -34,6 +34,7 @@ from mlc_llm.prepare.jit_cache import (
     mark_used,
     model_library,
 )
+from mlc_llm.prepare.kept_library import remove_stale_strips, strips_prefix
 from mlc_llm.prepare.local_model import (
     CHAT_CONFIG,
     DEFAULT_MODEL,
@@ -86,7 +87,8 @@ class ResolvedModel:
         """What the path of the file begins with that keeps the weights as they are laid out for a
         library in MLC_LLM_HOME: it is beside the library. Of other libraries: ""."""
         library = Path(self.model_lib)
-        return str(library.with_suffix("")) if library.parent == home() / "model_lib" else ""
+        is_kept = library.parent == home() / "model_lib"
+        return str(strips_prefix(library, self.folder)) if is_kept else ""
 
     def _files(self) -> dict[str, str]:
         strips = {"strips": self.strips} if self.strips else {}
@@ -161,6 +163,7 @@ def _converted_and_compiled(
     # a file whose own types have no kernels may get another config than the first one
     if library is None or library != library_path(config, device=kind, options=options):
         library = library_for(folder, config)
+    remove_stale_strips(library, folder)
     return ResolvedModel(folder=folder, model_lib=library, config=config, name=name)
 
 
