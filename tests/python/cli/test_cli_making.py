@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,7 @@ def error_of(result: subprocess.CompletedProcess[str]) -> str:
     return lines[0]
 
 
-@pytest.mark.skipif(shutil.which("ziglang") is not None, reason="a linker from PyPI is here")
+@pytest.mark.skipif(find_spec("ziglang") is not None, reason="a linker from PyPI is here")
 def test_a_missing_linker_is_found_before_the_work(
     mlc_llm: Run, tiny_hf_folder: Path, tmp_path: Path
 ) -> None:
@@ -53,6 +53,11 @@ def test_a_missing_linker_is_found_before_the_work(
 @pytest.mark.parametrize(
     ("command", "words"),
     [
+        (
+            ("gen_config", "--context-window-size", "16777217"),
+            "must be an integer from 1 to 16777216",
+        ),
+        (("gen_config", "--context-window-size", "0"), "must be an integer from 1 to 16777216"),
         (("convert_weight", "--tensor-parallel-shards", "0"), "must be from 1 to 64, not 0"),
         (("gen_config", "--tensor-parallel-shards", "0"), "must be from 1 to 64, not 0"),
         (
@@ -61,7 +66,7 @@ def test_a_missing_linker_is_found_before_the_work(
         ),
     ],
 )
-def test_a_number_of_shards_that_cannot_be_is_refused(
+def test_a_size_that_cannot_be_is_refused(
     command: tuple[str, ...], words: str, tiny_hf_folder: Path, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

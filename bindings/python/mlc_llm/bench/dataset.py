@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -80,10 +81,19 @@ def _questions(conversations: object) -> Iterator[tuple[str, int]]:
             yield values[0], len(answer.split())
 
 
-def require_positive(**values: float) -> None:
-    """Checks that numbers of the command line are above 0."""
+def require_positive(**values: float | None) -> None:
+    """Checks that numbers of the command line are above 0; None: not given."""
     for name, value in values.items():
-        if value <= 0:
-            raise InvalidRequestError(
-                f"--{name.replace('_', '-')} {value}: must be above 0", param=name
-            )
+        if value is not None and not 0 < value < math.inf:  # nor NaN
+            raise _refused(name, value, "above 0")
+
+
+def require_not_negative(**values: float) -> None:
+    """Checks that numbers of the command line are at least 0."""
+    for name, value in values.items():
+        if not 0 <= value < math.inf:
+            raise _refused(name, value, "at least 0")
+
+
+def _refused(name: str, value: float, what: str) -> InvalidRequestError:
+    return InvalidRequestError(f"--{name.replace('_', '-')} {value}: must be {what}", param=name)

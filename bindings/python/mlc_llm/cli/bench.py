@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> None:
 def _samples(args: argparse.Namespace) -> tuple[list[Any], list[Any]]:
     from mlc_llm.bench import dataset
 
-    dataset.require_positive(num_requests=args.num_requests, input_len=args.input_len)
-    dataset.require_positive(output_len=args.output_len, concurrency=args.concurrency or 1)
-    dataset.require_positive(request_rate=1 if args.request_rate is None else args.request_rate)
-    number = args.num_requests + max(0, args.warmup)
+    positive = ("num_requests", "input_len", "output_len", "concurrency", "request_rate")
+    dataset.require_positive(**{name: getattr(args, name) for name in positive})
+    dataset.require_not_negative(warmup=args.warmup, spread=args.spread)
+    number = args.num_requests + args.warmup
     if args.dataset is not None:
         samples = dataset.read_sharegpt(
             args.dataset, number, output_len=args.output_len, seed=args.seed

@@ -28,7 +28,9 @@ def register(kinds: Any) -> None:
         "--cases", default=",".join(_CASES), metavar="CASE,...", help="(default: %(default)s)"
     )
     parser.add_argument(
-        "--history", type=int, default=512, help="tokens before those of a decode (%(default)s)"
+        "--history",
+        type=int,
+        help="tokens before those of a decode (512, or what the context holds)",
     )
     parser.add_argument("--seconds", type=float, default=2.0, help="of each case (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
@@ -61,8 +63,6 @@ def _cases(args: argparse.Namespace) -> dict[str, tuple[int, int]]:
             raise InvalidRequestError(
                 f"--cases: no case '{name}'; there are {known}", param="cases"
             )
-    if args.history < 0:
-        raise InvalidRequestError("--history must be at least 0", param="history")
     if not args.seconds > 0:  # nor NaN
         raise InvalidRequestError("--seconds must be more than 0", param="seconds")
     return {name: _CASES[name] for name in names}
@@ -81,24 +81,42 @@ def _measured(
 
     config, steps = read_chat_config(folder), steps_for(args)
     options = {"quantization": args.quantization, "device": "cpu", "opt": args.opt}
+    spec = library_spec(config, **options)
+    history = _history(args.history, spec.config.context_window_size)
     if args.model_lib is not None:
         library = args.model_lib
     else:
         with steps.step(f"Compiling {args.model}"):
             compile_model(config, output=library, passes=args.passes, **options)
-    spec = library_spec(config, **options)
     program = StepProgram(library, *weight_shapes(spec))
     limits = machine_limits.measured()
     found = {}
     for name, (batch, rows) in cases.items():
         with steps.step(f"Running {name}"):
-            step = Step(batch, rows, args.history if rows == 1 else 0)
-            found[name] = [asdict(one) for one in program.times(step, args.seconds)]
+            step = Step(batch, rows, history if rows == 1 else 0)
+            try:
+                found[name] = [asdict(one) for one in program.times(step, args.seconds)]
+            except MemoryError:
+                raise InvalidRequestError(
+                    f"--history {history}: there is too little memory for so many tokens",
+                    param="history",
+                ) from None
     after = machine_limits.measured()  # other programs may slow the machine at one of the times
     return {
         "model": args.model,
         "threads": num_threads(),
-        "history": args.history,
+        "history": history,
         "limits": {name: max(limit, after[name]) for name, limit in limits.items()},
         "cases": found,
     }
+
+
+def _history(asked: int | None, context: int) -> int:
+    most = context - 1  # a decode has a token too
+    if asked is None:
+        return min(512, most)
+    if not 0 <= asked <= most:
+        raise InvalidRequestError(
+            f"--history must be from 0 to {most}, which the model's context holds", param="history"
+        )
+    return asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def register(subparsers: Any) -> None:
         type=size_in_bytes,
         metavar="SIZE",
         help="plan for devices of so much memory, one for each shard, that need not be here; reads "
-        "the model's config alone (with --quantization)",
+        "the config of a folder or a .gguf file alone (with --quantization)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output_options(parser)
@@ -104,18 +104,25 @@ def _plan_for_devices(args: argparse.Namespace) -> None:
     print(json.dumps(asdict(plan)) if args.json else "\n".join(plan.lines()))
 
 
-def _config_of(model: str | None) -> dict[str, Any]:
+def _config_of(model: str | None) -> Mapping[str, Any]:
     from mlc_llm.compiler.compile import read_chat_config
+    from mlc_llm.compiler.convert import open_source
+    from mlc_llm.prepare.local_model import DEFAULT_MODEL
+    from mlc_llm.prepare.model_source import resolve_source
 
     path = Path(model or "")
+    if model == DEFAULT_MODEL and not path.exists():
+        path = resolve_source(model)
     named = [path / name for name in ("mlc-chat-config.json", "config.json")]
     found = next((file for file in (*named, path) if file.is_file()), None)
     if model is None or found is None:
         raise NotFoundError(
-            "--device-memory needs a model's folder, its config.json or mlc-chat-config.json",
+            "--device-memory needs a model's folder, its config.json or mlc-chat-config.json, or a "
+            ".gguf file",
             param="model",
         )
-    return read_chat_config(found)
+    is_gguf = found.suffix == ".gguf"
+    return open_source(found).hf_config() if is_gguf else read_chat_config(found)
 
 
 def _plans(args: argparse.Namespace) -> Sequence[Any]:
