@@ -101,10 +101,11 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
     }
   });
   xgrammar::CompiledGrammar compiled = CompileWith(&*compiler_, kind, source);
-  xgrammar::GrammarMatcher matcher(compiled);
+  bool ends_by_itself = tokens_->GetStopTokenIds().empty();
+  xgrammar::GrammarMatcher matcher(compiled, std::nullopt, ends_by_itself);
   std::vector<int32_t> mask(static_cast<size_t>((vocab_size_ + 31) / 32));
   // Refuses now what the first token would be refused for.
-  bool has_mask = FillTokenMask(&matcher, &mask);
+  bool has_mask = !matcher.IsTerminated() && FillTokenMask(&matcher, &mask);
   if (has_mask && std::all_of(mask.begin(), mask.end(), [](int32_t word) { return word == 0; })) {
     throw std::runtime_error("it matches no text");
   }

@@ -183,6 +183,9 @@ TEST(GrammarMatcher, WithoutAStopTokenACompleteTextIsTheEnd) {
   EXPECT_FALSE(matcher.finished());
   EXPECT_TRUE(matcher.Accept('}'));
   EXPECT_TRUE(matcher.finished());
+  Grammar nothing = *compiler.CompileEbnf("root ::= \"\"");
+  ASSERT_TRUE(nothing.Prepare().ok());
+  EXPECT_TRUE(GrammarMatcher(nothing).finished());
 }
 
 TEST(GrammarCompiler, AStopTokenOutsideTheVocabularyIsIgnored) {
