@@ -168,7 +168,7 @@ def model_library(
             _compile(config, library, name=name, device=device, options=options, rules=rules)
         else:
             rules.steps.detail(f"Using cached model lib: {library}")
-    mark_library(library, folder, device)
+    mark_library(library, folder, device, is_new=missing)
     return library
 
 
@@ -197,7 +197,7 @@ def packaged_library(
             )
         else:
             rules.steps.detail(f"Using cached model lib: {library}")
-    mark_library(library, folder, device)
+    mark_library(library, folder, device, is_new=missing)
     return library
 
 

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,21 @@ from mlc_llm.prepare.progress import Steps
 from mlc_llm.prepare.temporary_files import locked
 
 _TRAILER_BYTES = 24  # see docs/model-library.md
+Mark = dict[str, Any]
 
 
 def is_whole_library(library: Path) -> bool:
     """Whether the trailer fits. Its hash takes 60 ms for each MB here, so the mark of a library
-    that was found whole has a faster one."""
-    try:
-        data = library.read_bytes()
-    except OSError:
-        return False
-    digest = hashlib.sha256(data).hexdigest()
-    if read_json_object(mark_of(library)).get("sha256") == digest:
+    that was made or found whole has a faster one."""
+    digest = _digest(library)
+    if digest and read_json_object(mark_of(library)).get("sha256") == digest:
         return True
     from mlc_llm.compiler.trailer import trailer  # not needed at most starts
 
-    if data[-_TRAILER_BYTES:] != trailer(data[:-_TRAILER_BYTES]):
+    data = library.read_bytes() if digest else b""
+    if not data or data[-_TRAILER_BYTES:] != trailer(data[:-_TRAILER_BYTES]):
         return False
-    _change_mark(library, {"sha256": digest})
+    _change_mark(library, lambda mark: {**mark, "sha256": digest})
     return True
 
 
@@ -44,21 +42,29 @@ def mark_of(library: Path) -> Path:
     return library.with_suffix(".json")
 
 
-def mark_library(library: Path, folder: Path, device: str) -> None:
+def mark_library(library: Path, folder: Path, device: str, *, is_new: bool = False) -> None:
     """Records that the model in this folder uses the library, and when."""
-    place, used = _place(library, folder), users(library)
-    if place not in used:
-        others = [one for one in used if one != folder.name]
-        _change_mark(library, {"folders": [*others, place], "device": device})
+    place = _place(library, folder)
+
+    def change(mark: Mark) -> Mark:
+        others = [one for one in _users(mark) if one not in (place, folder.name)]
+        known = {"sha256": _digest(library)} if is_new else {}
+        return {**mark, **known, "folders": [*others, place], "device": device}
+
+    if is_new or place not in users(library):
+        _change_mark(library, change)
     with contextlib.suppress(OSError):
         os.utime(mark_of(library))
 
 
 def users(library: Path) -> list[str]:
-    """Where the folders of a library's models are: below `model_weights`, or an absolute path.
-    Marks of older versions have the name of one folder."""
-    said = read_json_object(mark_of(library))
-    found: Sequence[Any] = said.get("folders", [said.get("folder")])
+    """Where the folders of a library's models are: below `model_weights`, or an absolute path."""
+    return _users(read_json_object(mark_of(library)))
+
+
+def _users(mark: Mapping[str, Any]) -> list[str]:
+    """Marks of older versions have the name of one folder."""
+    found: Sequence[Any] = mark.get("folders", [mark.get("folder")])
     return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
@@ -69,8 +75,13 @@ def names_of(library: Path, folder: Path) -> set[str]:
 
 def release(library: Path, folder: Path) -> bool:
     """Takes a folder out of the library's mark. Returns whether another one uses the library."""
-    others = [one for one in users(library) if one not in names_of(library, folder)]
-    _change_mark(library, {"folders": others})
+    others: list[str] = []
+
+    def change(mark: Mark) -> Mark:
+        others[:] = [one for one in _users(mark) if one not in names_of(library, folder)]
+        return {**mark, "folders": others}
+
+    _change_mark(library, change)
     return any("/" not in one or (_weights(library) / one).exists() for one in others)
 
 
@@ -89,7 +100,13 @@ def has_own_strips(library: Path, folder: Path, file: Path) -> bool:
 
 
 def all_strips(library: Path) -> list[Path]:
-    return sorted(library.parent.glob(f"{library.stem}-*.strips"))
+    """Those of a draft had a name of their own in older versions."""
+    found = library.parent.glob(f"{library.stem}*.strips")
+    return sorted(f for f in found if f.name.startswith((f"{library.stem}-", _old_drafts(library))))
+
+
+def _old_drafts(library: Path) -> str:
+    return f"{library.stem}draft--"
 
 
 def remove_stale_strips(library: Path, folder: Path) -> None:
@@ -98,7 +115,8 @@ def remove_stale_strips(library: Path, folder: Path) -> None:
     now = strips_prefix(library, folder).name
     for file in all_strips(library):
         stale = has_own_strips(library, folder, file) and not file.name.startswith(now)
-        if stale or file.stem.count("-") == 1:
+        is_old = file.stem.count("-") == 1 or file.name.startswith(_old_drafts(library))
+        if stale or is_old:
             with contextlib.suppress(OSError):
                 file.unlink()
 
@@ -109,19 +127,27 @@ def _own_strips(library: Path, folder: Path) -> str:
 
 
 def _place(library: Path, folder: Path) -> str:
-    path, weights = folder.absolute(), _weights(library)
+    path, weights = folder.resolve(), _weights(library)
     inside = path.is_relative_to(weights)
     return (path.relative_to(weights) if inside else path).as_posix()
 
 
 def _weights(library: Path) -> Path:
-    return library.absolute().parent.with_name("model_weights")
+    return library.resolve().parent.with_name("model_weights").resolve()
 
 
-def _change_mark(library: Path, fields: Mapping[str, Any]) -> None:
-    """Of a home that cannot be written, nothing is recorded."""
+def _digest(library: Path) -> str:
+    """ "": it cannot be read."""
+    try:
+        return hashlib.sha256(library.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _change_mark(library: Path, change: Callable[[Mark], Mark]) -> None:
+    """Reads and writes it under its lock. Of a home that cannot be written, nothing is recorded."""
     mark = mark_of(library)
     with contextlib.suppress(OSError, NotImplementedError), locked(mark, Steps()):
         written = mark.with_name(f".{mark.name}.new")
-        written.write_text(json.dumps({**read_json_object(mark), **fields}))
+        written.write_text(json.dumps(change(read_json_object(mark))))
         written.replace(mark)
