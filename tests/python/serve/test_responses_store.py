@@ -78,6 +78,15 @@ def test_the_oldest_leave_when_the_budget_is_spent(tmp_path: Path) -> None:
     assert not is_kept(store, 9)
 
 
+def test_what_is_unfinished_leaves_last() -> None:
+    store = ResponseStore(max_bytes=3500)
+    store.put(kept(0, status="in_progress"))
+    for number in range(1, 6):
+        store.put(kept(number, size=1000))
+    store.update(kept(0).response)
+    assert store.get("r0").response["status"] == "completed"
+
+
 def is_kept(store: ResponseStore, number: int) -> bool:
     try:
         store.get(f"r{number}")

@@ -262,7 +262,7 @@ class ResponseStore:
     def _make_room(self) -> None:
         while self._bytes > self._max_bytes:
             oldest = self._database.execute(
-                "SELECT id FROM responses ORDER BY number LIMIT 1"
+                "SELECT id FROM responses ORDER BY unfinished, number LIMIT 1"
             ).fetchone()
             if oldest is None:
                 return
