@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,11 @@ def test_bytes_in_a_message(engine: MLCEngine) -> None:
     picture = {"type": "image_url", "image_url": {"url": b"x"}}
     both = [{"role": "user", "content": [picture, {"type": "text", "text": bytearray(b"hi")}]}]
     assert refused(engine, messages=both).param == "messages[0].content[1].text"
-    for url in ({"url": b"x"}, b"x"):  # the engine gets them, and its model takes no pictures
+    for url in (
+        {"url": b"x"},
+        b"x",
+        {"url": memoryview(b"x")},
+    ):  # the engine gets them, and its model takes no pictures
         part = {"type": "image_url", "image_url": url}
         with pytest.raises(UnsupportedError, match="reads text only"):
             engine.chat.completions.create(messages=[{"role": "user", "content": [part]}])
@@ -78,6 +83,7 @@ def test_bytes_in_a_message(engine: MLCEngine) -> None:
         ({"response_format": nested(100_000)}, "response_format", reasons.INVALID_JSON),
         ({"stop": ring()}, "stop", reasons.INVALID_JSON),
         ({"stop": {"a"}}, "stop", reasons.INVALID_TYPE),
+        ({"stop": array("i", [1])}, "stop", reasons.INVALID_TYPE),
         ({"stop": ["a", object()]}, "stop[1]", reasons.INVALID_TYPE),
         ({"response_format": Part}, "response_format", reasons.INVALID_TYPE),
         ({"logit_bias": {(1, 2): 3}}, "logit_bias", reasons.INVALID_TYPE),

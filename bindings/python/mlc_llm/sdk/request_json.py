@@ -10,6 +10,7 @@ from mlc_llm.errors import MLCError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 
 _PICTURES = (".image_url", ".image_url.url")  # the fields that take bytes
+_BYTES = bytes | bytearray | memoryview
 _FAULTS = (TypeError, ValueError, RecursionError)
 
 
@@ -27,16 +28,12 @@ def encode(request: Mapping[str, Any]) -> tuple[bytes, list[bytes]]:
 
 def _write(value: object, buffers: list[bytes]) -> bytes:
     def plain(value: object) -> object:
-        if isinstance(value, bytes | bytearray):
-            buffers.append(bytes(value))
+        if isinstance(value, _BYTES):
+            buffers.append(bytes(cast("bytes", value)))
             return f"buffer:{len(buffers) - 1}"
         return _plain(value)
 
-    # A ring of references is too deep: RecursionError.
-    text = json.dumps(
-        value, ensure_ascii=False, check_circular=False, allow_nan=False, default=plain
-    )
-    return text.encode()
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=plain).encode()
 
 
 def _plain(value: object) -> object:
@@ -44,8 +41,8 @@ def _plain(value: object) -> object:
     NumPy's numbers and arrays are Python's."""
     if (dump := getattr(value, "model_dump", None)) is not None:  # pydantic's method
         return dump(exclude_none=True)
-    if (to_list := getattr(value, "tolist", None)) is not None:  # NumPy's method
-        return to_list()
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return cast("Any", value).tolist()
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
@@ -67,7 +64,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 def _first_fault(request: Mapping[str, Any], error: Exception) -> MLCError:
     """Names the innermost value that cannot be written. What is too deep has its field's name."""
     path, value = "", cast("object", request)
-    while not (path and isinstance(error, RecursionError)):
+    while not (path and _is_deep(error)):
         for place, member in _members(value):
             try:
                 _write(member, [])
@@ -83,9 +80,13 @@ def _check_places(request: Mapping[str, Any]) -> None:
     """Bytes are right where a picture is."""
     found: list[tuple[str, object]] = [("", request)]
     for path, value in found:  # which grows
-        if isinstance(value, bytes | bytearray) and not path.endswith(_PICTURES):
+        if isinstance(value, _BYTES) and not path.endswith(_PICTURES):
             raise _fault(path, TypeError("bytes are for an image's 'url'"))
         found += [(path + place, member) for place, member in _members(value)]
+
+
+def _is_deep(error: Exception) -> bool:
+    return isinstance(error, RecursionError) or "Circular" in str(error)  # json's word
 
 
 def _fault(path: str, error: Exception) -> MLCError:
@@ -94,7 +95,7 @@ def _fault(path: str, error: Exception) -> MLCError:
     reason, what, why = reasons.INVALID_JSON, "value", str(error)
     if isinstance(error, TypeError):
         reason, what = reasons.INVALID_TYPE, "type"
-    elif isinstance(error, RecursionError):
+    elif _is_deep(error):
         why = "it is nested too deeply, or holds itself"
     elif isinstance(error, UnicodeEncodeError):
         why = "it is not valid Unicode (half a surrogate pair): was it bytes that are not UTF-8?"
