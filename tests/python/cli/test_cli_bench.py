@@ -15,6 +15,7 @@ from mlc_llm.prepare.model_source import ResolvedModel
         ("num-requests", "0", "above 0"),
         ("concurrency", "0", "above 0"),
         ("request-rate", "nan", "above 0"),
+        ("request-rate", "0", "above 0"),
         ("warmup", "-1", "at least 0"),
         ("spread", "-1", "at least 0"),
         ("spread", "inf", "at least 0"),

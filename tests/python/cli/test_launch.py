@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from mlc_llm.cli.launch import Launch, _call, _require_model, prepare
+from mlc_llm.cli.launch import _NO_KEY, Launch, _call, _require_model, _server, prepare
 from mlc_llm.cli.launch_tools import TOOLS
 from mlc_llm.errors import NotFoundError
 
@@ -96,6 +96,21 @@ def test_what_cannot_be_launched(
     monkeypatch.setenv("PATH", str(tmp_path))
     done = mlc_llm("launch", *arguments)
     assert done.returncode != 0 and words in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("key", "given"), [(_NO_KEY, None), ("sk-1", "sk-1")])
+def test_a_server_that_is_started_gets_no_empty_key(
+    key: str, given: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(command: list[str], *, env: dict[str, str], **_: Any) -> None:
+        assert env.get("MLC_LLM_API_KEY") == given and "serve" in command
+        raise InterruptedError
+
+    monkeypatch.setenv("MLC_LLM_API_KEY", "")
+    monkeypatch.setattr("mlc_llm.cli.launch._answers", lambda url: False)
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(InterruptedError), _server(URL, key):
+        pass
 
 
 def test_ctrl_c_is_the_tools_own() -> None:

@@ -84,7 +84,7 @@ def _questions(conversations: object) -> Iterator[tuple[str, int]]:
 def require_positive(**values: float | None) -> None:
     """Checks that numbers of the command line are above 0; None: not given."""
     for name, value in values.items():
-        if value is not None and not 0 < value < math.inf:  # nor NaN
+        if value is not None and not value > 0:  # nor NaN
             raise _refused(name, value, "above 0")
 
 

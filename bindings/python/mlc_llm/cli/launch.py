@@ -199,6 +199,7 @@ def _server(url: str, key: str) -> Iterator[None]:
     command = [sys.executable, "-m", "mlc_llm", "serve", "--kept-models", "--quiet"]
     command += ["--host", parts.hostname, "--port", str(parts.port or 80)]
     environment = dict(os.environ)
+    environment.pop("MLC_LLM_API_KEY", None)
     if key != _NO_KEY:
         environment["MLC_LLM_API_KEY"] = key  # not in the list of processes
     with subprocess.Popen(command, env=environment, start_new_session=True) as process:
