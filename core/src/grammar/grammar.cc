@@ -51,6 +51,20 @@ bool FillTokenMask(xgrammar::GrammarMatcher* matcher, std::vector<int32_t>* mask
   return matcher->FillNextTokenBitmask(&tensor);
 }
 
+bool IsEmpty(const std::vector<int32_t>& mask) {
+  return std::all_of(mask.begin(), mask.end(), [](int32_t word) { return word == 0; });
+}
+
+xgrammar::GrammarMatcher ParserOf(const xgrammar::CompiledGrammar& compiled) {
+  bool ends_by_itself = compiled.GetTokenizerInfo().GetStopTokenIds().empty();
+  return xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself);
+}
+
+Status OfField(const std::string& place, Status status) {
+  if (status.ok() || place.empty()) return status;
+  return std::move(status).In(place).WithParam(place);
+}
+
 Status StatusOf(const xgrammar::LimitReached& reached, int vocab_size) {
   switch (reached.limit) {
     case xgrammar::Limit::kWork:
@@ -101,14 +115,11 @@ xgrammar::CompiledGrammar GrammarBackend::Compile(GrammarKind kind, const std::s
     }
   });
   xgrammar::CompiledGrammar compiled = CompileWith(&*compiler_, kind, source);
-  bool ends_by_itself = tokens_->GetStopTokenIds().empty();
-  xgrammar::GrammarMatcher matcher(compiled, std::nullopt, ends_by_itself);
+  xgrammar::GrammarMatcher matcher = ParserOf(compiled);
   std::vector<int32_t> mask(static_cast<size_t>((vocab_size_ + 31) / 32));
   // Refuses now what the first token would be refused for.
   bool has_mask = !matcher.IsTerminated() && FillTokenMask(&matcher, &mask);
-  if (has_mask && std::all_of(mask.begin(), mask.end(), [](int32_t word) { return word == 0; })) {
-    throw std::runtime_error("it matches no text");
-  }
+  if (has_mask && IsEmpty(mask)) throw std::runtime_error("it matches no text");
   return compiled;
 }
 
@@ -142,9 +153,7 @@ int64_t Grammar::Impl::memory_bytes() const {
 bool Grammar::ready() const { return impl_->ready(); }
 
 Status Grammar::Prepare(const std::atomic<bool>* is_cancelled) const {
-  Status status = impl_->Prepare(is_cancelled);
-  if (status.ok() || place_.empty()) return status;
-  return std::move(status).In(place_).WithParam(place_);
+  return OfField(place_, impl_->Prepare(is_cancelled));
 }
 
 Grammar Grammar::For(std::string place) const {

@@ -85,11 +85,18 @@ class WorkLimit {
 // Sets the bits of the tokens that may come next, 32 in a word. False: all may come. Throws the
 // library's exceptions.
 bool FillTokenMask(xgrammar::GrammarMatcher* matcher, std::vector<int32_t>* mask);
+bool IsEmpty(const std::vector<int32_t>& mask);
+// A parser of the grammar's texts. Without a stop token no token can follow a complete text, and no
+// token would end it.
+xgrammar::GrammarMatcher ParserOf(const xgrammar::CompiledGrammar& compiled);
 // What a caller is told about a limit.
 Status StatusOf(const xgrammar::LimitReached& reached, int vocab_size);
 
 // The library's message in one line, without the time and its source location.
 std::string LibraryMessage(const std::string& message);
+
+// An error names the field `place` of the request, if there is one.
+Status OfField(const std::string& place, Status status);
 
 class Grammar::Impl {
  public:

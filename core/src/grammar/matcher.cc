@@ -32,10 +32,6 @@ bool IsIn(const std::vector<int32_t>& mask, int32_t token) {
   return (static_cast<uint32_t>(mask[static_cast<size_t>(token / 32)]) >> (token % 32) & 1) != 0;
 }
 
-bool IsEmpty(const std::vector<int32_t>& mask) {
-  return std::all_of(mask.begin(), mask.end(), [](int32_t word) { return word == 0; });
-}
-
 void Remove(int32_t token, std::vector<int32_t>* mask) {
   int32_t& word = (*mask)[static_cast<size_t>(token / 32)];
   word = static_cast<int32_t>(static_cast<uint32_t>(word) & ~(uint32_t{1} << (token % 32)));
@@ -210,11 +206,7 @@ GrammarMatcher::GrammarMatcher(std::unique_ptr<Impl> impl) : impl_(std::move(imp
 
 GrammarMatcher::GrammarMatcher(const Grammar& grammar) {
   MLC_ICHECK(grammar.Prepare().ok());
-  const xgrammar::CompiledGrammar& compiled = *grammar.impl().compiled();
-  // Without a stop token no token can follow a complete text, and no token would end it.
-  bool ends_by_itself = compiled.GetTokenizerInfo().GetStopTokenIds().empty();
-  impl_.reset(new Impl{xgrammar::GrammarMatcher(compiled, std::nullopt, ends_by_itself),
-                       grammar.impl().backend(), Status()});
+  impl_.reset(new Impl{ParserOf(*grammar.impl().compiled()), grammar.impl().backend(), Status()});
   if (grammar.impl().unique() != nullptr) impl_->unique.emplace(grammar.impl().unique());
   impl_->place = grammar.place();
 }
@@ -223,9 +215,7 @@ GrammarMatcher::GrammarMatcher(GrammarMatcher&&) noexcept = default;
 GrammarMatcher& GrammarMatcher::operator=(GrammarMatcher&&) noexcept = default;
 
 Status GrammarMatcher::FillMask(std::vector<int32_t>* mask) {
-  Status status = impl_->FillMask(mask);
-  if (status.ok() || impl_->place.empty()) return status;
-  return std::move(status).In(impl_->place).WithParam(impl_->place);
+  return OfField(impl_->place, impl_->FillMask(mask));
 }
 
 bool GrammarMatcher::Accept(int32_t token) {
