@@ -26,13 +26,16 @@ Mark = dict[str, Any]
 def is_whole_library(library: Path) -> bool:
     """Whether the trailer fits. Its hash takes 60 ms for each MB here, so the mark of a library
     that was made or found whole has a faster one."""
-    digest = _digest(library)
-    if digest and read_json_object(mark_of(library)).get("sha256") == digest:
+    try:
+        data = library.read_bytes()
+    except OSError:
+        return False
+    digest = _digest(data)
+    if read_json_object(mark_of(library)).get("sha256") == digest:
         return True
     from mlc_llm.compiler.trailer import trailer  # not needed at most starts
 
-    data = library.read_bytes() if digest else b""
-    if not data or data[-_TRAILER_BYTES:] != trailer(data[:-_TRAILER_BYTES]):
+    if data[-_TRAILER_BYTES:] != trailer(data[:-_TRAILER_BYTES]):
         return False
     _change_mark(library, lambda mark: {**mark, "sha256": digest})
     return True
@@ -48,7 +51,7 @@ def mark_library(library: Path, folder: Path, device: str, *, is_new: bool = Fal
 
     def change(mark: Mark) -> Mark:
         others = [one for one in _users(mark) if one not in (place, folder.name)]
-        known = {"sha256": _digest(library)} if is_new else {}
+        known = {"sha256": _digest(library.read_bytes())} if is_new else {}
         return {**mark, **known, "folders": [*others, place], "device": device}
 
     if is_new or place not in users(library):
@@ -136,12 +139,8 @@ def _weights(library: Path) -> Path:
     return library.resolve().parent.with_name("model_weights").resolve()
 
 
-def _digest(library: Path) -> str:
-    """ "": it cannot be read."""
-    try:
-        return hashlib.sha256(library.read_bytes()).hexdigest()
-    except OSError:
-        return ""
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _change_mark(library: Path, change: Callable[[Mark], Mark]) -> None:

@@ -91,8 +91,9 @@ class ResolvedModel:
         return str(strips_prefix(library, self.folder)) if is_kept else ""
 
     def _files(self) -> dict[str, str]:
-        strips = {"strips": self.strips} if self.strips else {}
-        return {"model": str(self.folder), "model_lib": str(self.model_lib), **strips}
+        strips = self.strips
+        files = {"model": str(self.folder), "model_lib": str(self.model_lib)}
+        return {**files, "strips": strips} if strips else files
 
 
 def resolve_model(
