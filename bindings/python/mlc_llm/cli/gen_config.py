@@ -13,9 +13,7 @@ from mlc_llm.cli.convert_weight import (
     quantization_of,
 )
 from mlc_llm.cli.output import steps_for
-from mlc_llm.errors import InvalidRequestError
 
-_MOST_TOKENS = 1 << 24  # of `compile` and the core
 _SIZES = {
     "context_window_size": "tokens that a conversation may have (default: the model's)",
     "sliding_window_size": "tokens that attention looks back (default: the model's)",
@@ -57,7 +55,6 @@ def run(args: argparse.Namespace) -> None:
     """Runs the command; raises MLCError."""
     from mlc_llm.compiler.convert import ConfigOverrides, write_config
 
-    _check_context(args.context_window_size)
     path = path_of(args, steps_for(args))
     quantization = quantization_of(args, path)
     count = args.draft_vocab_size
@@ -78,14 +75,6 @@ def run(args: argparse.Namespace) -> None:
     )
     if not args.quiet:
         print(f"Saved to directory: {args.output}")
-
-
-def _check_context(size: int | None) -> None:
-    if size is not None and not 1 <= size <= _MOST_TOKENS:
-        raise InvalidRequestError(
-            f"--context-window-size must be an integer from 1 to {_MOST_TOKENS}, not {size}",
-            param="context_window_size",
-        )
 
 
 def _extra(model: str, quantization: str) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.compiler.models import ModelConfig
+from mlc_llm.compiler.models.config_reader import MOST
 from mlc_llm.compiler.models.mlc_folders import OURS
 from mlc_llm.compiler.stages import check_stages
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
@@ -55,10 +56,13 @@ class ConfigOverrides:
         for name, value in asdict(self).items():
             if not isinstance(value, int):
                 continue
-            least = -1 if name == "sliding_window_size" else 0 if "sink" in name else 1
-            if value < least or (name == "sliding_window_size" and value == 0):
+            if name == "sliding_window_size" and value == -1:  # none
+                continue
+            least = 0 if "sink" in name else 1
+            if not least <= value <= MOST:
+                option = f"--{name.replace('_', '-')}"
                 raise InvalidRequestError(
-                    f"--{name.replace('_', '-')} {value} cannot be", param=name
+                    f"{option} must be an integer from {least} to {MOST}, not {value}", param=name
                 )
 
 

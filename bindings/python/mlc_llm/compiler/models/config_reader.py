@@ -14,6 +14,8 @@ from typing import Any
 
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
+MOST = 2**24  # of integers that have no smaller limit
+
 
 def corrupt(field: str, what: str) -> CorruptFileError:
     """The error of a field whose value cannot be: `corrupt("head_dim", "must be even")`."""
@@ -46,7 +48,7 @@ class ConfigReader:
         *names: str,
         default: int | None = None,
         minimum: int = 1,
-        maximum: int = 2**24,
+        maximum: int = MOST,
     ) -> int:
         """The first of `names` that is set. The bounds limit the memory that a bad file can use."""
         name, value = self._find(names, default)

@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlc_llm.compiler.models.config_reader import ConfigReader
+from mlc_llm.compiler.models.config_reader import MOST, ConfigReader
 from mlc_llm.compiler.models.family import GGUFFields
 
 # From the fields that are read already to the default of another one.
@@ -31,7 +31,7 @@ def integer(
     *,
     default: int | Usual | None = None,
     minimum: int = 1,
-    maximum: int = 2**24,
+    maximum: int = MOST,
     or_auto: bool = False,
 ) -> Any:
     """`or_auto`: the word "auto" stands for the default."""
