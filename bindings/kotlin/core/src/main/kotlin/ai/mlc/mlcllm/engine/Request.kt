@@ -43,7 +43,7 @@ internal class Request(private val engine: NativeEngine, private val deliver: (E
     }
 
     override fun onEvent(kind: Int, json: ByteArray?) {
-        if (engine.callbackThread == null) engine.callbackThread = Thread.currentThread()
+        engine.callbackThread = Thread.currentThread()
         if (kind != NativeBridge.CHUNK) hasEnded = true
         deliver(if (json != null) Event(kind, json) else outOfMemory())
     }

@@ -19,7 +19,7 @@ internal class NativeEngine(config: ByteArray) {
     var isClosed = false
         private set
 
-    /** The engine's thread that delivers events; known after the first event. */
+    /** The engine's thread that delivered the last event. Each load makes a new one. */
     @Volatile
     var callbackThread: Thread? = null
 

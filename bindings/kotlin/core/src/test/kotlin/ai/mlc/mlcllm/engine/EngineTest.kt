@@ -222,6 +222,8 @@ class EngineTest {
 
     @Test
     fun `closing within a callback does not hang`() = runBlocking {
+        completions.complete(request("before", 2))
+        engine.load(FakeModel.folder, device = FakeModel.DEVICE) // each load has a thread of its own
         // Without a dispatcher the collector runs on the engine's own thread.
         val error = runCatching {
             withContext(Dispatchers.Unconfined) {
