@@ -80,7 +80,7 @@ ChatEngine::~ChatEngine() {
     closing_ = true;
     load_ended_.wait(lock, [this] { return num_loads_ == 0; });
   }
-  (void)Unload();
+  Install(nullptr);  // not Unload, which is refused in a callback of another engine
 }
 
 // Counts a load while it runs, however it ends.

@@ -129,6 +129,35 @@ TEST_F(ChatEngineTest, UnloadingWithinACallbackIsRefused) {
   EXPECT_EQ(answer.Content(), "hello");
 }
 
+TEST_F(ChatEngineTest, AnotherEngineMayBeDestroyedWithinACallback) {
+  LoadEndless();
+  ChatEngine* other = engine_.get();
+  ASSERT_TRUE(other->Pause(true).ok());
+  Answer ended, answer;
+  ChatCallback sink = ended.Callback();
+  Status after;
+  ASSERT_TRUE(other
+                  ->Submit("chat.completions", HiJson(),
+                           [&](ChatEventKind kind, const std::string& json) {
+                             after = other->MetricsJson().status();
+                             sink(kind, json);
+                           })
+                  .ok());
+  auto destroyed = std::move(engine_);
+  engine_ = *ChatEngine::Create(R"({"num_threads": 1})");
+  LoadReply("hello");
+  ASSERT_TRUE(engine_
+                  ->Submit("chat.completions", HiJson(),
+                           [&, sink = answer.Callback()](auto kind, const std::string& json) {
+                             destroyed.reset();
+                             sink(kind, json);
+                           })
+                  .ok());
+  ASSERT_TRUE(answer.WaitForEnd());
+  EXPECT_EQ(ended.Code(), "model_unloaded");
+  EXPECT_EQ(after.message(), "no model is loaded; load one first");
+}
+
 TEST_F(ChatEngineTest, CallbacksMaySubmit) {
   LoadReply("hello");
   Answer second;
