@@ -190,6 +190,17 @@ Deno.test("a service worker that was ended loads its models again", async () => 
   assert.equal(fake.seen.loads.length, 2);
 });
 
+Deno.test("a request that was aborted is not sent to a service worker that loads again", async () => {
+  const fake = new FakeRuntime(), worker = new FakeServiceWorker(fake);
+  const engine = await ofPage(worker, "1"), controller = new AbortController();
+  worker.start();
+  const answer = engine.chat.completions.create(ask("unwanted"), controller);
+  controller.abort();
+  await assert.rejects(answer, mlc.CancelledError);
+  assert.equal(await read(engine, "wanted"), "wanted");
+  assert.deepEqual(fake.seen.requests.map((request) => request.messages[0].content), ["wanted"]);
+});
+
 Deno.test("messages of other programs are left alone", () => {
   for (const data of [null, 1, "x", {}, { to: "other" }]) assert.equal(isOurs(data), false);
 });

@@ -99,7 +99,7 @@ export class RemoteHost implements Host {
     const message = { to: MARK, kind: "submit", id, model, route, body } as const;
     this.running.set(id, { listen, message, hasBegun: false });
     this.post(message);
-    return { abort: () => this.running.has(id) && this.post({ kind: "abort", id }) };
+    return { abort: () => this.running.delete(id) && this.post({ kind: "abort", id }) };
   }
 
   private call(call: Call, onProgress?: (report: InitProgressReport) => void): Promise<unknown> {
