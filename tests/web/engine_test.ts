@@ -166,7 +166,13 @@ Deno.test("a refused request is a typed error that names the field", async () =>
   const round: Record<string, unknown> = {};
   round["self"] = round;
   const failed = engine.chat.completions.create({ ...ask("a"), metadata: round as never });
-  await assert.rejects(failed, mlc.InvalidRequestError);
+  await assert.rejects(failed, { code: "invalid_json" });
+  for (const temperature of [NaN, Infinity]) {
+    await assert.rejects(
+      engine.chat.completions.create({ ...ask("a"), temperature }),
+      { code: "invalid_json", param: "temperature" },
+    );
+  }
 });
 
 Deno.test("embeddings, and several models at once", async () => {

@@ -82,7 +82,9 @@ function toJson(request: object): string {
   try {
     return encode(request);
   } catch (error) {
-    throw new InvalidRequestError(`the request cannot be written as JSON: ${String(error)}`);
+    if (error instanceof InvalidRequestError) throw error;
+    const message = `the request cannot be written as JSON: ${String(error)}`;
+    throw new InvalidRequestError(message, { code: "invalid_json" });
   }
 }
 

@@ -6,6 +6,8 @@
  * `WireFault`, which names the place. What is sent is not checked here, but by the engine.
  */
 
+import { InvalidRequestError } from "./kinds.gen.ts";
+
 /** What a value of a type looks like in JSON; `T` is the type. */
 export type Codec<T = unknown> = Shape & { readonly __type?: T };
 
@@ -202,7 +204,13 @@ function join(path: string, name: string): string {
 
 /** A request as JSON text; bytes in it become `data:` URLs. */
 export function encode(value: unknown): string {
-  return JSON.stringify(value, (_key, item) => item instanceof Uint8Array ? dataUrl(item) : item);
+  return JSON.stringify(value, (key, item) => {
+    if (typeof item === "number" && !Number.isFinite(item)) { // JSON would say null: not given
+      const message = `'${key}' is not a finite number, and JSON has no other`;
+      throw new InvalidRequestError(message, { param: key, code: "invalid_json" });
+    }
+    return item instanceof Uint8Array ? dataUrl(item) : item;
+  });
 }
 
 /** The core detects what kind of file it is. */
