@@ -52,7 +52,9 @@ func whatIsNoJSONIsRefused(text: String) {
     let request = ChatCompletionRequest(messages: user("Hi"), temperature: .nan)
     #expect { try request.jsonText() } throws: { ($0 as? MLCError)?.param == "temperature" }
     let value: JSONValue = ["a": [1, .double(.infinity)]]
-    #expect { try value.jsonText() } throws: { ($0 as? MLCError)?.param == "a[1]" }
+    #expect { try value.jsonText() } throws: {
+        ($0 as? MLCError)?.param == "a[1]" && ($0 as? MLCError)?.reason == .invalidJson
+    }
 }
 
 @Test func objectsKeepTheirOrderAndCanBeChanged() throws {

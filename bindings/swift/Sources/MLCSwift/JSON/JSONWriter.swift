@@ -84,7 +84,7 @@ extension JSONValue {
         writer.write(self)
         if let path = writer.fault {
             throw MLCError(
-                .invalidRequest, "'\(path)' is not a finite number, and JSON has no other",
+                .invalidJson, "'\(path)' is not a finite number, and JSON has no other",
                 param: path)
         }
         return writer.text
