@@ -251,6 +251,16 @@ def test_a_model_that_is_not_there_is_named(packager: Any, entry: Entry) -> None
         packager({"device": "iphone", "model_list": [model]})
 
 
+@pytest.mark.parametrize("name", ["lib", "bundle"])
+def test_a_folder_of_another_program_stays(packager: Any, entry: Entry, name: str) -> None:
+    own = packager.folder / "app" / name / "main.dart"
+    own.parent.mkdir(parents=True)
+    own.write_text("void main() {}")
+    with pytest.raises(InvalidRequestError, match="is not from") as caught:
+        packager({"device": "iphone", "model_list": [entry("one")]}, own.parents[1])
+    assert caught.value.param == "output" and own.exists()
+
+
 def test_a_runtime_is_copied_beside_the_libraries(
     packager: Any, entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,3 +163,11 @@ def _swap(work: Path, output: Path) -> None:
 def _require_folder(output: Path) -> None:
     if output.exists() and not output.is_dir():
         raise InvalidRequestError(f"{output} is not a folder", param="output")
+    if (output / RECORD).exists() or (output / "bundle" / bundle.APP_CONFIG).exists():
+        return
+    for taken in filter(Path.exists, (output / name for name in _PARTS)):
+        raise InvalidRequestError(
+            f"{taken} is not from `mlc_llm package`, which would replace it; choose another "
+            "--output",
+            param="output",
+        )
