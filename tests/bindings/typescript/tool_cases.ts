@@ -49,6 +49,7 @@ export async function runToolCase(kase: Json): Promise<void> {
     const { messages, tool_choice = null } = request;
     check("asked", cut({ messages, tool_choice }, kase.asked[i]), kase.asked[i]);
     check("tools", request.tools?.map((t) => t.function.name), names);
+    check("strict", request.tools?.map((t) => t.function.strict), names.map(() => true));
     check("usage", request.stream_options, { include_usage: true });
   });
   const numChunks = kase.answers.reduce((n: number, answer: Json[]) => n + answer.length, 0);

@@ -149,7 +149,12 @@ class ToolLoop {
       messages: [...this.messages],
       tools: [...this.tools.values()].map(({ name, description, parameters }) => ({
         type: "function",
-        function: { name, description, parameters: parameters as Record<string, unknown> },
+        function: {
+          name,
+          description,
+          parameters: parameters as Record<string, unknown>,
+          strict: true,
+        },
       })),
       stream_options: { include_usage: true },
     };
