@@ -282,6 +282,16 @@ Deno.test("a failed load leaves nothing loaded, and another load works", async (
   assert.equal(fake.seen.loads.length, 1);
 });
 
+Deno.test("an app's config that cannot be fetched or is none is a typed error", async () => {
+  await assert.rejects(mlc.fetchAppConfig("nowhere:"), { name: "DownloadError", param: "url" });
+  for (const page of ["<!DOCTYPE html>", "{}", '{"model_list": [{}]}']) {
+    await assert.rejects(
+      mlc.fetchAppConfig(`data:text/html,${encodeURIComponent(page)}`),
+      { name: "CorruptFileError", param: "url" },
+    );
+  }
+});
+
 Deno.test("what is kept can be asked for and deleted", async () => {
   const appConfig = { model_list: [RECORD], cacheBackend: "memory" as const };
   assert.equal(await mlc.hasModelInCache("tiny", appConfig), false);

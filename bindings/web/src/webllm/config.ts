@@ -1,6 +1,12 @@
 /** WebLLM's configuration objects. */
 
-import { NotFoundError, UnsupportedError } from "../errors.ts";
+import {
+  asMLCError,
+  CorruptFileError,
+  DownloadError,
+  NotFoundError,
+  UnsupportedError,
+} from "../errors.ts";
 import type { LogitProcessorRegistry } from "../host/logit_processors.ts";
 import type { CacheBackend, InitProgressReport, ModelRecord } from "../host/host.ts";
 import type { EngineConfig } from "../protocol/types.gen.ts";
@@ -49,12 +55,14 @@ export const prebuiltAppConfig: AppConfig = { model_list: [] };
 /** Reads a packaged folder's `mlc-app-config.json`; its addresses are relative to the file. */
 export async function fetchAppConfig(url: string): Promise<AppConfig> {
   const file = new URL(url, globalThis.location?.href);
-  const response = await fetch(file, { cache: "no-cache" }); // a new version's checksums are in it
+  // a new version's checksums are in it
+  const response = await fetch(file, { cache: "no-cache" }).catch((cause) => {
+    throw new DownloadError(`${file}: ${asMLCError(cause).message}`, { param: "url", cause });
+  });
   if (!response.ok) {
     await response.body?.cancel();
     throw new NotFoundError(`${file}: the server answered ${response.status}`, { param: "url" });
   }
-  const config = await response.json() as AppConfig;
   const absolute = (record: ModelRecord): ModelRecord => ({
     ...record,
     model: new URL(record.model, file).href,
@@ -62,7 +70,13 @@ export async function fetchAppConfig(url: string): Promise<AppConfig> {
     ...(record.model_lib_cpu ? { model_lib_cpu: new URL(record.model_lib_cpu, file).href } : {}),
     ...(record.manifest ? { manifest: new URL(record.manifest, file).href } : {}),
   });
-  return { ...config, model_list: config.model_list.map(absolute) };
+  try {
+    const config = await response.json() as AppConfig;
+    return { ...config, model_list: config.model_list.map(absolute) };
+  } catch (cause) { // as of a server that answers every address with its page
+    const message = `${file} is no config of \`mlc_llm package\`: ${asMLCError(cause).message}`;
+    throw new CorruptFileError(message, { param: "url", cause });
+  }
 }
 
 export function findModel(config: AppConfig, id: string): ModelRecord {
