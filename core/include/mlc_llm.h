@@ -226,7 +226,7 @@ typedef struct {
 /* ---- End of routes. ---- */
 
 /* Queues a request of one of the routes above. A request that is wrong is refused here, with no
- * event. `request_id` may be NULL. */
+ * event. `request_id` may be NULL; it may be written after the last event. */
 MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, const char* json,
                                          size_t json_size, const mlc_buffer* buffers,
                                          size_t num_buffers, mlc_event_callback callback,
