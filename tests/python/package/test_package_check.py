@@ -83,6 +83,11 @@ def test_weights_of_another_model_and_cut_weights(dist: Path) -> None:
     assert f"{shard.name}: is missing or not" in problems(dist)
 
 
+def test_weights_without_their_tokenizer(dist: Path) -> None:
+    next((dist / "bundle").rglob("tokenizer.json")).unlink()
+    assert "tokenizer.json: is missing" in problems(dist)
+
+
 def test_a_library_for_another_device_or_version(dist: Path) -> None:
     archive = dist / "lib" / "libmodel_iphone.a"
     shutil.copy(archive, dist / "lib" / "libmodel_android.a")

@@ -107,6 +107,9 @@ def weight_files(folder: Path) -> list[Path]:
                 "model again",
                 param="model",
             )
+    if not (folder / "tokenizer.json").is_file():  # what the engine reads
+        again = "convert or download the model again"
+        raise CorruptFileError(f"{folder / 'tokenizer.json'}: is missing; {again}", param="model")
     config = json.loads((folder / "mlc-chat-config.json").read_text(encoding="utf-8"))
     tokenizer = config.get("tokenizer_files", [])
     named = [*_KEPT, *(name for name in tokenizer if isinstance(name, str))]
