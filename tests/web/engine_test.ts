@@ -109,6 +109,7 @@ Deno.test("four requests run at once, and each gets its own answer", async () =>
   const answers = await Promise.all(prompts.map((prompt) => streamed(engine, ask(prompt))));
   assert.deepEqual(answers, prompts);
   assert.equal(seen.mostAtOnce, 4);
+  assert.ok(prompts.includes(await engine.getMessage()));
 });
 
 Deno.test("leaving the loop ends the request", async () => {

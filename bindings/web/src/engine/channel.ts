@@ -18,13 +18,16 @@ export interface RequestOptions {
 /** Gives the backend of the model that a request names; throws when there is none. */
 export type FindBackend = (model: string | null) => Backend;
 
-/** Told of each chunk and each whole answer. */
-export type Observe = (model: string | null, answer: unknown) => void;
+/** For each request, what is told of its chunks or its whole answer. */
+export type Observe = (model: string | null) => (answer: unknown) => void;
 
 export class Channel {
   private readonly active = new Set<AnswerStream<unknown>>();
 
-  constructor(private readonly find: FindBackend, private readonly observe: Observe = () => {}) {}
+  constructor(
+    private readonly find: FindBackend,
+    private readonly observe: Observe = () => () => {},
+  ) {}
 
   /** Ends all requests: a loop over chunks ends, a call for a whole answer throws. */
   interrupt(): void {
@@ -70,7 +73,7 @@ export class Channel {
     const { model: given } = request as { model?: unknown };
     const model = typeof given === "string" ? given : null;
     const backend = this.find(model), body = toJson(request);
-    const stream = new AnswerStream(read, (answer) => this.observe(model, answer));
+    const stream = new AnswerStream(read, this.observe(model));
     this.active.add(stream as AnswerStream<unknown>);
     stream.onEnd = () => this.active.delete(stream as AnswerStream<unknown>);
     stream.follow(backend.submit(route, body, stream.take), signal);

@@ -20,11 +20,8 @@ import { decode } from "../protocol/wire.ts";
 import { Channel } from "./channel.ts";
 import { EngineRoutes } from "./routes.ts";
 
-/** The last answer of a model; "" stands for any model. */
-interface LastAnswer {
-  readonly id: string;
-  text: string;
-}
+/** The texts of the last answers of the models; "" stands for any model. */
+type LastAnswers = Map<string, { text: string }>;
 
 /**
  *     const engine = await CreateMLCEngine("SmolLM2-135M", { appConfig });
@@ -37,19 +34,11 @@ export class HostedEngine extends EngineRoutes {
   private appConfig: AppConfig;
   private onProgress: (report: InitProgressReport) => void;
   private loaded: ModelRecord[] = [];
-  private readonly lastAnswers: Map<string, LastAnswer>;
+  private readonly lastAnswers: LastAnswers;
 
   constructor(private readonly host: Host, private readonly config: MLCEngineConfig = {}) {
-    const lastAnswers = new Map<string, LastAnswer>();
-    super(
-      new Channel(
-        (model) => host.backend(model),
-        (model, answer) => {
-          keepAnswer(lastAnswers, "", answer);
-          if (model !== null) keepAnswer(lastAnswers, model, answer);
-        },
-      ),
-    );
+    const lastAnswers: LastAnswers = new Map();
+    super(new Channel((model) => host.backend(model), (model) => keeper(lastAnswers, model)));
     this.lastAnswers = lastAnswers;
     this.appConfig = config.appConfig ?? prebuiltAppConfig;
     this.onProgress = config.initProgressCallback ?? (() => {});
@@ -175,15 +164,16 @@ export class HostedEngine extends EngineRoutes {
   setLogLevel(_level: string): void {}
 }
 
-function keepAnswer(kept: Map<string, LastAnswer>, model: string, answer: unknown): void {
-  const { object } = answer as { object?: string };
-  if (object === "chat.completion.chunk") {
-    const chunk = answer as types.ChatCompletionChunk;
-    let last = kept.get(model);
-    if (last?.id !== chunk.id) kept.set(model, last = { id: chunk.id, text: "" });
-    last.text += chunk.choices.find((choice) => choice.index === 0)?.delta.content ?? "";
-  } else if (object === "chat.completion") {
-    const { id, choices } = answer as types.ChatCompletion;
-    kept.set(model, { id, text: choices[0]?.message.content ?? "" });
-  }
+/** Keeps the text of one answer, from its first chunk on. */
+function keeper(kept: LastAnswers, model: string | null): (answer: unknown) => void {
+  const last = { text: "" };
+  let hasBegun = false;
+  return (answer) => {
+    const { object, choices } = answer as types.ChatCompletion | types.ChatCompletionChunk;
+    if (object !== "chat.completion" && object !== "chat.completion.chunk") return;
+    if (!hasBegun) kept.set("", last).set(model ?? "", last);
+    hasBegun = true;
+    const choice = choices.find((choice) => choice.index === 0);
+    if (choice) last.text += ("delta" in choice ? choice.delta : choice.message).content ?? "";
+  };
 }
