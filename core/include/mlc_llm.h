@@ -234,10 +234,11 @@ MLC_LLM_API MLCStatus* mlc_engine_submit(MLCEngine* engine, const char* route, c
 
 /* Changes `logits` [vocab_size] in place before a token is chosen from them. `tokens`: the
    `num_prompt` ids of the prompt, then those of the answer so far; an id below zero stands for a
-   row of a picture. A logit becomes a number or -infinity. Returns NULL, or what went wrong: static
-   storage, or valid until the next call on this thread; it ends the request with an error of code
-   "logit_processor_failed". Called on the engine's thread, never two at a time; all requests wait
-   until it returns. It must not call the engine. */
+   row of a picture. A logit becomes a number or -infinity. Returns NULL, or what went wrong ("has
+   no table", behind "the request's logit processor"): static storage, or valid until the next call
+   on this thread; it ends the request with an error of code "logit_processor_failed". Called on the
+   engine's thread, never two at a time; all requests wait until it returns. It must not call the
+   engine. */
 typedef const char* (*mlc_logit_processor)(void* user, const int32_t* tokens, size_t num_tokens,
                                            size_t num_prompt, float* logits, size_t vocab_size);
 
