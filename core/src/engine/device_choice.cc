@@ -12,9 +12,11 @@ bool IsShared(const StepItem& item) {
   return request.request.n > 1 && item.sequence->choice == 0 && !request.first_token;
 }
 
-// A token is forced and there are no drafts. So the logits are not needed.
+// A token is forced, there are no drafts, and nobody asks how probable it is. So the logits are not
+// needed.
 bool NeedsNoLogits(const StepItem& item) {
-  return item.drafts.empty() && item.num_scored == 0 && item.sequence->ForcedToken().has_value();
+  return item.drafts.empty() && item.num_scored == 0 && item.sequence->ForcedToken().has_value() &&
+         !item.sequence->request->request.sampling.logprobs;
 }
 
 bool IsForDevice(const StepItem& item) {

@@ -191,6 +191,21 @@ TEST(DeviceChoice, RowsThatTheHostNeedsAreReadAndNoOthers) {
   EXPECT_GE(counted->num_read, 2);
 }
 
+// A forced token needs no logits, but its log probability does.
+TEST(DeviceChoice, ForcedTokensHaveTheirLogProbabilities) {
+  std::vector<Request> requests = Requests();
+  requests[1].sampling.logprobs = true;
+  requests[1].thinking = Thinking{"<", ">", /*is_open=*/true, /*anywhere=*/false, 0, {'>'}};
+  std::vector<Outcome> ours, theirs;
+  Answer(requests, std::make_unique<KeepingModel>(Various), false, &ours);
+  Answer(requests, std::make_unique<FakeModel>(testing::TestInfo(), Various), false, &theirs);
+  ASSERT_EQ(ours.size(), theirs.size());
+  ASSERT_TRUE(ours[1].status.ok());
+  ASSERT_EQ(ours[1].generated[0].id, '>');
+  EXPECT_EQ(ours[1].generated[0].logprobs->chosen, theirs[1].generated[0].logprobs->chosen);
+  for (size_t i = 0; i < ours.size(); ++i) EXPECT_EQ(ours[i].choices, theirs[i].choices);
+}
+
 TEST(DeviceChoice, PromptsThatAreScoredAreReadWhole) {
   std::vector<Request> requests = Requests();
   requests[0].prompt_logprobs = requests[0].sampling.logprobs = true;
