@@ -223,6 +223,7 @@ void Engine::Step() {
   prefill_streak_ = plan.holds_up_decodes ? prefill_streak_ + 1 : 0;
   std::vector<StepItem> items = ApplyPlan(plan);
   if (items.empty()) {
+    FinishCopies();
     // After a preemption the next plan sees the free pages, and a sequence that was admitted may
     // have no rows until the tower has made them. Otherwise nothing can run: the pool is too small
     // for the waiting requests, and waiting longer would hang.
@@ -242,6 +243,14 @@ void Engine::Step() {
   for (const StepItem& item : items) {
     RemoveBranches(item.sequence->id, item.drafts, &cache_);
     End(item.sequence->request->request.id, status, /*keep_prefix=*/false);
+  }
+  FinishCopies();
+}
+
+void Engine::FinishCopies() {
+  Status status = CopyPending(&cache_, model_.get());
+  while (!status.ok() && !running_.empty()) {
+    End(running_.front()->request->request.id, status, /*keep_prefix=*/false);
   }
 }
 

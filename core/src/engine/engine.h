@@ -194,6 +194,9 @@ class Engine {
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
+  // Makes the copies that a step without rows leaves: what comes before the next step may evict,
+  // overwrite or give back the pages.
+  void FinishCopies();
   // Runs one turn of the tower for the first running sequence whose next rows await values, unless
   // answers are to run on first. False if no sequence waits. In engine_pictures.cc.
   bool EncodeRows();

@@ -40,8 +40,6 @@ Result<std::unique_ptr<char[]>> Engine::CopyBlock(uint64_t adapter, const std::v
 
 bool Engine::AdoptBlock(uint64_t adapter, const std::vector<int32_t>& ids, int begin, int end,
                         KeptPart part, const char* body) {
-  // A page that is to be copied by the next step would be written over one of ours.
-  if (cache_.has_pending_copies()) return false;
   SequenceId id = next_sequence_++;
   bool has_pages = part == KeptPart::kPages;
   if (!cache_.AddHeld(id, adapter, ids, has_pages ? begin : end, part)) return false;

@@ -194,7 +194,7 @@ Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache) {
   return batch;
 }
 
-Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
+Status CopyPending(KVCache* cache, Model* model) {
   std::vector<int32_t> source, destination;
   auto copy = [&]() -> Status {
     if (source.empty()) return Status();
@@ -214,7 +214,11 @@ Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
     source.push_back(from);
     destination.push_back(to);
   }
-  MLC_RETURN_IF_ERROR(copy());
+  return copy();
+}
+
+Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model) {
+  MLC_RETURN_IF_ERROR(CopyPending(cache, model));
   return model->Forward(batch);
 }
 

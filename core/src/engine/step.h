@@ -54,8 +54,10 @@ void GatherSharers(const KVCache& cache, std::vector<StepItem>* items);
 // (branches.h). Returns kResourceExhausted when the plan does not fit the cache.
 Result<Batch> BuildBatch(const std::vector<StepItem>& items, KVCache* cache);
 
-// If the batch writes to a page that others read too, that page is copied first. Then the batch is
-// computed.
+// Copies the pages that others read too and that sequences are going to write to.
+Status CopyPending(KVCache* cache, Model* model);
+
+// Does that first, then computes the batch.
 Result<Outputs> RunBatch(const Batch& batch, KVCache* cache, Model* model);
 
 }  // namespace mlc

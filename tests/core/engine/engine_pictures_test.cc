@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/engine_driver.h"
+#include "engine/kv_state.h"
 
 namespace mlc {
 namespace {
@@ -186,6 +187,47 @@ TEST(EnginePictures, APreemptedRequestKeepsItsRows) {
       EXPECT_EQ(driver.Take(static_cast<RequestId>(picture)).choices, whole.choices);
     }
   }
+}
+
+// A request that begins like an earlier one in the middle of a page, and waits for the tower.
+struct Waiting {
+  Tower tower;
+  Driver driver;
+  explicit Waiting(const EngineOptions& options = Driver::Options()) : driver(MakeDriver(options)) {
+    Answer(&driver, Ask(1, tower.Show(1)));
+    EXPECT_TRUE(driver.Add(Ask(2, tower.Show(2))).ok());
+    driver.Step();
+    EXPECT_EQ(driver.engine().metrics().num_running, 1);
+  }
+  void ExpectAnswer() {
+    driver.Run();
+    Outcome outcome = driver.Take(2);
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status.message();
+    EXPECT_EQ(outcome.usage.cached_tokens, 3);
+    Driver cold = MakeDriver();
+    EXPECT_EQ(outcome.choices, Answer(&cold, Ask(1, Ready(2))).choices);
+  }
+};
+
+TEST(EnginePictures, PagesThatAreGivenBackWereCopiedBefore) {
+  Waiting waiting;
+  waiting.driver.engine().TrimMemory(TrimLevel::kPages);
+  waiting.ExpectAnswer();
+}
+
+TEST(EnginePictures, PagesThatALoadedStateTakesWereCopiedBefore) {
+  EngineOptions options = Driver::Options();
+  options.max_total_tokens = 64;
+  Waiting waiting(options);
+  Driver other = MakeDriver();
+  Prompt whole(testing::Bytes(std::string(60, 'x')));
+  Answer(&other, Ask(1, whole, 1));
+  std::shared_ptr<KVState> state = *other.engine().CopyState(0, whole);
+  KVFile file;
+  file.head = state->head;
+  file.pages = state->body();
+  ASSERT_EQ(*waiting.driver.engine().AdoptState(file), 60);
+  waiting.ExpectAnswer();
 }
 
 // The fake model refuses a step in which a row sees a row that is not there.
