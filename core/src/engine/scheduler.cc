@@ -176,9 +176,11 @@ class Planner {
   }
 
   // The rows that the sequence can take from `from` on: as many as there are left, an equal part of
-  // a prompt that needs several steps, or the rows of one picture.
+  // a prompt that needs several steps, or the rows of one picture or of one text of an encoder.
   int RowsWanted(const Sequence& sequence, int from) const {
     int uncomputed = sequence.num_tokens() - from;
+    bool is_alone = whole_texts_ && plan_.items.empty();
+    if (is_alone && uncomputed <= rows_left_.all + spare_rows_) return uncomputed;
     int rows = uncomputed > RowsFor(sequence, from) ? EqualRows(sequence, from, uncomputed)
                                                     : Whole(sequence, from, uncomputed);
     const Prompt::Span* span = sequence.request->request.prompt.SpanAt(from);

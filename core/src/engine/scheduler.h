@@ -40,7 +40,7 @@ struct SchedulerLimits {
   int max_prefill_streak = 4;  // kChunked: steps with prompts before decodes get a step
   bool whole_texts = false;    // a step has all rows of a text or none (encoders)
   // The limit of the cool device, which rows that see each other may take: a picture's rows go into
-  // one step.
+  // one step, as those of an encoder's text.
   int full_rows = 0;
   PromptRows prompt_rows;  // of all prompts together; a picture may take more
 };

@@ -141,5 +141,25 @@ TEST(SetThermalState, FewerAnswersRunAndAllKeepTheirTokens) {
   for (int id = 1; id <= 6; ++id) EXPECT_EQ(driver.Take(id).choices[0].tokens, expected[id]) << id;
 }
 
+// An encoder reads a text in one step, and the limit of a hot device is no reason to refuse it.
+TEST(SetThermalState, TextsThatGoIntoOneStepAreStillRead) {
+  ModelInfo info = testing::TestInfo();
+  info.is_encoder = true;
+  Driver driver(
+      MakeEngine(FakeModel::HashOfHistory(kByteVocab), Driver::Options(), nullptr, nullptr, info));
+  driver.engine().SetThermalState(ThermalState::kCritical, 4);
+  for (RequestId id : {1, 2}) {
+    Request request;
+    request.id = id;
+    request.prompt = testing::Bytes(std::string(60, 'x'));
+    request.pooling = Pooling::kMean;
+    ASSERT_TRUE(driver.Add(std::move(request)).ok());
+  }
+  driver.Run();
+  for (RequestId id : {1, 2}) {
+    EXPECT_TRUE(driver.Take(id).status.ok()) << driver.Take(id).status.message();
+  }
+}
+
 }  // namespace
 }  // namespace mlc
