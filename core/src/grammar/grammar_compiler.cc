@@ -1,6 +1,7 @@
 // Reads the sources of grammars and keeps the compiled grammars.
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <list>
 #include <unordered_map>
 #include <utility>
@@ -15,6 +16,8 @@ namespace mlc {
 namespace {
 
 constexpr int64_t kCacheBytes = 64 << 20;
+// Of grammars that are not compiled, and of one beside its texts.
+constexpr int64_t kUncompiledBytes = 8 << 20, kEntryBytes = 1 << 10;
 constexpr size_t kMaxSchemaBytes = 2 << 20;
 constexpr size_t kMaxGrammarBytes = 256 << 10;
 
@@ -74,11 +77,13 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = by_key.find(key);
     if (found != by_key.end()) return Grammar(found->second->grammar);
+    LimitUncompiled();
+    auto bytes = static_cast<int64_t>(3 * key.size() + source.text.size()) + kEntryBytes;
     auto done = [weak = weak_from_this(), key](const Grammar::Impl& grammar) {
       if (std::shared_ptr<Cache> cache = weak.lock()) cache->Done(key, grammar);
     };
     auto grammar = std::make_shared<Grammar::Impl>(backend, std::move(source), done);
-    entries.push_front({key, grammar});
+    entries.push_front({key, grammar, bytes});
     by_key[key] = entries.begin();
     return Grammar(std::move(grammar));
   }
@@ -90,7 +95,7 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
     if (found == by_key.end() || found->second->grammar.get() != &grammar) return;
     if (grammar.compiled() == nullptr) Forget(found->second);
     int64_t kept = CountBytes();
-    // Keeps grammars that are not compiled yet: requests hold them, and there are few.
+    // Keeps grammars that are not compiled yet: LimitUncompiled looks after these.
     for (auto last = entries.end(); kept > kCacheBytes && last != entries.begin();) {
       --last;
       if (!last->grammar->ready()) continue;
@@ -108,6 +113,17 @@ struct GrammarCompiler::Cache : std::enable_shared_from_this<Cache> {
       sum += entry.bytes;
     }
     return sum;
+  }
+
+  // Of the grammars that nobody compiles: they were read to check a part of a request, or their
+  // requests were refused or ended before.
+  void LimitUncompiled() {
+    int64_t kept = 0;
+    for (auto entry = entries.begin(); entry != entries.end();) {
+      bool is_unused = !entry->grammar->ready() && entry->grammar.use_count() == 1;
+      kept += is_unused ? entry->bytes : 0;
+      entry = is_unused && kept > kUncompiledBytes ? Forget(entry) : std::next(entry);
+    }
   }
 
   Entries::iterator Forget(Entries::iterator entry) {

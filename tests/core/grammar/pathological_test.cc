@@ -320,6 +320,25 @@ TEST(GrammarCompiler, WhatWasCompiledIsKept) {
   EXPECT_EQ(compiler.stats().kept, 1) << "failures are not kept";
 }
 
+// Grammars that only check a part of a request are not compiled, nor those of requests that are
+// refused.
+TEST(GrammarCompiler, OfWhatNobodyCompilesLittleIsKept) {
+  GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
+  auto read = [&](int i) {
+    return *compiler.CompileJsonSchema("{\"const\":" + std::to_string(i) + ",\"description\":\"" +
+                                       std::string(100'000, 'x') + "\"}");
+  };
+  Grammar held = read(-1);
+  ASSERT_TRUE(read(-2).Prepare().ok());
+  for (int i = 0; i < 200; ++i) read(i);
+  EXPECT_LT(compiler.stats().kept, 100);
+  ASSERT_TRUE(held.Prepare().ok());
+  EXPECT_TRUE(read(-1).ready() && read(-2).ready());
+  int64_t found = compiler.stats().found;
+  for (int i = 190; i < 200; ++i) read(i);
+  EXPECT_EQ(compiler.stats().found, found + 10) << "the last ones are not read again";
+}
+
 TEST(GrammarCompiler, TheLongestUnusedGrammarsGoFirst) {
   GrammarCompiler compiler(*testing::ByteTokenizer(), kByteVocab, {kEnd});
   auto schema = [](int i) {
