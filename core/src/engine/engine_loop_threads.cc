@@ -125,7 +125,8 @@ void EngineLoop::WaitForWork(std::unique_lock<std::mutex>* lock) {
 bool EngineLoop::CallbacksAreBehind() {
   if (callbacks_.size() <= kMaxBacklog) return false;
   waits_for_callbacks_ = true;
-  return true;
+  // They may have been called before that was set. Then no callback would wake this thread.
+  return callbacks_.size() > kSmallBacklog;
 }
 
 bool EngineLoop::InCallback() { return is_callback_thread; }
