@@ -30,13 +30,17 @@ void RequestGroup::Start() {
 }
 
 void RequestGroup::Submit(size_t prompt) {
-  bool taken = loop_->Submit(std::move(requests_[prompt]),
-                             [self = shared_from_this(), prompt](const RequestEvent& event) {
-                               self->Take(prompt, event);
-                             });
-  // Pause handles the requests that are in the engine already. This one may come later, so it is
-  // checked here.
-  if (paused_) loop_->PauseRequest(first_id_ + prompt, true);
+  bool taken = false;
+  {
+    // Pause handles the requests that are in the engine already. This one may come later, so it is
+    // checked here.
+    std::lock_guard<std::mutex> lock(pausing_);
+    taken = loop_->Submit(std::move(requests_[prompt]),
+                          [self = shared_from_this(), prompt](const RequestEvent& event) {
+                            self->Take(prompt, event);
+                          });
+    if (paused_) loop_->PauseRequest(first_id_ + prompt, true);
+  }
   if (!taken)
     Take(prompt, Failed(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded)));
 }
@@ -58,6 +62,7 @@ void RequestGroup::Take(size_t prompt, const RequestEvent& event) {
 }
 
 void RequestGroup::Pause(EngineLoop* loop, bool paused) {
+  std::lock_guard<std::mutex> lock(pausing_);
   paused_ = paused;
   for (size_t i = 0; i < requests_.size(); ++i) loop->PauseRequest(first_id_ + i, paused);
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "chat/answer/answerer.h"
@@ -20,7 +21,8 @@ class RequestGroup : public std::enable_shared_from_this<RequestGroup> {
   RequestGroup(EngineLoop* loop, std::vector<Request> requests, std::unique_ptr<Answerer> answerer,
                std::function<void()> on_end);
 
-  // Call it once. After that, only the callback thread uses the members that are not atomic.
+  // Call it once. After that, only the callback thread uses the members, but for these: atomic
+  // ones, and what a mutex guards.
   void Start();
   // Ends the answer with `status`, unless it has ended. Any thread may call it. `loop` is the
   // loop of the current engine: the group's own engine may be unloaded, and its ids mean nothing
@@ -39,7 +41,9 @@ class RequestGroup : public std::enable_shared_from_this<RequestGroup> {
   size_t next_;  // index of the first request that is not submitted yet
   std::unique_ptr<Answerer> answerer_;
   std::function<void()> on_end_;
-  std::atomic<bool> aborted_{false}, paused_{false};
+  std::atomic<bool> aborted_{false};
+  std::mutex pausing_;  // of `paused_`, and of what is told to the engine about it
+  bool paused_ = false;
 };
 
 }  // namespace mlc
