@@ -84,9 +84,20 @@ PrefixTree::NodeId PrefixTree::NewNode() {
 PrefixTree::NodeId PrefixTree::Root(uint64_t key) {
   auto found = roots_.find(key);
   if (found != roots_.end()) return found->second;
+  constexpr size_t kFewRoots = 16;
+  if (roots_.size() >= kFewRoots + static_cast<size_t>(num_nodes_)) ForgetEmptyRoots();
   NodeId root = NewNode();
   roots_.emplace(key, root);
   return root;
+}
+
+// Each scale of an adapter is a key of its own, and requests name any.
+void PrefixTree::ForgetEmptyRoots() {
+  for (auto root = roots_.begin(); root != roots_.end();) {
+    bool is_empty = nodes_[root->second].children.empty();
+    if (is_empty) free_nodes_.push_back(root->second);
+    root = is_empty ? roots_.erase(root) : std::next(root);
+  }
 }
 
 PrefixTree::Match PrefixTree::Find(uint64_t key, const int32_t* tokens, int count,

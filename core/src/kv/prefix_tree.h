@@ -46,7 +46,7 @@ class PrefixTree {
   PrefixTree(std::vector<int> num_pages, int page_size, StateSlots* states = nullptr);
 
   // The root for a key. The key separates weights: the same tokens give different states with
-  // another adapter.
+  // another adapter. It is valid until the next call, and as long as it has children.
   NodeId Root(uint64_t key);
   // The longest match in tokens[0 .. count). The page that matches in part has a page of each
   // group, or with `first_group_alone` of the first one.
@@ -64,6 +64,7 @@ class PrefixTree {
   bool HasAllPages(NodeId node) const;
   bool Holds(int32_t page) const { return node_of_page_[page] != kNone; }
   int num_nodes() const { return num_nodes_; }
+  int num_roots() const { return static_cast<int>(roots_.size()); }
   // A recurrent state that a node keeps: the state behind the first `count` tokens of its page.
   struct State {
     int count = 0;
@@ -115,6 +116,7 @@ class PrefixTree {
   };
 
   NodeId NewNode();
+  void ForgetEmptyRoots();
   size_t GroupOf(int32_t page) const { return page < num_pages_[0] ? 0 : 1; }
   void SetPage(NodeId node, int32_t page);
   int32_t TakePage(NodeId node, size_t group);

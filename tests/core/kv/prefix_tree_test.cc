@@ -147,5 +147,19 @@ TEST(PrefixTree, CountsTheEndsOfIdleSequences) {
   EXPECT_EQ(letters.tree().num_idle_leaves(), 1);
 }
 
+TEST(PrefixTree, KeysThatHaveNothingAreForgotten) {
+  Letters letters;
+  letters.Put("aaaabbbb", 0, /*key=*/1);
+  for (uint64_t key = 2; key < 1000; ++key) {
+    letters.Put("cccc", 10, key);
+    EXPECT_EQ(letters.tree().Drop(10), Pages{10});
+  }
+  EXPECT_LT(letters.tree().num_roots(), 50);
+  EXPECT_EQ(letters.Find("aaaabbbb", 1), "0 1");
+  EXPECT_EQ(letters.Find("cccc", 2), "");
+  letters.Put("cccc", 10, 2);
+  EXPECT_EQ(letters.Find("cccc", 2), "10");
+}
+
 }  // namespace
 }  // namespace mlc
