@@ -251,9 +251,9 @@ void KeptPrefixes::Write(const PrefixBlock& block, const BlockMemory::Body& body
 void KeptPrefixes::Finish() {
   Clock::time_point end = Clock::now() + kFinishTime;
   // The file thread ends what it is doing with `writing_`; then this thread has it alone.
-  std::promise<void> idle;
-  loop_->DoFileWork([&idle] { idle.set_value(); });
-  idle.get_future().wait();
+  auto idle = std::make_shared<std::promise<void>>();  // set_value may outlast the wait
+  loop_->DoFileWork([idle] { idle->set_value(); });
+  idle->get_future().wait();
   store_.memory().Close();
   while (Clock::now() < end) {
     if (writing_ == nullptr || writing_->missing.empty()) {
