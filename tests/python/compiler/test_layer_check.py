@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_experts
+from tiny_families import Source, converted
 
 from mlc_llm.cli import main
-from mlc_llm.compiler import layer_check
+from mlc_llm.compiler import layer_check, models, quantization
 from mlc_llm.prepare.model_source import ResolvedModel
 
 PAGE = (Path(__file__).parents[3] / "docs/compiler-passes.md").read_text(encoding="utf-8")
@@ -63,6 +65,17 @@ def test_a_wrong_kernel_is_seen(
     options = ("--opt", "activation_bits=32", "--passes", str(tmp_path / "p.py"))
     assert compile_debug(tiny_model, tmp_path, *options) == 1
     assert "layer 0 differs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scheme", ["q4f16_1", "q3f16_1"])
+def test_experts_are_floats_for_numpy(scheme: str) -> None:
+    c = tiny_experts.config("mixtral")
+    exact, stored = (converted(Source(tiny_experts.weights(c)), c, s) for s in ("q0f32", scheme))
+    weights = models.weight_map(models.config_from_hf(c), "mixtral")
+    floats = layer_check._Floats(stored, quantization.get(scheme), weights)
+    for name in (weight.name for weight in weights if weight.quantizable == "experts"):
+        error = np.abs(floats[name] - exact[name]).max() / np.abs(exact[name]).max()
+        assert 0 < error < 0.4, name
 
 
 @pytest.mark.parametrize(

@@ -136,10 +136,14 @@ class _Floats(Mapping[str, Any]):
         if one.quantizable is None:
             return self._weights[name].astype(np.float64)
         matrices = self._scheme.stacked(name, one.shape, one.quantizable)
-        made = [
-            matrix.floats([self._weights[p.name] for p in matrix.stored]) for matrix in matrices
-        ]
+        flat = self._flat if one.quantizable == "experts" else self._weights.__getitem__
+        made = [matrix.floats([flat(p.name) for p in matrix.stored]) for matrix in matrices]
         return np.concatenate(made).reshape(one.shape).astype(np.float64)
+
+    def _flat(self, name: str) -> Array:
+        """Stored tensors of experts have an axis for experts before the others."""
+        array = self._weights[name]
+        return array.reshape(-1, *array.shape[2:])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
