@@ -58,6 +58,8 @@ def test_a_missing_linker_is_found_before_the_work(
             "must be an integer from 1 to 16777216",
         ),
         (("gen_config", "--context-window-size", "0"), "must be an integer from 1 to 16777216"),
+        (("gen_config", "--prefill-chunk-size", "8193"), "must be an integer from 1 to 8192"),
+        (("gen_config", "--max-batch-size", "4097"), "must be an integer from 1 to 4096"),
         (("convert_weight", "--tensor-parallel-shards", "0"), "must be from 1 to 64, not 0"),
         (("gen_config", "--tensor-parallel-shards", "0"), "must be from 1 to 64, not 0"),
         (

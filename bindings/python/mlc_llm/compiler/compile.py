@@ -21,7 +21,7 @@ from mlc_llm.compiler import archive, hosts, kv_cache, models, targets
 from mlc_llm.compiler import quantization as schemes
 from mlc_llm.compiler.drafts import draft_of
 from mlc_llm.compiler.models import mlc_folders, towers
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config_reader import LIMITS, ConfigReader
 from mlc_llm.compiler.options import OptimizationFlags, merged_config, notes, parse_overrides
 from mlc_llm.compiler.seal import seal_file, sealed
 from mlc_llm.compiler.trailer import as_wasm_section, trailer
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "mlc-chat-config.json"
 _SHARED = (".so", ".dylib", ".dll", ".wasm")
-_MAX_CHUNK = 8192
 _DEFAULT_OPT = "O2"
 
 Progress = Callable[[str], None]
@@ -193,8 +192,8 @@ def library_spec(
         config=typed,
         scheme=_scheme(config, quantization or _text(config, "quantization")),
         device=device,
-        prefill_chunk_size=read.integer("prefill_chunk_size", default=chunk, maximum=_MAX_CHUNK),
-        max_batch_size=read.integer("max_batch_size", default=128, maximum=4096),
+        prefill_chunk_size=_size(read, "prefill_chunk_size", chunk),
+        max_batch_size=_size(read, "max_batch_size", 128),
         activation_bits=_activation_bits(config, opt, flags),
         kv_cache_dtype=kv_cache.checked(
             kv_cache_dtype or str(config.get("kv_cache_dtype") or kv_cache.AUTO)
@@ -206,6 +205,10 @@ def library_spec(
         draft_vocab_size=read.integer("draft_vocab_size", default=0, minimum=0),
         shards=read.integer("tensor_parallel_shards", default=1, maximum=shards.MOST),
     )
+
+
+def _size(read: ConfigReader, name: str, default: int) -> int:
+    return read.integer(name, default=default, maximum=LIMITS[name])
 
 
 def _shards_not_used(

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlc_llm.compiler.convert.conv_template import conversation_template
 from mlc_llm.compiler.models import ModelConfig
-from mlc_llm.compiler.models.config_reader import MOST
+from mlc_llm.compiler.models.config_reader import LIMITS, MOST
 from mlc_llm.compiler.models.mlc_folders import OURS
 from mlc_llm.compiler.stages import check_stages
 from mlc_llm.errors import CorruptFileError, InvalidRequestError
@@ -58,11 +58,11 @@ class ConfigOverrides:
                 continue
             if name == "sliding_window_size" and value == -1:  # none
                 continue
-            least = 0 if "sink" in name else 1
-            if not least <= value <= MOST:
+            least, most = 0 if "sink" in name else 1, LIMITS.get(name, MOST)
+            if not least <= value <= most:
                 option = f"--{name.replace('_', '-')}"
                 raise InvalidRequestError(
-                    f"{option} must be an integer from {least} to {MOST}, not {value}", param=name
+                    f"{option} must be an integer from {least} to {most}, not {value}", param=name
                 )
 
 

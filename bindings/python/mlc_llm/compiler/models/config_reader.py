@@ -15,6 +15,7 @@ from typing import Any
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
 MOST = 2**24  # of integers that have no smaller limit
+LIMITS = {"prefill_chunk_size": 8192, "max_batch_size": 4096}  # of what a library is compiled for
 
 
 def corrupt(field: str, what: str) -> CorruptFileError:
