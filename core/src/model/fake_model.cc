@@ -356,7 +356,8 @@ FakeModel::Script FakeModel::Words(int vocab_size, std::vector<int32_t> end_toke
       return;
     }
     uint32_t hash = HashOf(history);
-    if (!ends.empty() && (hash >> 8) % kEndEvery == 0) logits[ends[0]] = 17.0f;
+    bool can_end = !ends.empty() && ends[0] < vocab_size;
+    if (can_end && (hash >> 8) % kEndEvery == 0) logits[ends[0]] = 17.0f;
     for (int k = 0; k < 8; ++k) {
       logits[(hash >> 3) % num_words] += 15.0f - 0.5f * k;
       hash = hash * 1664525u + 1013904223u;

@@ -116,5 +116,14 @@ TEST(FakeModelScripts, WordsFinishTheCharactersTheyBegin) {
   EXPECT_LT(num_ends, 70);
 }
 
+TEST(FakeModelScripts, AnEndTokenBehindTheVocabularyNeverComes) {
+  FakeModel::Script script = FakeModel::Words(8, {9});
+  for (int32_t token = 0; token < 500; ++token) {
+    std::vector<float> logits(10, 0.0f);
+    script({token}, logits.data());
+    EXPECT_EQ(logits[9], 0.0f);
+  }
+}
+
 }  // namespace
 }  // namespace mlc
