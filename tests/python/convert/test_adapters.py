@@ -221,6 +221,7 @@ def with_a_whole_weight(tensors):
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
+        (dict.clear, CorruptFileError, "no factors"),
         (without_a, CorruptFileError, "no lora_A"),
         (with_nan, CorruptFileError, "NaN"),
         (with_other_rank, CorruptFileError, "shapes"),

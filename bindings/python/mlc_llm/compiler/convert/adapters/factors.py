@@ -52,6 +52,13 @@ class Adapter:
     architecture: str = ""
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not self.factors:
+            raise CorruptFileError(
+                f"{self.path}: the file holds no factors, so it changes nothing; save it again",
+                param=PARAM,
+            )
+
 
 def checked(path: Path, name: str, factors: Factors) -> Factors:
     """The same. Error: arrays that do not fit together, or hold no numbers."""
