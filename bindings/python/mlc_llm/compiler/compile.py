@@ -256,7 +256,7 @@ def _check_output(output: Path, system_lib_prefix: str | None) -> bool:
     if not is_static and output.suffix not in _SHARED:
         offered = ", ".join((*_SHARED, *archive.SUFFIXES))
         raise InvalidRequestError(f"{output}: a model library ends in {offered}", param="output")
-    if system_lib_prefix and not is_static:
+    if system_lib_prefix not in (None, "", "auto") and not is_static:
         raise InvalidRequestError(
             "--system-lib-prefix is for static libraries (.tar, .a)", param="system_lib_prefix"
         )
