@@ -315,6 +315,13 @@ def test_layers_may_have_different_windows():
     assert config.sliding_window_size == -1
 
 
+def test_layers_of_smollm3_that_do_not_rotate_have_the_window():
+    window = {"use_sliding_window": True, "sliding_window": 64, "no_rope_layers": [1, 0]}
+    config = models.config_from_hf({**TINY, **window, "model_type": "smollm3"})
+    layers = models.get("smollm3").decoder(config).layers
+    assert [layer.parts[0].look_back for layer in layers] == [-1, 64]
+
+
 def test_a_model_type_is_no_class():
     with pytest.raises(UnsupportedError) as caught:
         models.config_from_hf({**TINY, "model_type": None, "architectures": ["llama"]})

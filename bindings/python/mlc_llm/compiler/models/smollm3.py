@@ -5,12 +5,13 @@ transformers' `models/smollm3/modeling_smollm3.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mlc_llm.compiler.layers import MLPSpec
 from mlc_llm.compiler.models import llama
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config import FULL, SLIDING, ConfigReader
 from mlc_llm.compiler.models.family import GGUFFormat, ModelFamily
 from mlc_llm.compiler.models.llama import LlamaConfig
 from mlc_llm.compiler.spec import DecoderSpec, LayerSpec
@@ -26,11 +27,18 @@ class SmolLM3Config(LlamaConfig):
     @classmethod
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         common = super().fields(read)
-        count = common["num_hidden_layers"]
+        return {**common, "no_rope_layers": cls._turning(read, common["num_hidden_layers"])}
+
+    @classmethod
+    def _turning(cls, read: ConfigReader, layers: int) -> tuple[int, ...]:
         period = read.integer("no_rope_layer_interval", default=4)
-        given = read.words("no_rope_layers", count, (0, 1))
-        turned = given or tuple(int((i + 1) % period != 0) for i in range(count))
-        return {**common, "no_rope_layers": turned}
+        given = read.words("no_rope_layers", layers, (0, 1))
+        return given or tuple(int((i + 1) % period != 0) for i in range(layers))
+
+    @classmethod
+    def layer_kinds(cls, read: ConfigReader, layers: int) -> Sequence[str]:
+        """Layers that do not rotate have the window."""
+        return [FULL if turns else SLIDING for turns in cls._turning(read, layers)]
 
 
 def decoder(c: SmolLM3Config) -> DecoderSpec:
