@@ -276,6 +276,14 @@ def test_stored_shapes_follow_layout_and_padding():
         ({"hidden_act": "gelu"}, UnsupportedError, "hidden_act"),
         ({"model_type": "rwkv4"}, UnsupportedError, "model_type"),
         ({"partial_rotary_factor": 1.5}, CorruptFileError, "partial_rotary_factor"),
+        ({"head_dim": 16, "partial_rotary_factor": 0.34}, CorruptFileError, "partial_rotary"),
+        ({"head_dim": 16, "partial_rotary_factor": 0.01}, CorruptFileError, "partial_rotary"),
+        (
+            {"model_type": "gpt_neox", "head_dim": 16, "rotary_pct": 0.34},
+            CorruptFileError,
+            "rotary_pct",
+        ),
+        ({"model_type": "gptj", "head_dim": 16, "rotary_dim": 5}, CorruptFileError, "rotary_dim"),
         ({"layer_types": ["full_attention"]}, CorruptFileError, "layer_types"),
         ({"layer_types": ["chunked_attention"] * 2}, UnsupportedError, "layer_types"),
         # Keys that would change the result, and that the family does not read.

@@ -178,6 +178,10 @@ class DecoderConfig:
             )
         if self.head_dim % 2:
             raise corrupt("head_dim", "must be even")
+        turning = self.rope.dim
+        if turning == 0 or turning % 2:
+            what = f"lets {turning} of {self.head_dim} elements of a head turn, which turn in pairs"
+            raise corrupt("partial_rotary_factor", what)
 
     def to_dict(self) -> dict[str, Any]:
         """The `model_config` of an mlc-chat-config.json; `from_dict` reads it back."""

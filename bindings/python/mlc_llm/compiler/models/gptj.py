@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mlc_llm.compiler.models.config import ConfigReader
+from mlc_llm.compiler.models.config import ConfigReader, corrupt
 from mlc_llm.compiler.models.family import MLCFormat, ModelFamily
 from mlc_llm.compiler.models.gpt import GPT2FieldsConfig
 from mlc_llm.compiler.models.mlc_folders import unpaired_qkv
@@ -37,6 +37,8 @@ class GPTJConfig(GPT2FieldsConfig):
     def fields(cls, read: ConfigReader) -> dict[str, Any]:
         fields = super().fields(read)
         rotated = read.integer("rotary_dim", default=64, maximum=fields["head_dim"])
+        if rotated % 2:
+            raise corrupt("rotary_dim", "must be even")
         return {**fields, "rotary_dim": rotated}
 
 
