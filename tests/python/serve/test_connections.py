@@ -224,6 +224,22 @@ def test_memory_has_a_bound() -> None:
         assert running.peak_kb() - idle < 200_000
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_old_client_gets_no_chunks(stream: bool) -> None:
+    body = json.dumps(HELLO | {"stream": stream}).encode()
+    request = head(CHAT, len(body)).replace(b"HTTP/1.1", b"HTTP/1.0") + body
+    with server() as running, connected(running, request) as connection:
+        status, text = answer_of(connection)
+    top, _, answer = text.partition("\r\n\r\n")
+    assert status == 200
+    assert "transfer-encoding" not in top
+    assert ("content-length" in top) is not stream
+    if stream:
+        assert answer.startswith("data: {") and answer.endswith("data: [DONE]\n\n")
+    else:
+        assert json.loads(answer)["object"] == "chat.completion"
+
+
 def test_head_and_first_event_come_together() -> None:
     """Each packet wakes the client, which delays the next one on a busy machine."""
     body = json.dumps(HELLO | {"stream": True}).encode()

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 _MOST_CONNECTIONS = 1024
 _MOST_HANDLES = 1 << 16
@@ -119,6 +120,23 @@ class _OneWrite:
         return getattr(self._transport, name)
 
 
+def _without_chunks(cycle: RequestResponseCycle) -> Callable[[Any], Coroutine[Any, Any, None]]:
+    """Sends to a client of HTTP/1.0, which knows no chunks: where the answer's length is not known,
+    the connection's end is the answer's."""
+    is_sized = False
+
+    async def send(message: Any) -> None:
+        nonlocal is_sized
+        if message["type"] == "http.response.start":
+            is_sized = any(name.lower() == b"content-length" for name, _ in message["headers"])
+            cycle.chunked_encoding = None if is_sized else False
+        elif not is_sized:
+            cycle.expected_content_length = len(message.get("body", b""))
+        await RequestResponseCycle.send(cycle, message)
+
+    return send
+
+
 class Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits for the time and the size of what precedes an answer."""
 
@@ -159,6 +177,8 @@ class Connection(HttpToolsProtocol):
         self._restart_timer(self._table.limits.body_timeout + _GRACE_SECONDS)
         self._table.set_idle(self, False)
         super().on_headers_complete()
+        if self.scope["http_version"] == "1.0":
+            self.cycle.send = _without_chunks(self.cycle)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         self._silent_bytes = 0
