@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from mlc_llm.serve import connections
 from mlc_llm.serve.connections import limit_connections
 
 from .conftest import ENDLESS, FAKE, PATIENCE, Running, get, post, started_server
@@ -167,6 +169,20 @@ def test_probes_are_answered_when_all_connections_are_taken() -> None:
         taken[0].sendall(b" " * 89 + b"}")  # a request whose body comes is one as any other
         read_until(taken[0], b"HTTP/1.1 400")
         wait_until(lambda: post(running.url + CHAT, json=HELLO).status_code == 200)
+
+
+def test_clients_that_come_together_may_first_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be cut off in place of being told that all connections are taken."""
+    now = 100.0
+    monkeypatch.setattr(connections, "time", Mock(monotonic=lambda: now))
+    table = connections.ConnectionTable(connections.ConnectionLimits(4, 10, 10, 10))
+    together = [Mock() for _ in range(12)]
+    for one in together:
+        table.open(one)
+    assert not any(one.drop.called for one in together)
+    now += 2
+    table.open(Mock())
+    assert [one.drop.called for one in together] == [True] + [False] * 11
 
 
 def test_probes_are_answered_with_128_file_handles() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ _OTHER_HANDLES = 32  # for what is opened later: models, threads, files of the p
 _ACCEPT_LAG = 4  # so many turns of the event loop accept connections before the first one counts
 _MAX_SILENT_BYTES = 1 << 16  # of a head, or between two pieces of a body
 _MAX_PIPELINED = 16
+_TIME_TO_ASK = 1.0  # seconds in which a connection's first request, or the next one, may come
 _GRACE_SECONDS = 5.0  # for the application to end a request by itself
 
 
@@ -37,9 +39,13 @@ class ConnectionLimits:
 def limit_connections(wanted: int | None) -> tuple[int, int]:
     """The most connections, and the backlog. By default half of the free file handles, so that
     connections are accepted, and some answered, also when all are taken."""
-    free = max(16, _raise_handle_limit() - _count_handles() - _OTHER_HANDLES)
+    free = _free_handles()
     most = min(_MOST_CONNECTIONS, free // 2) if wanted is None else wanted
-    return most, max(1, min(2048, (free - most) // _ACCEPT_LAG))
+    return most, max(1, min(2048, (free - most) // 2 // _ACCEPT_LAG))
+
+
+def _free_handles() -> int:
+    return max(16, _raise_handle_limit() - _count_handles() - _OTHER_HANDLES)
 
 
 def _raise_handle_limit() -> int:
@@ -67,18 +73,23 @@ def _count_handles() -> int:
 
 class ConnectionTable:
     """The open connections. When there are too many, it closes the one that has had no request for
-    the longest time. So a new client is always accepted."""
+    the longest time. So a new client is always accepted. While handles are left, clients that come
+    at the same time may first ask: those for whom there is no room are told so."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
+        most = limits.max_connections
+        self._most_open = most + min(_MOST_CONNECTIONS, max(0, _free_handles() - most) // 2)
         self._num_open = 0
-        self._idle: dict[Connection, None] = {}  # the oldest first
+        self._idle: dict[Connection, float] = {}  # since when, the oldest first
 
     def open(self, connection: Connection) -> None:
         self._num_open += 1
         if self._num_open > self.limits.max_connections and self._idle:
-            next(iter(self._idle)).drop()
-        self._idle[connection] = None
+            oldest, since = next(iter(self._idle.items()))
+            if self._num_open > self._most_open or time.monotonic() > since + _TIME_TO_ASK:
+                oldest.drop()
+        self._idle[connection] = time.monotonic()
 
     def close(self, connection: Connection) -> None:
         self._num_open -= 1
@@ -87,7 +98,7 @@ class ConnectionTable:
     def set_idle(self, connection: Connection, idle: bool) -> None:
         self._idle.pop(connection, None)
         if idle:
-            self._idle[connection] = None
+            self._idle[connection] = time.monotonic()
 
 
 class _OneWrite:
