@@ -41,8 +41,17 @@ def test_paths_with_and_without_a_version(http: httpx.Client) -> None:
     assert "no reranker" in refused[0]["error"]["message"]
     for path in ("/tokenizer_info", "/tokenizer-info", "/v1/tokenizer_info", "/page_info"):
         assert http.get(path).is_success
-    for path in ("/v1/v1/models", "/v3/rerank", "/_health", "/v1"):
+    for path in ("/v1/v1/models", "/v3/rerank", "/_health", "/v1", "/page/"):
         assert http.get(path).json()["error"]["code"] == "unknown_url"
+
+
+def test_a_slash_at_the_end_of_a_path_does_not_count(http: httpx.Client) -> None:
+    for path in ("/v1/chat/completions/", "/chat/completions/"):
+        assert http.post(path, json=CHAT).json()["usage"]["completion_tokens"] == 2
+    for path in ("/v1/models/", "/models/", "/models/fake-model/", "/health/"):
+        assert http.get(path).json() == http.get(path.rstrip("/")).json(), path
+    for path in ("/v1/responses/resp_0/", "/responses/resp_0/"):
+        assert "'resp_0' not found" in http.get(path).text
 
 
 def test_a_spelling_needs_the_key_of_its_route(http: httpx.Client) -> None:

@@ -51,7 +51,7 @@ def test_a_prefix_ids_and_lines_of_json() -> None:
             assert answer.is_success and answer.headers["x-request-id"] == "my-1"
             assert answer.headers["request-id"] == "my-1", "below a prefix too"
             assert http.post("/llm/v1/chat/completions", json=HELLO).is_success
-            for path in ("/llm/v1/v1/models", "/llm/v1/health"):
+            for path in ("/llm/v1/v1/models", "/llm/v1/health", "/llm/v1/v1/models/"):
                 assert http.get(path).is_success, path
             assert http.get("/llm/v1").headers["location"] == "/llm/v1/"
             assert "<html" in http.get("/llm/v1/").text
@@ -60,6 +60,11 @@ def test_a_prefix_ids_and_lines_of_json() -> None:
             assert document["servers"] == [{"url": "/llm/v1"}]
             for path in ("/v1/models", "/", "/health", "/llm/v1x/health", "/llm", "/llm/v1//ready"):
                 assert http.get(path).status_code == 404, path
+            for wrong, status in (("/llm/v1/nothing", 404), ("/llm/v1/v1/embeddings", 405)):
+                answer = http.get(wrong)
+                assert answer.status_code == status
+                assert f" {wrong}." in answer.json()["message"]
+            assert "See /llm/v1/docs." in http.get("/llm/v1/nothing").text
             made = set()
             for wrong in ("", "a b", "x" * 200, "{}\u00e9".encode("latin-1")):
                 answer = http.get("/llm/v1/health", headers={"X-Request-Id": wrong})

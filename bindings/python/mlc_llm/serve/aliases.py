@@ -1,4 +1,5 @@
-"""Other spellings of the routes: without or with `/v1`, with `-` for `_`, and HEAD for GET."""
+"""Other spellings of the routes: without or with `/v1`, with `-` for `_`, with a slash at the end,
+and HEAD for GET."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class AliasMiddleware:
     def __init__(self, app: ASGIApp, *, routes: Iterable[object]) -> None:
         self._app = app
         self._paths = {route.path for route in routes if isinstance(route, APIRoute)}
-        self._by_plain = {_plain(path): path for path in self._paths}
+        self._by_plain = {_plain(path).replace("-", "_"): path for path in self._paths}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -28,9 +29,10 @@ class AliasMiddleware:
         await self._app(scope, receive, send)
 
     def _path(self, path: str) -> str:
-        known = path if path in self._paths else self._by_plain.get(_plain(path))
-        return known or (_VERSION + path if path.startswith(_LISTED) else path)
+        plain = _plain(path)
+        known = path if path in self._paths else self._by_plain.get(plain.replace("-", "_"))
+        return known or (_VERSION + plain if plain.startswith(_LISTED) else path)
 
 
 def _plain(path: str) -> str:
-    return path.removeprefix(_VERSION).replace("-", "_")
+    return (path.rstrip("/") or "/").removeprefix(_VERSION)

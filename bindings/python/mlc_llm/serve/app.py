@@ -72,6 +72,7 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
         docs_url=None,
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
+        redirect_slashes=False,  # AliasMiddleware knows them
     )
     # FastAPI's own page loads its scripts from another host, and that needs a network.
     patch_fastapi(app, redirect_from_root_to_docs=False)
@@ -144,13 +145,14 @@ def _add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def on_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        prefix = request.app.state.options.api_prefix
         if error.status_code == 405:
-            message = f"Not allowed to {request.method} on {request.url.path}."
+            message = f"Not allowed to {request.method} on {prefix}{request.url.path}."
             response = response_of(error_of(reasons.METHOD_NOT_SUPPORTED, message))
             response.headers.update(error.headers or {})  # for example `Allow`
             return response
-        message = f"Unknown request URL: {request.method} {request.url.path}. See /docs."
-        return response_of(error_of(reasons.UNKNOWN_URL, message))
+        message = f"Unknown request URL: {request.method} {prefix}{request.url.path}."
+        return response_of(error_of(reasons.UNKNOWN_URL, f"{message} See {prefix}/docs."))
 
     @app.exception_handler(RequestValidationError)
     async def on_bad_parameter(_: Request, error: Exception) -> Response:
