@@ -322,6 +322,8 @@ bool AnswerParser::Impl::ReadAfterCall(bool is_whole) {
     if (found.marker == nullptr) return false;
     raw_.clear();
     Meet(*found.marker);
+  } else if (is_whole && after_call_markers_.FindAt(Rest(), 0, false, counts).at == 0) {
+    next_ = buffer_.size();  // a marker's beginning, behind which the answer was cut short
   } else if (!GoOnAfterCall(buffer_[next_])) {
     at_ = At::kContent;
     Content(std::exchange(raw_, {}));

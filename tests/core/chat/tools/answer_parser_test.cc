@@ -135,6 +135,18 @@ TEST(AnswerParser, UnderAGrammarArgumentsComeAsTheyAreGenerated) {
         {{"<tool_call>\n{\"name\": \"now\", \"arguments\": {\"a\": \"cut", "@now{\"a\": \"cut"}});
 }
 
+TEST(AnswerParser, AMarkerBehindACallThatIsCutShortIsNoContent) {
+  AnswerPlan free = PlanFor("hermes"), guided = free;
+  guided.is_guided = true;
+  const std::string call = "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}";
+  for (const AnswerPlan& plan : {free, guided}) {
+    for (const char* cut : {"\n<", "\n</tool_c", "\n</tool_call>\n<tool_ca", "</tool_call"}) {
+      EXPECT_EQ(Parse(plan, call + cut), "@now{}") << cut;
+    }
+    EXPECT_EQ(Parse(plan, call + "\n</tool_call>\n1 < 2 <"), "@now{}1 < 2 <");
+  }
+}
+
 TEST(AnswerParser, UnderAGrammarABareCallMayComeAnywhere) {
   AnswerPlan plan = PlanFor("llama3");
   plan.is_guided = true;
