@@ -193,6 +193,8 @@ def test_turns_are_put_together() -> None:
     chat = to_chat(
         {
             "input": [
+                {"role": "user", "content": "C"},
+                {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Cut sh"}]},
                 {"role": "user", "content": "U"},
                 {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hmm."}]},
                 {"role": "assistant", "content": "Wait."},
@@ -203,7 +205,8 @@ def test_turns_are_put_together() -> None:
             ]
         }
     )
-    user, turn, *results = chat["messages"]
+    cut, user, turn, *results = chat["messages"]
+    assert cut["content"] == "C" and "reasoning_content" not in user
     assert turn["reasoning_content"] == "Hmm." and turn["content"] == "Wait."
     assert [c["id"] for c in turn["tool_calls"]] == ["c", "d"]
     assert [r["tool_call_id"] for r in results] == ["c", "d"]

@@ -108,10 +108,9 @@ def _messages(given: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
         if kind == "mcp_list_tools":
             continue
         message = _MESSAGES[kind](item)
-        if message["role"] == "assistant":
-            if thought:
-                message["reasoning_content"] = thought
-            thought = ""
+        if message["role"] == "assistant" and thought:
+            message["reasoning_content"] = thought
+        thought = ""  # thoughts that were cut short belong to no later turn
         is_call = kind in ("function_call", "mcp_call")
         if is_call and messages and messages[-1]["role"] == "assistant":
             _join(messages[-1], message)
