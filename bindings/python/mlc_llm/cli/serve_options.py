@@ -121,7 +121,7 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         help="wanted of clients (default: $MLC_LLM_API_KEY, else none)",
     )  # fmt: skip
     parser.add_argument(
-        "--api-key-file", metavar="FILE", help="more keys, one a line; # begins a comment"
+        "--api-key-file", metavar="FILE", help="more keys, one a line, but none that begin with #"
     )
     parser.add_argument("--allow-credentials", action="store_true")
     parser.add_argument(
