@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import openai
 import pytest
 
@@ -20,6 +21,13 @@ def test_embeddings_of_the_official_client(client: openai.OpenAI) -> None:
     assert answer.usage.prompt_tokens == answer.usage.total_tokens > 300
     short = client.embeddings.create(model=MODEL, input=texts[7], dimensions=4)
     assert len(short.data[0].embedding) == 4
+
+
+def test_vectors_are_never_streamed(client: openai.OpenAI) -> None:
+    asked = {"input": "ba", "stream": True}
+    answer = client.post("/embeddings", cast_to=httpx.Response, body=asked)
+    assert answer.headers["content-type"] == "application/json"
+    assert len(answer.json()["data"]) == 1
 
 
 def test_refusals_name_the_place(client: openai.OpenAI) -> None:

@@ -70,14 +70,14 @@ async def completions(request: Request) -> Response:
 @inference.post("/v1/embeddings", **exchange("EmbeddingRequest", "EmbeddingResponse"))
 async def embeddings(request: Request) -> Response:
     """OpenAI's embeddings."""
-    return await _answer(request, "embeddings")
+    return await _answer(request, "embeddings", AnswerFormat())
 
 
 @inference.post("/v1/rerank", **exchange("RerankRequest", "RerankResponse"))
 @inference.post("/v2/rerank", **exchange("RerankRequest", "RerankResponse"))
 async def rerank(request: Request) -> Response:
     """The documents that answer a query best, as Cohere's two versions and Jina's API."""
-    return await _answer(request, "rerank")
+    return await _answer(request, "rerank", AnswerFormat())
 
 
 @inference.post(
