@@ -187,7 +187,7 @@ Result<RequestId> ChatEngine::SubmitChat(Ask ask) {
   MLC_RETURN_IF_ERROR(loaded_->loop->Check(request));
   request.id = next_id_++;
   AnswerOptions options{
-      request.id, loaded_->name, loaded_->bundle.tokenizer, std::move(planned.plan),
+      loaded_->name, loaded_->bundle.tokenizer, std::move(planned.plan),
       config_.openai_last_chunk.value_or(false) ? LastDelta::kNothing : LastDelta::kEmptyContent};
   if (request.grammar) options.warnings = request.grammar->warnings();
   RequestId id = request.id;
@@ -208,7 +208,7 @@ Result<RequestId> ChatEngine::SubmitCompletion(Ask ask) {
     requests.push_back(std::move(prompt.request));
     echoes.push_back(std::move(prompt.echo));
   }
-  AnswerOptions options{id, loaded_->name, loaded_->bundle.tokenizer};
+  AnswerOptions options{loaded_->name, loaded_->bundle.tokenizer};
   // all requests have the same grammar
   const std::optional<Grammar>& grammar = requests[0].grammar;
   if (grammar) options.warnings = grammar->warnings();

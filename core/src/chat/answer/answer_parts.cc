@@ -1,5 +1,6 @@
 #include "chat/answer/answer_parts.h"
 
+#include <atomic>
 #include <chrono>
 #include <random>
 
@@ -15,10 +16,13 @@ int64_t UnixSeconds() {
       .count();
 }
 
-std::string NewAnswerId(const std::string& prefix, RequestId id) {
-  static const uint64_t process = std::random_device()();
+std::string NewAnswerId(const std::string& prefix) {
+  static std::atomic<uint64_t> next = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
   static const char kDigits[] = "0123456789abcdef";
-  uint64_t bits = Mix64(process ^ Mix64(id) ^ static_cast<uint64_t>(UnixSeconds()) << 32);
+  uint64_t bits = Mix64(next++);  // another number for each
   std::string text = prefix;
   for (int shift = 60; shift >= 0; shift -= 4) text.push_back(kDigits[bits >> shift & 15]);
   return text;
@@ -26,8 +30,8 @@ std::string NewAnswerId(const std::string& prefix, RequestId id) {
 
 }  // namespace
 
-AnswerHead::AnswerHead(const std::string& prefix, RequestId request, std::string model_name)
-    : id(NewAnswerId(prefix, request)), model(std::move(model_name)), created(UnixSeconds()) {}
+AnswerHead::AnswerHead(const std::string& prefix, std::string model_name)
+    : id(NewAnswerId(prefix)), model(std::move(model_name)), created(UnixSeconds()) {}
 
 wire::OpenEnum<protocol::FinishReason> ToProtocol(FinishReason reason) {
   return reason == FinishReason::kLength ? protocol::FinishReason::kLength

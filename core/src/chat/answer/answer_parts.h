@@ -11,7 +11,7 @@ namespace mlc {
 struct AnswerHead {
   // The id is "chatcmpl-" or another `prefix`, then 16 hexadecimal digits that are unique across
   // engines and processes. The time is the current time.
-  AnswerHead(const std::string& prefix, RequestId request, std::string model_name);
+  AnswerHead(const std::string& prefix, std::string model_name);
 
   std::string id, model;
   int64_t created;  // seconds since 1970

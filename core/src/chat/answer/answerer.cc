@@ -143,7 +143,7 @@ void Answerer::Deliver(ChatEventKind kind, const std::string& json) {
 
 std::unique_ptr<Answerer> AnswerChat(const protocol::ChatCompletionRequest& request,
                                      AnswerOptions options, ChatCallback callback) {
-  ChunkWriter writer(request, options.id, std::move(options.model), std::move(options.tokenizer),
+  ChunkWriter writer(request, std::move(options.model), std::move(options.tokenizer),
                      std::move(options.plan), options.last_delta);
   return std::make_unique<ChatAnswerer>(request, std::move(writer), ToProtocol(options.warnings),
                                         std::move(callback));
@@ -152,7 +152,7 @@ std::unique_ptr<Answerer> AnswerChat(const protocol::ChatCompletionRequest& requ
 std::unique_ptr<Answerer> AnswerCompletion(const protocol::CompletionRequest& request,
                                            std::vector<std::string> echoes, AnswerOptions options,
                                            ChatCallback callback) {
-  CompletionWriter writer(request, std::move(echoes), options.id, std::move(options.model),
+  CompletionWriter writer(request, std::move(echoes), std::move(options.model),
                           std::move(options.tokenizer));
   return std::make_unique<CompletionAnswerer>(request, std::move(writer),
                                               ToProtocol(options.warnings), std::move(callback));

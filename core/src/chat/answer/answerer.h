@@ -46,7 +46,6 @@ class Answerer {
 };
 
 struct AnswerOptions {
-  RequestId id = 0;
   std::string model;  // the model's name in the answer
   std::shared_ptr<const Tokenizer> tokenizer;
   // for a chat's answer; null: its text is its content

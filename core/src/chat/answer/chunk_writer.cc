@@ -15,10 +15,10 @@ std::vector<int64_t> ByteValues(const std::string& bytes) {
 
 }  // namespace
 
-ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, RequestId id,
-                         std::string model, std::shared_ptr<const Tokenizer> tokenizer,
+ChunkWriter::ChunkWriter(const protocol::ChatCompletionRequest& request, std::string model,
+                         std::shared_ptr<const Tokenizer> tokenizer,
                          std::shared_ptr<const AnswerPlan> plan, LastDelta last_delta)
-    : head_("chatcmpl-", id, std::move(model)),
+    : head_("chatcmpl-", std::move(model)),
       logprobs_(request.logprobs),
       include_usage_(request.stream_options &&
                      request.stream_options->include_usage.value_or(false)),

@@ -23,7 +23,7 @@ class ChunkWriter {
  public:
   // `model` is the model's name in the answer. `plan` describes tool calls and thoughts; null: the
   // text is the content.
-  ChunkWriter(const protocol::ChatCompletionRequest& request, RequestId id, std::string model,
+  ChunkWriter(const protocol::ChatCompletionRequest& request, std::string model,
               std::shared_ptr<const Tokenizer> tokenizer,
               std::shared_ptr<const AnswerPlan> plan = nullptr,
               LastDelta last_delta = LastDelta::kEmptyContent);

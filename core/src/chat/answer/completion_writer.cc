@@ -29,9 +29,9 @@ int64_t CodePoints(const std::string& text) {
 }  // namespace
 
 CompletionWriter::CompletionWriter(const protocol::CompletionRequest& request,
-                                   std::vector<std::string> echoes, RequestId id, std::string model,
+                                   std::vector<std::string> echoes, std::string model,
                                    std::shared_ptr<const Tokenizer> tokenizer)
-    : head_("cmpl-", id, std::move(model)),
+    : head_("cmpl-", std::move(model)),
       n_(static_cast<size_t>(request.n)),
       num_unfinished_(echoes.size()),
       logprobs_(request.logprobs),

@@ -18,7 +18,7 @@ class CompletionWriter {
  public:
   // `echoes`: for each prompt, the text with which its answers begin.
   CompletionWriter(const protocol::CompletionRequest& request, std::vector<std::string> echoes,
-                   RequestId id, std::string model, std::shared_ptr<const Tokenizer> tokenizer);
+                   std::string model, std::shared_ptr<const Tokenizer> tokenizer);
 
   // The chunks for an event of one prompt. After the last event of the last prompt comes the usage
   // chunk, if the request asked for it.

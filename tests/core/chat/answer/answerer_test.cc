@@ -15,7 +15,7 @@ std::unique_ptr<Answerer> Completion(const std::string& json, size_t num_prompts
                                      bool throws = false) {
   auto request = protocol::CompletionRequest::Parse(*Json::Parse(json));
   MLC_ICHECK(request.ok());
-  AnswerOptions options{1, "m", testing::ByteTokenizer()};
+  AnswerOptions options{"m", testing::ByteTokenizer()};
   return AnswerCompletion(*request, std::vector<std::string>(num_prompts), std::move(options),
                           [=](ChatEventKind kind, const std::string& text) {
                             events->emplace_back(kind, text);

@@ -10,7 +10,7 @@ namespace {
 CompletionWriter Writer(const std::string& json, std::vector<std::string> echoes) {
   auto request = protocol::CompletionRequest::Parse(*Json::Parse(json));
   MLC_ICHECK(request.ok());
-  return CompletionWriter(*request, std::move(echoes), 1, "m", testing::ByteTokenizer());
+  return CompletionWriter(*request, std::move(echoes), "m", testing::ByteTokenizer());
 }
 
 RequestEvent Event(int choice, const std::string& text, bool finished) {
