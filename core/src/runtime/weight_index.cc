@@ -1,7 +1,10 @@
 #include "runtime/weight_index.h"
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -48,17 +51,32 @@ Result<WeightRecord> ParseRecord(const Json& json, const std::string& shard) {
   return record;
 }
 
+using Place = std::tuple<int64_t, int64_t, std::string>;  // offset, bytes and name of a tensor
+
+// Where tensors share bytes, an offset is damaged.
+Status CheckApart(std::vector<Place> places) {
+  std::sort(places.begin(), places.end());
+  for (size_t i = 1; i < places.size(); ++i) {
+    const auto& [offset, bytes, name] = places[i - 1];
+    if (std::get<0>(places[i]) - offset >= bytes) continue;
+    return Corrupt("tensors '" + name + "' and '" + std::get<2>(places[i]) + "' share bytes");
+  }
+  return Status();
+}
+
 Status ParseShard(const Json& json, WeightRecords* records) {
   MLC_ASSIGN_OR_RETURN(std::string path, GetString(json, "dataPath"));
   const Json* list = json.Find("records");
   if (list == nullptr || !list->is_array()) return Corrupt("field 'records' must be a list");
+  std::vector<Place> places;
   for (const Json& item : list->as_array()) {
     MLC_ASSIGN_OR_RETURN(std::string name, GetString(item, "name"));
     Result<WeightRecord> record = ParseRecord(item, path);
     if (!record.ok()) return std::move(record).status().In("tensor '" + name + "'");
+    places.emplace_back(record->offset, record->bytes, name);
     records->insert_or_assign(name, std::move(record).value());
   }
-  return Status();
+  return CheckApart(std::move(places));
 }
 
 Result<WeightRecords> ParseIndex(std::string_view text) {

@@ -63,5 +63,23 @@ TEST(LoadWeights, RandomDamageOfTheIndexNeverCrashes) {
   EXPECT_GT(failures, 500);
 }
 
+TEST(LoadWeights, TensorsThatShareBytesAreRefused) {
+  for (int64_t offset : {0, 4, 8}) {
+    MemorySource source;
+    source.files["s.bin"] = BytesOf<float>({1, 2, 3, 4});
+    source.files["tensor-cache.json"] =
+        Index({Shard("s.bin", {Record("b", "float32", "raw", {2}, offset, 8),
+                               Record("a", "float32", "raw", {2}, 0, 8)})});
+    Status status =
+        Weights::Load(source, {{"a", {2}, DType::kFloat32}}, Device{}, /*progress=*/nullptr)
+            .status();
+    EXPECT_EQ(status.ok(), offset == 8) << offset;
+    if (status.ok()) continue;
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt);
+    EXPECT_NE(status.message().find("'a' and 'b' share bytes"), std::string::npos)
+        << status.message();
+  }
+}
+
 }  // namespace
 }  // namespace mlc

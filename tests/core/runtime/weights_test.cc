@@ -230,7 +230,7 @@ TEST(LoadWeights, AnyOffsetWorksAndTheTensorIsAligned) {
   std::vector<Json> records;
   std::vector<ParamSpec> wanted;
   for (int i = 0; i < 12; ++i) {  // aligned ones and odd ones
-    int64_t offset = i % 3 == 0 ? 64 * (i / 6) : 7 * i + 1;
+    int64_t offset = i % 3 == 0 ? 64 * (i / 3) : 7 * i + 1;
     records.push_back(Record("w" + std::to_string(i), "uint8", "raw", {5}, offset, 5));
     wanted.push_back({"w" + std::to_string(i), {5}, DType::kUInt8});
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import struct
@@ -300,6 +301,28 @@ def test_safetensors_entries(tmp_path):
         path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(4))
         with pytest.raises(CorruptFileError, match=match):
             open_source(tmp_path / "hf").tensors()
+
+
+def test_tensors_that_share_bytes(gguf_file, tmp_path):
+    """One flipped bit in an offset: the bytes of other weights would be read."""
+    data, name = gguf_file.read_bytes(), b"blk.0.attn_q.weight"
+    at = data.index(name) + len(name) + struct.calcsize("<IQQI")
+    path, folder = tmp_path / "bad.gguf", tmp_path / "hf"
+    for bit in (0, 5, 12):
+        changed = bytearray(data)
+        changed[at + bit // 8] ^= 1 << bit % 8
+        path.write_bytes(changed)
+        with pytest.raises(CorruptFileError, match="bad.gguf: tensors .* share bytes"):
+            GGUFFile(path)
+    tiny_models.write_hf_folder(folder, tiny_models.random_weights())
+    entry = {"dtype": "F32", "shape": [2]}
+    for begin in (0, 4):
+        a, b = ({**entry, "data_offsets": [at, at + 8]} for at in (0, begin))
+        text = json.dumps({"a": a, "b": b}).encode()
+        stored = struct.pack("<Q", len(text)) + text + bytes(16)
+        (folder / "model.safetensors").write_bytes(stored)
+        with pytest.raises(CorruptFileError, match="tensors a and b share bytes"):
+            open_source(folder).tensors()
 
 
 def test_gguf_of_an_unknown_architecture(tmp_path):

@@ -279,6 +279,9 @@ def test_damage_is_named(tmp_path: Path) -> None:
         index.write_text(places.replace(old, new))
         with pytest.raises(CorruptFileError):
             MLCFolder(theirs).tensors()
+    index.write_text(re.sub(r'("byteOffset": ?)[1-9]\d*', r"\g<1>0", places, count=1))
+    with pytest.raises(CorruptFileError, match=r"tensor-cache.json: tensors .* share bytes"):
+        MLCFolder(theirs).tensors()
     index.write_text(places)
     (theirs / "params_shard_0.bin").write_bytes(b"")
     with pytest.raises(CorruptFileError, match="cut off or damaged"):

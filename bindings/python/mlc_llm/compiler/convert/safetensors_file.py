@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows, cut_off
+from mlc_llm.compiler.convert.source import (
+    Array,
+    TensorInfo,
+    checked_rows,
+    cut_off,
+    shared_bytes,
+)
 from mlc_llm.compiler.quantization.rounding import numpy_dtype
 from mlc_llm.errors import CorruptFileError, UnsupportedError
 
@@ -54,6 +60,9 @@ class SafetensorsFile:
                 self._add(prefix + name, entry)
         if self._end > self._size:
             raise cut_off(self.path, self._size, self._end)
+        places = ((*place, name) for name, place in self._offsets.items())
+        if problem := shared_bytes(self.path, places):
+            raise CorruptFileError(f"{problem}; download it again", param=str(self.path))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> Array:
         """Rows [start, stop) of a tensor of floats, or of AWQ's words of codes."""

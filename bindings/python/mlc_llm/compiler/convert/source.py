@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,6 +99,15 @@ def checked_rows(info: TensorInfo, start: int, stop: int | None) -> tuple[int, i
     stop = rows if stop is None else stop
     assert 0 <= start <= stop <= rows, (info, start, stop)
     return start, stop
+
+
+def shared_bytes(path: object, places: Iterable[tuple[int, int, str]]) -> str:
+    """What is wrong with tensors of one file that share bytes: an offset is damaged. "" if none do.
+    `places`: begin, end and name of each."""
+    for (_, end, name), (begin, _, other) in pairwise(sorted(places)):
+        if begin < end:
+            return f"{path}: tensors {name} and {other} share bytes: it is damaged"
+    return ""
 
 
 def cut_off(path: object, end: int, needed: int) -> CorruptFileError:

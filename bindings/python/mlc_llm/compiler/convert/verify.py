@@ -8,6 +8,7 @@ from typing import Any
 
 from mlc_llm.compiler.convert.json_files import read_json
 from mlc_llm.compiler.convert.mlc_writer import TENSOR_CACHE
+from mlc_llm.compiler.convert.source import shared_bytes
 from mlc_llm.errors import CorruptFileError, NotFoundError
 
 _OLD_INDEX = "ndarray-cache.json"
@@ -36,7 +37,9 @@ def verify(folder: Path, *, hashes: bool = True) -> list[str]:
 def _shard_problems(folder: Path, record: Any, hashes: bool) -> list[str]:
     try:
         name, nbytes, tensors = record["dataPath"], record["nbytes"], record["records"]
-        ends = [(tensor["name"], tensor["byteOffset"] + tensor["nbytes"]) for tensor in tensors]
+        places = [
+            (one["byteOffset"], one["byteOffset"] + one["nbytes"], one["name"]) for one in tensors
+        ]
     except (KeyError, TypeError):
         return [f"{folder}: a shard's record lacks dataPath, nbytes or records"]
     if not isinstance(name, str) or ".." in PurePosixPath(name).parts or name.startswith("/"):
@@ -47,7 +50,9 @@ def _shard_problems(folder: Path, record: Any, hashes: bool) -> list[str]:
     size = path.stat().st_size
     if size != nbytes:
         return [f"{path}: has {size} bytes and should have {nbytes}; it was cut off or damaged"]
-    found = [f"{path}: tensor {t} ends behind the file" for t, end in ends if end > size]
+    found = [f"{path}: tensor {t} ends behind the file" for _, end, t in places if end > size]
+    if problem := shared_bytes(index_of(folder), places):
+        found.append(f"{problem}; convert or download the weights again")
     if hashes and record.get("md5sum") not in (None, _md5(path)):
         found.append(f"{path}: its MD5 sum differs; it is damaged, convert the model again")
     return found

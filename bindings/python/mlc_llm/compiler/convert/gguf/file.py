@@ -20,7 +20,13 @@ from gguf import GGML_QUANT_SIZES, GGMLQuantizationType
 from gguf.quants import dequantize
 
 from mlc_llm.compiler.convert.safetensors_file import read_exactly
-from mlc_llm.compiler.convert.source import Array, TensorInfo, checked_rows, cut_off
+from mlc_llm.compiler.convert.source import (
+    Array,
+    TensorInfo,
+    checked_rows,
+    cut_off,
+    shared_bytes,
+)
 from mlc_llm.errors import CorruptFileError, MLCError, UnsupportedError, error_of
 from mlc_llm.errors import reasons_gen as reasons
 
@@ -46,6 +52,10 @@ class _Stored:
     kind: GGMLQuantizationType
     offset: int  # from the file's beginning
     row_bytes: int
+
+    def place(self) -> tuple[int, int, str]:
+        end = self.offset + math.prod(self.info.shape[:-1]) * self.row_bytes
+        return self.offset, end, self.info.name
 
 
 class GGUFFile:
@@ -131,6 +141,8 @@ class GGUFFile:
             self._add(name, shape, kind, data_start + offset)
         if self._end > self._size:
             raise cut_off(self.path, self._size, self._end)
+        if problem := shared_bytes(self.path, map(_Stored.place, self._stored.values())):
+            raise CorruptFileError(f"{problem}; download it again", param=str(self.path))
 
     def _tensor_entry(self, cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:
         name = cursor.string("tensor name")
@@ -157,8 +169,9 @@ class GGUFFile:
         if name.endswith(_ONE_OUTPUT) and len(shape) == 1:
             shape = (1, *shape)
         row_bytes = shape[-1] // block * block_bytes
-        self._end = max(self._end, offset + math.prod(shape[:-1]) * row_bytes)
-        self._stored[name] = _Stored(TensorInfo(name, shape, kind.name), kind, offset, row_bytes)
+        stored = _Stored(TensorInfo(name, shape, kind.name), kind, offset, row_bytes)
+        self._end = max(self._end, stored.place()[1])
+        self._stored[name] = stored
 
     def _bad(self, field: str, problem: str) -> CorruptFileError:
         return CorruptFileError(f"{self.path}: {field!r} {problem}", param=field)
