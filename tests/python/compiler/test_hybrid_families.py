@@ -49,6 +49,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"linear_attn_config": {"full_attn_layers": [2], "kda_layers": [1, 3]}},
         "linear_attn_config",
     ),
+    "a layer that is no number": (
+        "kimi_linear",
+        {"linear_attn_config": {"full_attn_layers": [{}], "kda_layers": [1]}},
+        "linear_attn_config",
+    ),
     "positions": ("kimi_linear", {"mla_use_nope": False}, "mla_use_nope"),
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ import tiny_families  # noqa: E402
 from mlc_llm.compiler import models  # noqa: E402
 from mlc_llm.compiler.convert import notes  # noqa: E402
 from mlc_llm.compiler.convert.hf import HuggingFaceFolder  # noqa: E402
-from mlc_llm.errors import CorruptFileError  # noqa: E402
+from mlc_llm.errors import CorruptFileError, UnsupportedError  # noqa: E402
 
 # The fixture of the text model, the repository's model_type, and what stands before tensors.
 CASES = [
@@ -109,6 +109,13 @@ def test_a_damaged_word_about_the_head_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError) as error:
         models.config_from_hf(HuggingFaceFolder(tmp_path).hf_config())
     assert error.value.param == "tie_word_embeddings"
+
+
+def test_a_damaged_name_of_the_text_is_named(tmp_path: Path) -> None:
+    write(tmp_path, *CASES[0], model_type=["gemma3_text"])
+    config = HuggingFaceFolder(tmp_path).hf_config()
+    with pytest.raises(UnsupportedError, match="gemma3_text"):
+        models.get(models.model_type_of(config))
 
 
 def test_gemma_3_has_its_usual_sizes(tmp_path: Path) -> None:

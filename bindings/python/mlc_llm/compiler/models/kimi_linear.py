@@ -98,7 +98,8 @@ def _kinds(read: ConfigReader, linear: Any, layers: int) -> Any:
     names = ("full_attn_layers", "kda_layers")
     given = [linear.get(name) for name in names]
     if all(isinstance(one, (list, tuple)) for one in given):
-        if sorted(i for one in given for i in one) != list(range(1, layers + 1)):
+        every = [i for one in given for i in one]
+        if len(every) != layers or any(i not in every for i in range(1, layers + 1)):
             raise CorruptFileError(
                 f"config: {names[0]} and {names[1]} of linear_attn_config must have each of the "
                 f"layers 1 to {layers} once",

@@ -152,7 +152,7 @@ def text_part(config: Mapping[str, Any], has_head: bool | None = None) -> dict[s
     if not isinstance(text, Mapping):
         raise CorruptFileError(f"config: {text_name} is missing", param=text_name)
     usual, fields = (TEXTS | _MORE)[whole]
-    if _SAME.get(name := text.get("model_type", usual), name) != usual:
+    if _SAME.get(name := str(text.get("model_type", usual)), name) != usual:
         fields = {}
     common = {name: config[name] for name in _COMMON if config.get(name) is not None}
     known = {"model_type": usual, **fields, **common}
