@@ -56,6 +56,22 @@ def test_all_fields(tmp_path):
     assert all((output / name).is_file() for name in config["tokenizer_files"])
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf")])
+def test_a_number_that_json_does_not_have_is_refused(tmp_path, wrong):
+    for name in ("temperature", "min_p"):
+        with pytest.raises(CorruptFileError, match=f"{name} is .* must be finite"):
+            config_of(tmp_path, generation={name: wrong})
+
+
+@pytest.mark.parametrize("part", ["added_tokens", "decoder", "normalizer"])
+def test_a_number_in_place_of_a_part_of_the_tokenizer(tmp_path, part):
+    """The core says what is wrong, when it reads the file."""
+    tokenizer = json.loads(tiny_models.tokenizer_json())
+    tokenizer[part] = 5 if part == "added_tokens" else {"type": "Sequence", f"{part}s": 5}
+    config, _ = config_of(tmp_path, files={"tokenizer.json": json.dumps(tokenizer)})
+    assert config["active_vocab_size"] == 260
+
+
 def test_generation_config_comes_first(tmp_path):
     generation = {"temperature": 0.6, "top_p": 0.9, "eos_token_id": [2, 0], "pad_token_id": 0}
     config, _ = config_of(tmp_path, generation=generation, temperature=0.1, eos_token_id=2)

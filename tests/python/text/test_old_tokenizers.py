@@ -328,6 +328,13 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
             "vocab.json: the ids must be 0 to 1",
         ),
         ("merge", {"merges.txt": b"a b c\n", "vocab.json": b"{}"}, {}, CorruptFileError, "line 1"),
+        (
+            "begin",
+            {"merges.txt": b"", "vocab.json": b'{"a": 0}'},
+            {"bos_token": "<s>", "add_bos_token": True},
+            CorruptFileError,
+            "tokenizer_config.json: the bos_token '<s>' is not in vocab.json",
+        ),
         ("rank", {"tokenizer.model": b"IQ== 1\n"}, {}, CorruptFileError, "line 1 must be a token"),
         ("bytes", {"a.tiktoken": b"IQ== 0\n"}, {}, CorruptFileError, "no token for the byte 0x00"),
         ("rwkv", {"rwkv_vocab_1.txt": b"1 exit() 6\n"}, {}, CorruptFileError, "line 1 must be 1"),

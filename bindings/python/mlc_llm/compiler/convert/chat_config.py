@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -173,7 +174,10 @@ def _sampling(*configs: Mapping[str, Any]) -> dict[str, float]:
 def _first_number(name: str, default: float, configs: tuple[Mapping[str, Any], ...]) -> float:
     values = (config.get(name) for config in configs)
     numbers = (v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool))
-    return next(numbers, default)
+    found = next(numbers, default)
+    if not -math.inf < found < math.inf:  # Python's JSON has NaN and Infinity; the core's has not
+        raise CorruptFileError(f"config: {name} is {found}, and must be finite", param=name)
+    return found
 
 
 def token_ids(*configs: Mapping[str, Any]) -> dict[str, int | list[int]]:
@@ -212,7 +216,7 @@ def _active_vocab_size(tokenizer: Mapping[str, Any], vocab_size: int) -> int:
     elif isinstance(vocab, list):
         ids = [len(vocab) - 1]
     added = tokenizer.get("added_tokens")
-    ids += [token.get("id") for token in added or [] if isinstance(token, dict)]
+    ids += [token.get("id") for token in _objects(added)]
     known = [index for index in ids if type(index) is int]
     return min(vocab_size, max(known) + 1) if known else vocab_size
 
@@ -221,8 +225,12 @@ def _steps(value: Any, plural: str) -> list[dict[str, Any]]:
     """A component of tokenizer.json, or the members of a sequence of them."""
     if not isinstance(value, dict):
         return []
-    members = value.get(plural) if value.get("type") == "Sequence" else [value]
-    return [step for step in members or [] if isinstance(step, dict)]
+    return _objects(value.get(plural) if value.get("type") == "Sequence" else [value])
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """Of a list; the core refuses a tokenizer that has none where one must be."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _json_object(data: bytes | None) -> dict[str, Any]:

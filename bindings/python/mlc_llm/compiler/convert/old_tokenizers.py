@@ -123,12 +123,19 @@ def _merges(path: Path, config: Json) -> Json:
     special = {_text(config.get(key)) or end for key in ("bos_token", "eos_token", "unk_token")}
     kinds = [CONTROL if token in special else NORMAL for token in tokens]
     pre = PRE_TOKENIZERS[name]
+    bos = (_text(config.get("bos_token")) or end) if config.get("add_bos_token") else None
+    if bos is not None and bos not in ids:
+        raise CorruptFileError(
+            f"{path.with_name('tokenizer_config.json')}: the bos_token {bos!r:.80} is not in "
+            "vocab.json; download both again",
+            param="bos_token",
+        )
     made = byte_level_tokenizer(
         Vocabulary(tokens, kinds),
         _read_merges(path),
         pre_tokenizer=pre.to_json(),
         normalizer=pre.normalizer,
-        bos=(_text(config.get("bos_token")) or end) if config.get("add_bos_token") else None,
+        bos=bos,
     )
     return _with_added_tokens(made, path, config)
 
