@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -26,7 +27,7 @@ from mlc_llm.errors import (
 )
 from mlc_llm.prepare import jit_cache, model_source
 from mlc_llm.prepare.jit_cache import Policies
-from mlc_llm.prepare.model_source import resolve_folder, resolve_model
+from mlc_llm.prepare.model_source import FAKE_DEVICE, resolve_folder, resolve_model
 
 HUB = huggingface_hub.constants.ENDPOINT
 PACKAGE_PARENT = str(Path(mlc_llm.errors.__file__).parent.parent)
@@ -227,6 +228,8 @@ def test_a_folder_of_one_gguf_file_means_the_file(tmp_path: Path) -> None:
             r"\(HF://org/repo\), or download",
         ),
         ("https://else.test/org/repo", InvalidRequestError, "no page of a model's repository"),
+        ("~no-such-user/m.gguf", NotFoundError, "~no-such-user/m.gguf: no such model"),
+        ("A question in place of a model? " * 200, NotFoundError, "File name too long"),
         (Path(__file__), InvalidRequestError, "must be a .gguf file"),
         (Path(__file__).parent, NotFoundError, "neither mlc-chat-config.json nor config.json"),
     ],
@@ -234,6 +237,26 @@ def test_a_folder_of_one_gguf_file_means_the_file(tmp_path: Path) -> None:
 def test_arguments_that_mean_nothing(model, error, match):
     with pytest.raises(error, match=match):
         resolve_folder(model, progress=Lines())
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])
+def test_a_file_that_cannot_be_read_is_named(name, hf_folder, monkeypatch):
+    plain = Path.open
+
+    def opened(path, *args, **options):
+        if path.name == name:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return plain(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(NotFoundError, match=f"{name}: Permission denied"):
+        resolve_model(hf_folder, device=FAKE_DEVICE, progress=Lines())
+
+
+def test_a_user_without_a_folder_is_told_what_to_set(hf_folder, monkeypatch):
+    monkeypatch.setenv("MLC_LLM_HOME", "~no-such-user/home")
+    with pytest.raises(InvalidRequestError, match="set MLC_LLM_HOME to a folder"):
+        resolve_folder(hf_folder, progress=Lines())
 
 
 def test_a_home_that_cannot_be_written_is_named(hf_folder, hub, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ def named(text: str) -> tuple[str, str, float]:
     found, factor = path_and_scale(text)
     name, equals, path = found.partition("=")
     if not equals or "/" in name or Path(found).exists():  # the sign is one of the path
-        place, path = Path(found).expanduser().absolute(), found
+        place, path = Path(os.path.expanduser(found)).absolute(), found
         name = place.name if place.is_dir() else place.stem
     if not name or not path:
         raise InvalidRequestError(f"--lora {text}: must be [NAME=]PATH[:SCALE]", param="lora")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -349,7 +350,7 @@ def _turns(history: list[Message]) -> str:
 def _file(path: str, command: str) -> Path:
     if not path:
         raise InvalidRequestError(f"{command} needs a file: {command} talk.json", param="path")
-    return Path(path).expanduser()
+    return Path(os.path.expanduser(path))
 
 
 def _read_chat(path: Path) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def _for_all_models(args: argparse.Namespace) -> dict[str, Any]:
         config["prefix_cache_ram_bytes"] = args.prefix_cache_ram
     if args.prefix_cache_dir is None:
         return config
-    config["prefix_cache_dir"] = str(Path(args.prefix_cache_dir).expanduser().absolute())
+    config["prefix_cache_dir"] = str(Path(os.path.expanduser(args.prefix_cache_dir)).absolute())
     if args.prefix_cache_dir_size is not None:
         config["prefix_cache_dir_bytes"] = args.prefix_cache_dir_size
     return config

@@ -9,6 +9,7 @@ Each wrong key and type is an error that names it (`model_list[1].bundle_weight`
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -194,7 +195,7 @@ class _Reader:
         return model if model == DEFAULT_MODEL and not Path(path).exists() else path
 
     def path(self, text: str) -> str:
-        return str(self.folder / Path(text).expanduser())
+        return str(self.folder / os.path.expanduser(text))
 
     def prebuilt(self, value: Any, models: Sequence[ModelEntry]) -> dict[str, Path]:
         name = "model_lib_path_for_prepare_libs"

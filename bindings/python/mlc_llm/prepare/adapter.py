@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 from mlc_llm.errors import NotFoundError
@@ -19,10 +20,11 @@ SUFFIX = ".mlc-adapter"
 _VERSION = 1  # raise it when the file of the same adapter would be another one
 
 
+@content_hash.file_errors_named()
 def run_time_adapter(adapter: Path, model: Path, *, progress: StepListener = None) -> Path:
     """`model`: the -MLC folder. A file that ends in ".mlc-adapter" is one already. The others are
     made once, by a child process; the name of the file depends on the content of both."""
-    adapter = adapter.expanduser().absolute()
+    adapter = Path(os.path.expanduser(adapter)).absolute()
     if adapter.suffix == SUFFIX and not adapter.is_dir():
         return adapter
     if not adapter.exists():

@@ -10,13 +10,24 @@ import contextlib
 import fnmatch
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
+from mlc_llm.errors import NotFoundError
 from mlc_llm.prepare.progress import Steps
 
 _BLOCK = 1 << 22
+
+
+@contextlib.contextmanager
+def file_errors_named() -> Generator[None]:
+    """Turns errors of the file system into an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        words = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        raise NotFoundError(words, param="model") from None
 
 
 def hash_of(path: Path, memory: Path, steps: Steps) -> str:

@@ -60,10 +60,16 @@ def _policy(variable: str) -> str:
 
 def home() -> Path:
     """MLC_LLM_HOME, or `mlc_llm` in the user's cache folder."""
-    if named := os.environ.get("MLC_LLM_HOME"):
-        return Path(named).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mlc_llm"
+    try:
+        if named := os.environ.get("MLC_LLM_HOME"):
+            return Path(named).expanduser().absolute()
+        base = os.environ.get("XDG_CACHE_HOME")
+        return (Path(base) if base else Path.home() / ".cache") / "mlc_llm"
+    except RuntimeError:  # there is no such user, or it has no folder
+        raise InvalidRequestError(
+            "the user's folder is not known: set MLC_LLM_HOME to a folder that can be written",
+            param="MLC_LLM_HOME",
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def local_path(model: str | Path | None, rules: MakeRules) -> Path:
         repository = hub_download.HubModel.parse(model)
         folder = hub_download.download(repository, weights_home, rules)
         return next(filter(is_model_file, sorted(folder.rglob("*.gguf"))), folder)
-    path = Path(model).expanduser()
+    path = Path(os.path.expanduser(model))
     if path.is_file() and path.name == CHAT_CONFIG:
         path = path.parent
     if not path.exists() and (kept := _kept_folder(str(model))) is not None:
@@ -73,7 +74,7 @@ def projector_of(model: Path, asked: object) -> Path | None:
         raise InvalidRequestError(
             "mmproj is for a .gguf model; a folder has its tower in its own files", param="mmproj"
         )
-    path = Path(asked).expanduser()
+    path = Path(os.path.expanduser(asked))
     if not path.is_file():
         raise NotFoundError(f"{path}: no such file; it is what mmproj names", param="mmproj")
     return path.absolute()

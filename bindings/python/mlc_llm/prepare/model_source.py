@@ -96,6 +96,7 @@ class ResolvedModel:
         return {**files, "strips": strips} if strips else files
 
 
+@content_hash.file_errors_named()
 def resolve_model(
     model: str | Path | None,
     *,
@@ -168,6 +169,7 @@ def _converted_and_compiled(
     return ResolvedModel(folder=folder, model_lib=library, config=config, name=name)
 
 
+@content_hash.file_errors_named()
 def resolve_folder(
     model: str | Path | None,
     *,
@@ -186,6 +188,7 @@ def resolve_folder(
     return _folder(model, quantization, device, rules, otherwise=otherwise, unread=unread)
 
 
+@content_hash.file_errors_named()
 def resolve_source(
     model: str | Path | None, *, policies: Policies | None = None, progress: StepListener = None
 ) -> Path:

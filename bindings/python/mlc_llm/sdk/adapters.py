@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ def load_adapter(core: CoreEngine, name: str, path: str | Path) -> AdapterList:
     file = Path(path)
     if core.device != FAKE_DEVICE:
         file = run_time_adapter(file, core.model.folder)
-    return _list_of(core, "load", name=name, path=str(file.expanduser().absolute()))
+    return _list_of(core, "load", name=name, path=str(Path(os.path.expanduser(file)).absolute()))
 
 
 def unload_adapter(core: CoreEngine, name: str) -> AdapterList:

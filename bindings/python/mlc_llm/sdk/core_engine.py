@@ -296,7 +296,7 @@ class CoreEngine:
 
 def absolute(path: str | Path) -> str:
     """As the core takes it: it does not read `~`."""
-    return str(Path(path).expanduser().absolute())
+    return str(Path(os.path.expanduser(path)).absolute())
 
 
 def ends_stream(kind: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from mlc_llm.prepare.hub_download import PREFIX
 
@@ -27,6 +26,6 @@ def _repository(text: str) -> str:
 
 def _full_path(text: str) -> str:
     try:
-        return os.path.abspath(Path(text).expanduser())
-    except (RuntimeError, ValueError):  # there is no such user
+        return os.path.abspath(os.path.expanduser(text))
+    except ValueError:  # a byte 0
         return text

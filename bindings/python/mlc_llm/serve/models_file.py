@@ -10,6 +10,7 @@ names = ["gpt-4o"]      # more names
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -109,4 +110,4 @@ def _place(file: Path, text: str) -> str | None:
 
 
 def _path(file: Path, text: str | None) -> str | None:
-    return None if text is None else str(file.absolute().parent / Path(text).expanduser())
+    return None if text is None else str(file.absolute().parent / os.path.expanduser(text))
