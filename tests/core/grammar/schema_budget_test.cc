@@ -52,6 +52,17 @@ Result<Grammar> Read(const std::string& schema, Strictness strictness) {
   return compiler.CompileJsonSchema(schema, strictness);
 }
 
+// Each asks twice for the next one.
+std::string Doubled(int times, const std::string& open, const std::string& close) {
+  return "{\"$defs\":{" +
+         Listed(times,
+                [&](int i) {
+                  std::string next = "{\"$ref\":\"#/$defs/d" + std::to_string(i + 1) + "\"}";
+                  return "\"d" + std::to_string(i) + "\":" + open + next + "," + next + close;
+                }) +
+         ",\"d" + std::to_string(times) + R"(":{"type":"object"}},"$ref":"#/$defs/d0"})";
+}
+
 struct Case {
   const char* name;
   std::string schema;
@@ -102,6 +113,8 @@ std::vector<Case> Cases() {
        "/uniqueItems", 1},
       {"long enums that are joined",
        "{\"allOf\":[{\"enum\":[" + numbers + "]},{\"enum\":[" + numbers + "]}]}", nullptr, 0},
+      {"an allOf that doubles", Doubled(40, "{\"allOf\":[", "]}"), nullptr, 0},
+      {"a not that doubles", Doubled(40, "{\"not\":{\"anyOf\":[", "]}}"), nullptr, 0},
       {"a deep oneOf", DeepOneOf(30), nullptr, 0},
       {"a oneOf of long enums", "{\"oneOf\":[" + exclusive + "]}", "/oneOf", 1},
       {"a oneOf beside much else",

@@ -149,6 +149,9 @@ Status SchemaReader::Flatten(const Term& term, Flat* out) {
   if (std::find(out->way.begin(), out->way.end(), here) != out->way.end()) {
     return InvalidArgument(place() + " refers to itself without end");
   }
+  bool sees_all = out->way.empty() && term.sees_all;
+  auto asked = std::make_tuple(&schema, term.negated, term.is_option, term.is_hidden, sees_all);
+  if (!out->done.insert(asked).second) return Status();
   if (out->way.size() >= kMaxWay) return InvalidArgument(place() + " is nested too deeply");
   MLC_RETURN_IF_ERROR(Check(schema, term.path));
   out->way.push_back(here);

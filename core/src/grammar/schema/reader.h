@@ -39,7 +39,9 @@ class SchemaReader {
     bool is_never = false;
     std::optional<SchemaWarning> given_up;          // why some values are not written
     std::vector<std::pair<const Json*, bool>> way;  // the schemas that lead here
-    std::string own_key;                            // OwnKeyOf(own), after Settle()
+    // What all terms already ask for, since to ask twice means the same: the schema, and how.
+    std::set<std::tuple<const Json*, bool, bool, bool, bool>> done;
+    std::string own_key;  // OwnKeyOf(own), after Settle()
   };
   // Branches of a oneOf that overlap.
   struct Overlap {
