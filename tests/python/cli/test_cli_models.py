@@ -61,6 +61,15 @@ def listed(capsys: pytest.CaptureFixture) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
+def test_a_hostile_config_can_be_listed_and_removed(
+    home: Path, capsys: pytest.CaptureFixture
+) -> None:
+    folder = home / "model_weights/hf/org/model"
+    (folder / "mlc-chat-config.json").write_text("[" * 100_000)
+    assert ["HF://org/model", "-"] in [row[:2] for row in listed(capsys)]
+    assert main(["rm", "HF://org/model"]) == 0 and not folder.exists()
+
+
 def test_list(home: Path, capsys: pytest.CaptureFixture) -> None:
     rows = listed(capsys)
     assert rows[0] == ["NAME", "QUANTIZATION", "SIZE", "LAST USE"]

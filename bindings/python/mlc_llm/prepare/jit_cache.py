@@ -298,7 +298,7 @@ def _is_whole_folder(folder: Path) -> bool:
         index = json.loads((folder / "tensor-cache.json").read_text())
         shards = {record["dataPath"]: record["nbytes"] for record in index["records"]}
         sizes = {name: (folder / name).stat().st_size for name in shards}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return False
     return sizes == shards and (folder / "mlc-chat-config.json").is_file()
 

@@ -12,7 +12,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty if there is none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
