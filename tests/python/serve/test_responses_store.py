@@ -121,6 +121,29 @@ def test_a_damaged_file_is_put_aside(
     assert len(list(tmp_path.glob("db.damaged-*"))) >= 1 and "damaged" in server_log.text
 
 
+def test_a_damaged_response_is_not_kept(
+    tmp_path: Path, server_log: pytest.LogCaptureFixture
+) -> None:
+    """SQLite finds no flipped bit inside of a text."""
+    path = tmp_path / "db"
+    store = ResponseStore(path)
+    for number in range(3):
+        store.put(kept(number))
+    store.put(kept(3, status="in_progress"))
+    store.close()
+    for whole, damaged in ((b'"status"', b'"stat"s"'), (b'"status"', b'"stat\xf5s"')):
+        data = path.read_bytes()
+        assert data.count(whole) >= 4
+        path.write_bytes(data.replace(whole, damaged))
+        store = ResponseStore(path)
+        assert not any(is_kept(store, number) for number in range(4))
+        assert "damaged" in server_log.text
+        for number in range(4):
+            store.put(kept(number))
+        assert is_kept(store, 1)
+        store.close()
+
+
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         ResponseStore(tmp_path / "no folder" / "db")

@@ -68,12 +68,11 @@ class ResponseStore:
         self._lock = threading.Lock()
         try:
             self._database = self._open()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if path is None or isinstance(error, sqlite3.OperationalError):
                 raise _refusal(path, error) from None
             self._put_aside(path, error)
             self._database = self._open()
-        self._end_unfinished()
         (self._bytes,) = self._database.execute(
             f"SELECT COALESCE(SUM({_SIZE}), 0) FROM responses"
         ).fetchone()
@@ -196,6 +195,7 @@ class ResponseStore:
             with contextlib.suppress(OSError):  # SQLite says what is wrong with the path
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
         database = sqlite3.connect(name, timeout=1.0, check_same_thread=False)
+        database.text_factory = lambda text: text.decode("utf-8", "replace")  # damaged ones too
         try:
             database.execute("PRAGMA locking_mode = EXCLUSIVE")  # what another server makes goes on
             database.execute("PRAGMA journal_mode = WAL")
@@ -212,7 +212,9 @@ class ResponseStore:
                 database.execute(f"SELECT {_COLUMNS}, number FROM responses LIMIT 1")
             ):
                 pass
-        except sqlite3.Error:
+            with database:
+                _end_unfinished(database)
+        except (sqlite3.Error, UnicodeDecodeError):  # the latter: in SQLite's own message
             database.close()
             raise
         return database
@@ -225,20 +227,6 @@ class ResponseStore:
                 part.rename(aside.with_name(aside.name + end))
         _log.warning("The responses in %s are damaged (%s); the file is now %s", path, error, aside)
 
-    def _end_unfinished(self) -> None:
-        """Responses that an earlier process did not finish have failed."""
-        rows = self._database.execute(
-            f"SELECT {_COLUMNS} FROM responses WHERE unfinished"
-        ).fetchall()
-        for row in rows:
-            kept = _kept(row)
-            failed = _failed(kept.response, "the server ended before the response did")
-            with self._whole_change() as database:
-                database.execute(
-                    "UPDATE responses SET unfinished = 0, response = ? WHERE id = ?",
-                    (json.dumps(failed), kept.id),
-                )
-
     def _find(self, response_id: str) -> KeptResponse | None:
         with self._lock:
             row = self._database.execute(
@@ -247,7 +235,7 @@ class ResponseStore:
         if row is None:
             return None
         kept = _kept(row)
-        if kept.id not in self._lost:
+        if kept is None or kept.id not in self._lost:
             return kept
         return replace(kept, response=_failed(kept.response, "the response could not be kept"))
 
@@ -269,12 +257,24 @@ class ResponseStore:
             self._remove(oldest[0])
 
 
+def _end_unfinished(database: sqlite3.Connection) -> None:
+    """Responses that an earlier process did not finish have failed; damaged ones go."""
+    rows = database.execute(f"SELECT {_COLUMNS} FROM responses WHERE unfinished").fetchall()
+    for kept in filter(None, map(_kept, rows)):
+        failed = _failed(kept.response, "the server ended before the response did")
+        database.execute(
+            "UPDATE responses SET unfinished = 0, response = ? WHERE id = ?",
+            (json.dumps(failed), kept.id),
+        )
+    database.execute("DELETE FROM responses WHERE unfinished")
+
+
 def _json(value: Any) -> str:
     """Half of a surrogate pair, which SQLite does not take, is a question mark."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-def _refusal(path: Path | None, error: sqlite3.Error) -> MLCError:
+def _refusal(path: Path | None, error: Exception) -> MLCError:
     """Why a file cannot be opened."""
     if _FULL in str(error):
         return _disk_full()
@@ -296,5 +296,11 @@ def _failed(response: dict[str, Any], why: str) -> dict[str, Any]:
     return {**response, "status": "failed", "error": error}
 
 
-def _kept(row: tuple[str, str | None, str, str]) -> KeptResponse:
-    return KeptResponse(row[0], row[1], json.loads(row[2]), json.loads(row[3]))
+def _kept(row: tuple[str, str | None, str, str]) -> KeptResponse | None:
+    """None, and a line in the log, if it is damaged: SQLite keeps no check sums."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        given, response = json.loads(row[2]), json.loads(row[3])
+        if isinstance(given, list) and response["status"] and isinstance(response["output"], list):
+            return KeptResponse(row[0], row[1], given, response)
+    _log.warning("The response %s is damaged, and is taken as not kept", row[0])
+    return None
