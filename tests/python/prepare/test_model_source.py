@@ -197,6 +197,15 @@ def test_a_text_that_is_called_gguf(text: str, match: str, tmp_path: Path) -> No
         resolve_folder(tmp_path / "x.gguf", progress=Lines())
 
 
+@pytest.mark.parametrize("name", ["params_shard_0.bin", "model.safetensors", "tokenizer.json"])
+def test_a_clone_without_git_lfs_is_named(name: str, hf_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "clone"
+    shutil.copytree(hf_folder, folder)
+    (folder / name).write_text("version https://lfs.test/git-lfs/v1\noid sha256:00\nsize 9\n")
+    with pytest.raises(CorruptFileError, match=f"{name}: this is a pointer of git-lfs"):
+        resolve_folder(folder, progress=Lines())
+
+
 def test_a_folder_of_one_gguf_file_means_the_file(tmp_path: Path) -> None:
     weights = tiny_models.random_weights()
     folder = tmp_path / "folder"

@@ -16,6 +16,9 @@ CHAT_CONFIG = "mlc-chat-config.json"
 DEFAULT_MODEL = "default"
 _HF_CONFIG = "config.json"
 NO_PROJECTOR = "none"  # the model reads text alone
+# What a clone without git-lfs has in place of a large file.
+_LFS_POINTER = "a pointer of git-lfs (`git lfs pull` fetches the file)"
+_MAX_POINTER = 1024  # bytes
 
 
 def local_path(model: str | Path | None, rules: MakeRules) -> Path:
@@ -107,6 +110,8 @@ def _require_model(path: Path) -> None:
                 "folder",
                 param="model",
             )
+        for file in filter(_is_lfs_pointer, path.iterdir()):
+            raise CorruptFileError(f"{file}: this is {_LFS_POINTER}", param="model")
     elif not path.is_file():
         hub = hub_download.PREFIX
         may_be_there = len(path.parts) == 2 and not path.is_absolute() and path.suffix != ".gguf"
@@ -130,8 +135,17 @@ def _text_kind(path: Path) -> str | None:
         begin = file.read(256)
     if not begin.strip() or begin[:4] == b"GGUF":
         return None
-    if re.match(rb"version \S+git-lfs", begin):
-        return "a pointer of git-lfs (`git lfs pull` fetches the file)"
+    if _is_lfs_pointer(path):
+        return _LFS_POINTER
     if begin.lstrip()[:1] == b"<":
         return "a web page (download the file itself)"
     return "a text file" if all(byte >= 9 for byte in begin) else None
+
+
+def _is_lfs_pointer(path: Path) -> bool:
+    try:
+        if not path.is_file() or path.stat().st_size > _MAX_POINTER:
+            return False
+        return re.match(rb"version \S+git-lfs", path.read_bytes()) is not None
+    except OSError:  # who needs the file says it
+        return False
