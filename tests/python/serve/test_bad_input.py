@@ -6,6 +6,7 @@ no word for has the `code` null.
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -282,6 +283,14 @@ def test_other_content_types_are_refused(plain: httpx.Client, given: str) -> Non
         answer = plain.post(path, content=body, headers={"Content-Type": given})
         assert answer.status_code == 400
         assert error_of(answer)["code"] == "unsupported_content_type"
+
+
+def test_a_compressed_body_is_refused(plain: httpx.Client) -> None:
+    body = gzip.compress(json.dumps({"messages": HELLO}).encode())
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    error = error_of(plain.post(CHAT, content=body, headers=headers))
+    assert error["code"] == "unsupported_content_type"
+    assert "'gzip'" in error["message"]
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,9 @@ _ROUTING = ["model", "stream", "debug_config"]
 
 
 def require_json(request: Request, *, assumed: bool = True) -> None:
-    """Checks that the content type is JSON. With `assumed` also the types that programs such as
-    curl send if they were not told one: then the body itself must be JSON."""
+    """Checks that the content type is JSON, and that it is not compressed. With `assumed` also the
+    types that programs such as curl send if they were not told one: then the body itself must be
+    JSON."""
     given = request.headers.get("content-type", _JSON)
     kind = given.partition(";")[0].strip().lower()
     if kind != _JSON and not (assumed and kind in _UNTOLD):
@@ -34,6 +35,13 @@ def require_json(request: Request, *, assumed: bool = True) -> None:
             reasons.UNSUPPORTED_CONTENT_TYPE,
             f"Unsupported content type: '{given[:100]}'. This API method only accepts "
             "'application/json' requests. Set the header 'Content-Type: application/json'.",
+        )
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    if encoding not in ("", "identity"):
+        raise error_of(
+            reasons.UNSUPPORTED_CONTENT_TYPE,
+            f"Unsupported content encoding: '{encoding[:100]}'. Send the body as it is, without "
+            "the header 'Content-Encoding'.",
         )
 
 
