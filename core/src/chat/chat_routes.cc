@@ -237,7 +237,7 @@ Result<RequestId> ChatEngine::SubmitRerank(Ask ask) {
   MLC_ASSIGN_OR_RETURN(auto pairs, BuildRerank(loaded_->bundle, parsed));
   MLC_ASSIGN_OR_RETURN(std::vector<Request> requests, TakeTexts(std::move(pairs)));
   RequestId id = requests.front().id;
-  Run(std::move(requests), AnswerRerank(parsed, id, loaded_->name, std::move(ask.callback)));
+  Run(std::move(requests), AnswerRerank(parsed, loaded_->name, std::move(ask.callback)));
   return id;
 }
 

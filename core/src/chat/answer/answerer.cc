@@ -165,9 +165,9 @@ std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& requ
   return std::make_unique<WholeAnswerer<EmbeddingWriter>>(std::move(writer), std::move(callback));
 }
 
-std::unique_ptr<Answerer> AnswerRerank(const protocol::RerankRequest& request, RequestId id,
-                                       std::string model, ChatCallback callback) {
-  RerankWriter writer(request, id, std::move(model));
+std::unique_ptr<Answerer> AnswerRerank(const protocol::RerankRequest& request, std::string model,
+                                       ChatCallback callback) {
+  RerankWriter writer(request, std::move(model));
   return std::make_unique<WholeAnswerer<RerankWriter>>(std::move(writer), std::move(callback));
 }
 

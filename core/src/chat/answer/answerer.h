@@ -67,7 +67,7 @@ std::unique_ptr<Answerer> AnswerEmbedding(const protocol::EmbeddingRequest& requ
                                           size_t num_texts, std::string model, bool normalize,
                                           ChatCallback callback);
 
-std::unique_ptr<Answerer> AnswerRerank(const protocol::RerankRequest& request, RequestId id,
-                                       std::string model, ChatCallback callback);
+std::unique_ptr<Answerer> AnswerRerank(const protocol::RerankRequest& request, std::string model,
+                                       ChatCallback callback);
 
 }  // namespace mlc

@@ -4,11 +4,12 @@
 #include <cmath>
 #include <utility>
 
+#include "chat/answer/answer_parts.h"
 #include "chat/request/rerank_builder.h"
 
 namespace mlc {
 
-RerankWriter::RerankWriter(const protocol::RerankRequest& request, RequestId id, std::string model)
+RerankWriter::RerankWriter(const protocol::RerankRequest& request, std::string model)
     : num_results_(request.documents.size()),
       num_unfinished_(request.documents.size()),
       is_raw_(request.raw_scores) {
@@ -16,8 +17,9 @@ RerankWriter::RerankWriter(const protocol::RerankRequest& request, RequestId id,
   if (request.top_n) {
     num_results_ = std::min(num_results_, static_cast<size_t>(*request.top_n));
   }
-  whole_.id = "rerank-" + std::to_string(id);
-  whole_.model = std::move(model);
+  AnswerHead head("rerank-", std::move(model));
+  whole_.id = head.id;
+  whole_.model = head.model;
   whole_.results.resize(request.documents.size());
 }
 

@@ -12,7 +12,7 @@ namespace mlc {
 // One answer about several documents. Not thread-safe.
 class RerankWriter {
  public:
-  RerankWriter(const protocol::RerankRequest& request, RequestId id, std::string model);
+  RerankWriter(const protocol::RerankRequest& request, std::string model);
 
   // Takes the last event of a document that succeeded. Its vector is one score.
   void Collect(size_t document, const RequestEvent& event);
