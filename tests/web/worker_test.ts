@@ -141,6 +141,7 @@ Deno.test("a worker that fails or falls silent ends its requests, each once", as
 /** A service worker, which the browser may end and start again. */
 class FakeServiceWorker {
   numStarts = 0;
+  readonly closed = new Set<string>();
   private handler: mlc.ServiceWorkerMLCEngineHandler | undefined;
 
   constructor(private readonly fake: FakeRuntime) {
@@ -149,7 +150,8 @@ class FakeServiceWorker {
 
   start(): void {
     this.numStarts += 1;
-    const scope = { addEventListener: () => {} };
+    const get = (id: string) => Promise.resolve(this.closed.has(id) ? undefined : { id });
+    const scope = { addEventListener: () => {}, clients: { get } };
     this.handler = new mlc.ServiceWorkerMLCEngineHandler(runtimeOf(this.fake), scope);
   }
 
@@ -199,6 +201,16 @@ Deno.test("a request that was aborted is not sent to a service worker that loads
   await assert.rejects(answer, mlc.CancelledError);
   assert.equal(await read(engine, "wanted"), "wanted");
   assert.deepEqual(fake.seen.requests.map((request) => request.messages[0].content), ["wanted"]);
+});
+
+Deno.test("the requests of a page that was closed end when another page asks", async () => {
+  const fake = new FakeRuntime(), worker = new FakeServiceWorker(fake);
+  const [one, two] = [await ofPage(worker, "1"), await ofPage(worker, "2")];
+  const stream = await one.chat.completions.create({ ...ask("a ".repeat(1000)), stream: true });
+  await stream[Symbol.asyncIterator]().next();
+  worker.closed.add("1");
+  assert.equal(await read(two, "b c"), "b c");
+  assert.equal(fake.seen.aborted, 1);
 });
 
 Deno.test("messages of other programs are left alone", () => {

@@ -97,6 +97,7 @@ export class WebWorkerMLCEngineHandler {
 /** What is used of a service worker's global object. */
 export interface ServiceWorkerScope {
   addEventListener(type: "message", listen: (event: ExtendableMessage) => void): void;
+  readonly clients?: { get(id: string): Promise<unknown> };
 }
 
 interface ExtendableMessage {
@@ -114,7 +115,7 @@ export class ServiceWorkerMLCEngineHandler {
 
   constructor(
     runtime: Runtime = browserRuntime,
-    scope: ServiceWorkerScope = globalThis as unknown as ServiceWorkerScope,
+    private readonly scope: ServiceWorkerScope = globalThis as unknown as ServiceWorkerScope,
   ) {
     this.host = new LocalHost(runtime);
     scope.addEventListener("message", (event) => this.onmessage(event));
@@ -127,5 +128,16 @@ export class ServiceWorkerMLCEngineHandler {
       new WorkerSide(this.host, (message) => source.postMessage(message));
     this.pages.set(id, side);
     side.receive(data);
+    void this.forgetClosedPages();
+  }
+
+  /** A page that was closed cannot end its requests, and those of other pages would wait. */
+  private async forgetClosedPages(): Promise<void> {
+    const { clients } = this.scope;
+    for (const [id, side] of clients ? [...this.pages] : []) {
+      if (id === "" || await clients?.get(id)) continue;
+      side.close();
+      this.pages.delete(id);
+    }
   }
 }
