@@ -104,7 +104,7 @@ def checked_rows(info: TensorInfo, start: int, stop: int | None) -> tuple[int, i
 def shared_bytes(path: object, places: Iterable[tuple[int, int, str]]) -> str:
     """What is wrong with tensors of one file that share bytes: an offset is damaged. "" if none do.
     `places`: begin, end and name of each."""
-    for (_, end, name), (begin, _, other) in pairwise(sorted(places)):
+    for (_, end, name), (begin, _, other) in pairwise(sorted(places, key=lambda place: place[:2])):
         if begin < end:
             return f"{path}: tensors {name} and {other} share bytes: it is damaged"
     return ""

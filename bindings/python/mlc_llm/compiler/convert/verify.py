@@ -37,10 +37,9 @@ def verify(folder: Path, *, hashes: bool = True) -> list[str]:
 def _shard_problems(folder: Path, record: Any, hashes: bool) -> list[str]:
     try:
         name, nbytes, tensors = record["dataPath"], record["nbytes"], record["records"]
-        places = [
-            (one["byteOffset"], one["byteOffset"] + one["nbytes"], one["name"]) for one in tensors
-        ]
-    except (KeyError, TypeError):
+        begins, sizes = ([int(one[key]) for one in tensors] for key in ("byteOffset", "nbytes"))
+        places = [(a, a + n, one["name"]) for a, n, one in zip(begins, sizes, tensors, strict=True)]
+    except (KeyError, TypeError, ValueError):
         return [f"{folder}: a shard's record lacks dataPath, nbytes or records"]
     if not isinstance(name, str) or ".." in PurePosixPath(name).parts or name.startswith("/"):
         return [f"{folder}: dataPath {name!r} is outside the folder"]
