@@ -52,6 +52,10 @@ def test_a_slash_at_the_end_of_a_path_does_not_count(http: httpx.Client) -> None
         assert http.get(path).json() == http.get(path.rstrip("/")).json(), path
     for path in ("/v1/responses/resp_0/", "/responses/resp_0/"):
         assert "'resp_0' not found" in http.get(path).text
+    for path in ("/docs/", "/openapi.json/"):
+        assert http.get(path).text == http.get(path[:-1]).text
+    for path in ("/v1//", "/health//"):
+        assert http.get(path).json()["error"]["code"] == "unknown_url", path
 
 
 def test_a_spelling_needs_the_key_of_its_route(http: httpx.Client) -> None:

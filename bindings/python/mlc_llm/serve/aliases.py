@@ -3,13 +3,15 @@ and HEAD for GET."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import cast
 
-from fastapi.routing import APIRoute
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _VERSION = "/v1"
+_SLASH_AT_END = re.compile(r"(?<=[^/])/$")
 _LISTED = ("/models/", "/responses/")  # routes with a name in their path
 
 
@@ -19,7 +21,7 @@ class AliasMiddleware:
 
     def __init__(self, app: ASGIApp, *, routes: Iterable[object]) -> None:
         self._app = app
-        self._paths = {route.path for route in routes if isinstance(route, APIRoute)}
+        self._paths = {route.path for route in routes if isinstance(route, Route)}
         self._by_plain = {_plain(path).replace("-", "_"): path for path in self._paths}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,4 +37,4 @@ class AliasMiddleware:
 
 
 def _plain(path: str) -> str:
-    return (path.rstrip("/") or "/").removeprefix(_VERSION)
+    return _SLASH_AT_END.sub("", path).removeprefix(_VERSION)

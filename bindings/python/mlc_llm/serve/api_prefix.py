@@ -45,5 +45,5 @@ class PrefixMiddleware:
             message = f"Unknown request URL: {scope['method']} {path}. See {self._prefix}/docs."
             return await response_of(error_of(reasons.UNKNOWN_URL, message))(scope, receive, send)
         inner = path.removeprefix(self._prefix)
-        root = self._prefix if inner.rstrip("/") in _DOCUMENTS else ""
+        root = self._prefix if inner.removesuffix("/") in _DOCUMENTS else ""
         await self._app(cast("Scope", {**scope, "path": inner, "root_path": root}), receive, send)

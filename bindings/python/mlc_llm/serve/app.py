@@ -91,7 +91,7 @@ def create_app(models: ModelRegistry, options: ServeOptions, drain: Drain | None
         app.router.routes.extend(router.routes)
     app.mount("/page", page_routes.PageFiles())
     _add_middleware(app, options, drain)
-    app.add_middleware(AliasMiddleware, routes=[one for router in routers for one in router.routes])
+    app.add_middleware(AliasMiddleware, routes=app.router.routes)
     if options.api_prefix:
         app.add_middleware(PrefixMiddleware, prefix=options.api_prefix)
     app.add_middleware(RequestLogMiddleware)
