@@ -262,6 +262,15 @@ def test_a_file_that_cannot_be_read_is_named(name, hf_folder, monkeypatch):
         resolve_model(hf_folder, device=FAKE_DEVICE, progress=Lines())
 
 
+@pytest.mark.parametrize("error", [BrokenPipeError(), BlockingIOError()])
+def test_an_error_of_the_caller_s_progress_is_its_own(error, hf_folder):
+    def progress(step):
+        raise error
+
+    with pytest.raises(type(error)):
+        resolve_folder(hf_folder, progress=progress)
+
+
 def test_a_user_without_a_folder_is_told_what_to_set(hf_folder, monkeypatch):
     monkeypatch.setenv("MLC_LLM_HOME", "~no-such-user/home")
     with pytest.raises(InvalidRequestError, match="set MLC_LLM_HOME to a folder"):

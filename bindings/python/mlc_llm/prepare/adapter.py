@@ -20,7 +20,7 @@ SUFFIX = ".mlc-adapter"
 _VERSION = 1  # raise it when the file of the same adapter would be another one
 
 
-@content_hash.file_errors_named()
+@content_hash.file_errors_named("path")
 def run_time_adapter(adapter: Path, model: Path, *, progress: StepListener = None) -> Path:
     """`model`: the -MLC folder. A file that ends in ".mlc-adapter" is one already. The others are
     made once, by a child process; the name of the file depends on the content of both."""

@@ -20,14 +20,20 @@ from mlc_llm.prepare.progress import Steps
 _BLOCK = 1 << 22
 
 
+# Errors of pipes, connections and processes, as of a caller's function for progress: no file's.
+OTHER_OS_ERRORS = (ConnectionError, BlockingIOError, ChildProcessError)
+
+
 @contextlib.contextmanager
-def file_errors_named() -> Generator[None]:
+def file_errors_named(param: str = "model") -> Generator[None]:
     """Turns errors of the file system into an error that names the file."""
     try:
         yield
+    except OTHER_OS_ERRORS:
+        raise
     except OSError as error:
         words = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise NotFoundError(words, param="model") from None
+        raise NotFoundError(words, param=param) from None
 
 
 def hash_of(path: Path, memory: Path, steps: Steps) -> str:

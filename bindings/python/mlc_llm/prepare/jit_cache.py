@@ -23,6 +23,7 @@ from typing import Any
 
 from mlc_llm.errors import InvalidRequestError, NotFoundError, error_of
 from mlc_llm.errors import reasons_gen as reasons
+from mlc_llm.prepare.content_hash import OTHER_OS_ERRORS
 from mlc_llm.prepare.jit_child import Children, run_job
 from mlc_llm.prepare.kept_library import is_whole_library, mark_library
 from mlc_llm.prepare.progress import Steps
@@ -279,6 +280,8 @@ def home_errors_named(path: Path) -> Generator[None]:
     """Turns errors of the file system into an error that names the setting."""
     try:
         yield
+    except OTHER_OS_ERRORS:
+        raise
     except (OSError, NotImplementedError) as error:
         full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
         advice = "make room, or set MLC_LLM_HOME to another place"
