@@ -88,6 +88,13 @@ def test_weights_without_their_tokenizer(dist: Path) -> None:
     assert "tokenizer.json: is missing" in problems(dist)
 
 
+@pytest.mark.parametrize("name", ["tensor-cache.json", "mlc-chat-config.json"])
+def test_damaged_files_of_weights(name: str, dist: Path) -> None:
+    for text in ("[" * 100_000, "[]", "{"):
+        next((dist / "bundle").rglob(name)).write_text(text)
+        assert name in problems(dist)
+
+
 def test_a_library_for_another_device_or_version(dist: Path) -> None:
     archive = dist / "lib" / "libmodel_iphone.a"
     shutil.copy(archive, dist / "lib" / "libmodel_android.a")

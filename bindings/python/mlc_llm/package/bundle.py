@@ -92,13 +92,15 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 def weight_files(folder: Path) -> list[Path]:
     """The files of an -MLC folder that an app needs. Raises CorruptFileError if one is missing."""
+    from mlc_llm.compiler.convert.json_files import read_json
+
     index = folder / "tensor-cache.json"
     if not index.is_file():
         index = folder / "ndarray-cache.json"
     try:
-        records = json.loads(index.read_text(encoding="utf-8"))["records"]
+        records = read_json(index)["records"]
         shards = [(str(record["dataPath"]), int(record["nbytes"])) for record in records]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise CorruptFileError(f"{index}: {error}", param="model") from None
     for name, size in shards:
         if not (folder / name).is_file() or (folder / name).stat().st_size != size:
@@ -110,9 +112,9 @@ def weight_files(folder: Path) -> list[Path]:
     if not (folder / "tokenizer.json").is_file():  # what the engine reads
         again = "convert or download the model again"
         raise CorruptFileError(f"{folder / 'tokenizer.json'}: is missing; {again}", param="model")
-    config = json.loads((folder / "mlc-chat-config.json").read_text(encoding="utf-8"))
-    tokenizer = config.get("tokenizer_files", [])
-    named = [*_KEPT, *(name for name in tokenizer if isinstance(name, str))]
+    tokenizer = read_json(folder / "mlc-chat-config.json").get("tokenizer_files")
+    listed = tokenizer if isinstance(tokenizer, list) else []
+    named = [*_KEPT, *(name for name in listed if isinstance(name, str))]
     kept = [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
     return kept + [folder / name for name, _ in shards]
 

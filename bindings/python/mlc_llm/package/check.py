@@ -21,6 +21,7 @@ from mlc_llm.package.devices import DEVICES, AppDevice
 from mlc_llm.package.libraries import binary_symbol, c_name, variant_name
 from mlc_llm.package.objects import ObjectFile, is_object, read_object
 from mlc_llm.package.web import cpu_name
+from mlc_llm.prepare.model_folder import read_json_object
 
 _METADATA = b'{"schema_version"'
 _BUILD = b"MLCLLMBUILDINFO\0"
@@ -77,7 +78,7 @@ def check_package(output: Path) -> Report:
 def _app_config(path: Path, report: Report) -> list[dict[str, Any]]:
     try:
         listed = json.loads(path.read_text(encoding="utf-8"))["model_list"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         report.wrong(path, f"not an app's config: {type(error).__name__}: {error}")
         return []
     entries = []
@@ -304,10 +305,10 @@ def _entry_fits(entry: dict[str, Any], output: Path, report: Report) -> None:
         return
     try:
         files = bundle.weight_files(folder)
-        config = json.loads((folder / "mlc-chat-config.json").read_text(encoding="utf-8"))
-    except (MLCError, ValueError) as error:
+    except MLCError as error:
         report.wrong(folder, str(error))
         return
+    config = read_json_object(folder / "mlc-chat-config.json")
     total = sum(file.stat().st_size for file in files)
     report.lines.append(f"{folder}: the weights of {entry['model_id']} ({total:,} bytes)")
     metadata = report.libraries.get(entry["model_lib"])
