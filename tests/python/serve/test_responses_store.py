@@ -142,6 +142,11 @@ def test_a_damaged_response_is_not_kept(
             store.put(kept(number))
         assert is_kept(store, 1)
         store.close()
+    store = ResponseStore(path)
+    for number, fields in enumerate(({"status": 5}, {"output": [5]}, {"output": 5})):
+        store.put(kept(number, **fields))
+        assert not is_kept(store, number)
+    store.close()
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
