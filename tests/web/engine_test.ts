@@ -174,6 +174,11 @@ Deno.test("a refused request is a typed error that names the field", async () =>
       { code: "invalid_json", param: "temperature" },
     );
   }
+  const nested = { metadata: { a: ["x", NaN] } as never };
+  await assert.rejects(
+    engine.chat.completions.create({ ...ask("a"), ...nested }),
+    { code: "invalid_json", param: "metadata.a[1]" },
+  );
 });
 
 Deno.test("embeddings, and several models at once", async () => {
@@ -285,6 +290,7 @@ Deno.test("a failed load leaves nothing loaded, and another load works", async (
 
 Deno.test("an app's config that cannot be fetched or is none is a typed error", async () => {
   await assert.rejects(mlc.fetchAppConfig("nowhere:"), { name: "DownloadError", param: "url" });
+  await assert.rejects(mlc.fetchAppConfig("http://["), mlc.InvalidRequestError);
   for (const page of ["<!DOCTYPE html>", "{}", '{"model_list": [{}]}']) {
     await assert.rejects(
       mlc.fetchAppConfig(`data:text/html,${encodeURIComponent(page)}`),

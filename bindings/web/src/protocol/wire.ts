@@ -204,13 +204,26 @@ function join(path: string, name: string): string {
 
 /** A request as JSON text; bytes in it become `data:` URLs. */
 export function encode(value: unknown): string {
-  return JSON.stringify(value, (key, item) => {
+  return JSON.stringify(value, (_key, item) => {
     if (typeof item === "number" && !Number.isFinite(item)) { // JSON would say null: not given
-      const message = `'${key}' is not a finite number, and JSON has no other`;
-      throw new InvalidRequestError(message, { param: key, code: "invalid_json" });
+      const param = placeOf(item, value, "") ?? null;
+      const message = `'${param}' is not a finite number, and JSON has no other`;
+      throw new InvalidRequestError(message, { param, code: "invalid_json" });
     }
     return item instanceof Uint8Array ? dataUrl(item) : item;
   });
+}
+
+/** The path of a number in a value, which JSON has been able to walk up to there. */
+function placeOf(wanted: number, value: unknown, path: string): string | undefined {
+  if (Object.is(value, wanted)) return path;
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return undefined;
+  for (const [name, item] of Object.entries(value)) {
+    const place = Array.isArray(value) ? `${path}[${name}]` : join(path, name);
+    const found = placeOf(wanted, item, place);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The core detects what kind of file it is. */

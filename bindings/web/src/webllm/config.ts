@@ -4,6 +4,7 @@ import {
   asMLCError,
   CorruptFileError,
   DownloadError,
+  InvalidRequestError,
   NotFoundError,
   UnsupportedError,
 } from "../errors.ts";
@@ -54,11 +55,17 @@ export const prebuiltAppConfig: AppConfig = { model_list: [] };
 
 /** Reads a packaged folder's `mlc-app-config.json`; its addresses are relative to the file. */
 export async function fetchAppConfig(url: string): Promise<AppConfig> {
-  const file = new URL(url, globalThis.location?.href);
+  let file: URL;
+  try {
+    file = new URL(url, globalThis.location?.href);
+  } catch (cause) {
+    throw new InvalidRequestError(`'${url}' is no address`, { param: "url", cause });
+  }
   // a new version's checksums are in it
-  const response = await fetch(file, { cache: "no-cache" }).catch((cause) => {
+  const failed = (cause: unknown): never => {
     throw new DownloadError(`${file}: ${asMLCError(cause).message}`, { param: "url", cause });
-  });
+  };
+  const response = await fetch(file, { cache: "no-cache" }).catch(failed);
   if (!response.ok) {
     await response.body?.cancel();
     throw new NotFoundError(`${file}: the server answered ${response.status}`, { param: "url" });
@@ -70,8 +77,9 @@ export async function fetchAppConfig(url: string): Promise<AppConfig> {
     ...(record.model_lib_cpu ? { model_lib_cpu: new URL(record.model_lib_cpu, file).href } : {}),
     ...(record.manifest ? { manifest: new URL(record.manifest, file).href } : {}),
   });
+  const text = await response.text().catch(failed);
   try {
-    const config = await response.json() as AppConfig;
+    const config = JSON.parse(text) as AppConfig;
     return { ...config, model_list: config.model_list.map(absolute) };
   } catch (cause) { // as of a server that answers every address with its page
     const message = `${file} is no config of \`mlc_llm package\`: ${asMLCError(cause).message}`;
