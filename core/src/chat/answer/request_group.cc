@@ -32,14 +32,15 @@ void RequestGroup::Start() {
 void RequestGroup::Submit(size_t prompt) {
   bool taken = false;
   {
-    // Pause handles the requests that are in the engine already. This one may come later, so it is
-    // checked here.
+    // Pause and Abort handle the requests that are in the engine already. This one may come later,
+    // so it is checked here.
     std::lock_guard<std::mutex> lock(pausing_);
     taken = loop_->Submit(std::move(requests_[prompt]),
                           [self = shared_from_this(), prompt](const RequestEvent& event) {
                             self->Take(prompt, event);
                           });
     if (paused_) loop_->PauseRequest(first_id_ + prompt, true);
+    if (aborted_) loop_->Abort(first_id_ + prompt, Cancelled("the request was cancelled"));
   }
   if (!taken)
     Take(prompt, Failed(Unavailable("the model was unloaded").WithReason(Reason::kModelUnloaded)));
