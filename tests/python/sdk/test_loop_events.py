@@ -140,3 +140,35 @@ def test_a_last_event_before_the_submission_is_known() -> None:
 
     assert asyncio.run(run()) == 7
     assert got == [(_core.EVENT_RESULT, "{}")]
+
+
+@pytest.mark.parametrize("cancelled_first", [True, False])
+def test_a_task_cancelled_while_its_submission_becomes_known(cancelled_first: bool) -> None:
+    aborted: list[int] = []
+
+    class Engine:
+        def submit_later(
+            self, route: str, body: bytes, buffers: Any, mailbox: _core.EventMailbox, number: int
+        ) -> None:
+            self.mailbox, self.number = mailbox, number
+
+        def abort(self, request_id: int) -> None:
+            aborted.append(request_id)
+
+    async def run() -> None:
+        engine: Any = Engine()
+        events = LoopEvents.of_running_loop()
+        task = asyncio.create_task(events.submit(engine, "", b"", lambda kind, text: None))
+        await asyncio.sleep(0)
+        engine.mailbox.put(engine.number, _core.EVENT_SUBMITTED, "7")
+        steps = [task.cancel, events._deliver]
+        for step in steps if cancelled_first else reversed(steps):
+            step()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        engine.mailbox.put(engine.number, _core.EVENT_ERROR, "{}")
+        events._deliver()
+        assert events._requests == {}
+
+    asyncio.run(run())
+    assert aborted == [7]

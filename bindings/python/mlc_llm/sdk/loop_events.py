@@ -36,10 +36,17 @@ class _Request:
             if not self.left:
                 self._receive(kind, text)
 
+    def leave(self) -> None:
+        """Ends it, or will do so once its id is known."""
+        self.left = True
+        id_ = self.submitted  # it may be known already, and the waiting task not have run since
+        if not id_.cancel() and not id_.cancelled() and id_.exception() is None:
+            self._engine.abort(id_.result())
+
     def _know(self, request_id: int) -> None:
-        if self.left:
+        if self.submitted.done():  # cancelled
             self._engine.abort(request_id)
-        if not self.submitted.done():
+        else:
             self.submitted.set_result(request_id)
 
 
@@ -87,7 +94,7 @@ class LoopEvents:
         try:
             return await request.submitted
         except asyncio.CancelledError:
-            request.left = True
+            request.leave()
             raise
 
     def _deliver(self) -> None:
