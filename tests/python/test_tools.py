@@ -7,10 +7,10 @@ import gc
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from mlc_llm import MLCEngine
 from mlc_llm.errors import InvalidRequestError
@@ -67,6 +67,19 @@ def test_a_signature_and_its_docstring_are_a_schema() -> None:
     assert place["description"] == "Where; the city and its country."
     assert "description" not in parameters["properties"]["days"]
     assert Tool.of(noon).definition()["function"]["description"] == "When it is noon."
+
+
+def test_fields_of_pydantic_describe_parameters_too() -> None:
+    def find(
+        name: Annotated[str, Field(description="Whose.")], most: int = Field(3, ge=1)
+    ) -> dict[str, Any]:
+        return {"name": name, "most": most}
+
+    tool = Tool.of(find)
+    properties: Any = tool.parameters["properties"]
+    assert properties["name"]["description"] == "Whose."
+    assert properties["most"]["minimum"] == 1 and properties["most"]["default"] == 3
+    assert find(**tool.arguments('{"name": "Anna"}')) == {"name": "Anna", "most": 3}
 
 
 def test_a_function_that_cannot_be_described_is_refused() -> None:

@@ -26,7 +26,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -117,11 +117,10 @@ def _arguments_model(
             raise TypeError(f"{function.__name__}: *{name} cannot be described to a model")
         if parameter.kind is parameter.POSITIONAL_ONLY or name.startswith("_"):
             raise TypeError(f"{function.__name__}: {name} cannot be given by name")
-        default = ... if parameter.default is parameter.empty else parameter.default
-        fields[name] = (
-            hints.get(name, Any),
-            Field(default, description=descriptions.get(name)),
-        )
+        hint, default = hints.get(name, Any), parameter.default
+        if name in descriptions:
+            hint = Annotated[hint, Field(description=descriptions[name])]
+        fields[name] = (hint, ... if default is parameter.empty else default)
     config = ConfigDict(extra="forbid", protected_namespaces=())
     return create_model(function.__name__, __config__=config, **fields)
 
