@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from mlc_llm import AsyncMLCEngine, MLCEngine
 from mlc_llm.errors import UnsupportedError
@@ -69,6 +69,16 @@ def test_any_type_that_pydantic_knows() -> None:
         assert coin in (Coin(True), Coin(False))
         word = parse(messages=HI, response_format=Literal["ba", "bo"], seed=1)  # type: ignore[var-annotated, arg-type]
         assert word.choices[0].message.parsed in ("ba", "bo")
+
+
+def test_a_value_that_its_type_refuses_asks_for_no_more_tokens() -> None:
+    def refuse(value: int) -> int:
+        raise ValueError("too odd")
+
+    odd: Any = Annotated[Literal[1, 3], AfterValidator(refuse)]
+    with MLCEngine(FAKE, device="fake") as engine:
+        with pytest.raises(UnfinishedAnswerError, match="too odd$"):
+            engine.chat.completions.parse(messages=HI, response_format=odd, seed=1)
 
 
 def test_an_answer_that_was_cut_says_so() -> None:

@@ -83,9 +83,10 @@ def _value(adapter: TypeAdapter[T], choice: dict[str, Any]) -> T:
     try:
         return adapter.validate_json(choice["message"]["content"])
     except ValidationError as error:
+        advice = "; give it more tokens" if choice["finish_reason"] == "length" else ""
         raise UnfinishedAnswerError(
             f"answer {choice['index']} (finish_reason {choice['finish_reason']}) is no whole "
-            f"value: {error.errors()[0]['msg']}; give it more tokens",
+            f"value: {error.errors()[0]['msg']}{advice}",
             param=f"choices[{choice['index']}]",
         ) from None
 
