@@ -86,6 +86,11 @@ Result<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
 }
 
 Status ReplaceFile(const std::string& path, const std::vector<std::string_view>& parts) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {  // /dev/null must stay
+    return InvalidArgument(path + ": cannot be written: it is not a regular file")
+        .WithParam("path");
+  }
   std::string temporary = path + ".XXXXXX";
   Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
   if (file.fd < 0) return WriteError(path);

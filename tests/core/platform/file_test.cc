@@ -239,6 +239,10 @@ TEST(ReplaceFile, WritesTheWholeOrNothing) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(status.param(), "path");
   EXPECT_FALSE(ReplaceFile(folder.path(), {"x"}).ok());  // a folder
+#if !defined(_WIN32)
+  ASSERT_EQ(::mkfifo(folder.Path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(ReplaceFile(folder.Path("pipe"), {"x"}).ok());  // it is no file of the caller's
+#endif
   EXPECT_EQ(*ReadFile(path), "three");
 }
 
