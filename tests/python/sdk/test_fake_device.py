@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mlc_llm
@@ -170,6 +171,22 @@ def test_arguments_of_another_type_are_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequestError, match=f"{name} must be") as caught:
         MLCEngine(FOLDER, **({"device": "fake"} | wrong))
     assert caught.value.param == name
+
+
+def test_settings_are_pythons_paths_and_numpys_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for folder in ("~/kept", tmp_path / "kept"):
+        config = {"prefix_cache_dir": folder, "max_num_sequence": np.int64(2)}
+        with MLCEngine(FOLDER, device="fake", engine_config=config) as engine:
+            answer(engine)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    with pytest.raises(InvalidRequestError) as caught:
+        MLCEngine(FOLDER, device="fake", engine_config={"max_num_sequence": {2}})
+    assert caught.value.param == "max_num_sequence"
 
 
 def test_create_describes_its_fields() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from mlc_llm.errors import InvalidRequestError
 from mlc_llm.prepare.model_source import ResolvedModel, StepListener, resolve_model
+from mlc_llm.sdk import request_json
 from mlc_llm.sdk.engine_config import EngineConfig
 
 if TYPE_CHECKING:  # slow to import
@@ -57,7 +58,10 @@ class ModelChoice:
     @staticmethod
     def for_the_core(config: Mapping[str, Any]) -> str:
         """An engine's config without what finding the model has used up."""
-        return json.dumps({name: value for name, value in config.items() if name != "mmproj"})
+        known = {name: value for name, value in config.items() if name != "mmproj"}
+        if isinstance(folder := known.get("prefix_cache_dir"), (str, Path)) and folder != "":
+            known["prefix_cache_dir"] = str(Path(os.path.expanduser(folder)).absolute())
+        return request_json.encode(known)[0].decode()
 
 
 def core_config(mode: str | None, settings: EngineSettings | None) -> dict[str, Any]:
