@@ -245,6 +245,20 @@ def test_wrong_use_is_told() -> None:
         Script().run_tools(tools=[noon])
 
 
+def test_the_synchronous_engine_takes_no_coroutine_functions() -> None:
+    async def never(*_: object) -> bool:
+        return False
+
+    async def later() -> str:
+        return "at 12"
+
+    for wrong, named in (({"tools": [later]}, "later"), ({"approve": never}, "never")):
+        with pytest.raises(InvalidRequestError, match=named) as error:
+            script = Script(says(None, ("noon", "{}"), ("later", "{}")), says("Done."))
+            script.run_tools(messages=ASK, **{"tools": [noon], **wrong})  # type: ignore[arg-type]
+        assert error.value.param in wrong
+
+
 def test_a_stream_tells_what_happens() -> None:
     script = Script(says("Hm", OSLO, ("noon", "")), says("Fine."))
     with script.stream_tools(messages=ASK, tools=[weather, noon]) as events:

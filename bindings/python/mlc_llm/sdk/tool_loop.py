@@ -124,6 +124,14 @@ class ToolLoop:
         self._messages.append(message)
         return ToolRunResult(result)
 
+    def refuse_coroutines(self, approve: Approve | None) -> None:
+        """Where nothing is awaited, a coroutine would be the result, and a yes."""
+        functions = [(tool.function, "tools") for tool in self._tools.values()]
+        for function, param in [*functions, (approve, "approve")]:
+            if inspect.iscoroutinefunction(function):
+                why = "is a coroutine function, which only AsyncMLCEngine awaits"
+                raise InvalidRequestError(f"{function.__name__} {why}", param=param)
+
     def has(self, name: str) -> bool:
         """Whether it is the name of one of the loop's tools."""
         return name in self._tools
@@ -183,6 +191,7 @@ Ask = Callable[[dict[str, Any]], Stream[ChatCompletionChunk]]
 def loop_events(
     ask: Ask, loop: ToolLoop, approve: Approve | None
 ) -> Generator[ToolRunEvent, None, None]:
+    loop.refuse_coroutines(approve)
     calls = yield from _round(ask, loop)
     while calls:
         approved: list[bool] = []
