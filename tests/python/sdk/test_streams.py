@@ -15,6 +15,7 @@ import pytest
 from mlc_llm import _core
 from mlc_llm.errors import MLCError
 from mlc_llm.sdk.async_engine import AsyncChunkStream
+from mlc_llm.sdk.core_engine import RequestNames
 from mlc_llm.sdk.engine import ChunkStream
 from mlc_llm.types_gen import Completion
 
@@ -80,3 +81,20 @@ def test_three_tasks_read_one_stream(end: str) -> None:
         return await asyncio.wait_for(asyncio.gather(*tasks), 60)
 
     assert asyncio.run(main()) == [FIRST[end], 0, 0]
+
+
+def test_a_stream_is_dropped_while_its_thread_has_the_names() -> None:
+    """As the garbage collector may do at any moment."""
+    names = RequestNames()
+    names.add("old", 1)
+
+    class Name(str):
+        def __hash__(self) -> int:
+            names.remove("old", 1)
+            return super().__hash__()
+
+    adding = threading.Thread(target=names.add, args=(Name("new"), 2), daemon=True)
+    adding.start()
+    adding.join(60)
+    assert not adding.is_alive()
+    assert (names.ids("old"), names.ids("new")) == ([], [2])

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any, cast
 
 from mlc_llm import _core
@@ -92,7 +92,7 @@ class RequestNames:
     """The names that callers gave to running requests. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()  # the garbage collector may drop a stream where this is held
         self._ids: dict[str, list[int]] = {}
 
     def add(self, name: str | None, request_id: int) -> None:
