@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import pty
 import re
 import select
+import shutil
 import struct
 import subprocess
 import sys
 import termios
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from mlc_llm.cli import chat_terminal
 from mlc_llm.prepare.model_source import ResolvedModel
 
 CTRL_C, CTRL_D, ESC_ENTER = "\x03", "\x04", "\x1b\r"
@@ -149,3 +155,22 @@ def test_esc_enter_begins_a_new_line(terminal: Terminal) -> None:
     terminal.ask("/metrics", r"num_finished_requests: 1\b")  # both lines were one message
     terminal.press(CTRL_D)
     assert terminal.ends() == 0
+
+
+def test_a_history_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk, or a home that is removed during the chat, ends no line with an exception."""
+    monkeypatch.setenv("MLC_LLM_HOME", str(tmp_path / "home"))
+    history = chat_terminal._history()
+    history.append_string("kept")
+    shutil.rmtree(tmp_path / "home")
+    history.append_string("for this chat alone")
+    assert history.get_strings() == ["kept", "for this chat alone"]
+
+
+def test_an_error_of_the_system_without_a_file(capsys: pytest.CaptureFixture) -> None:
+    def take(line: str) -> None:
+        raise OSError(errno.ENOSPC, line)
+
+    session: Any = SimpleNamespace(take=take)
+    chat_terminal._take_safely(session, "No space left on device")
+    assert capsys.readouterr().err == "Error: No space left on device\n"

@@ -105,7 +105,8 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _describe(error: OSError) -> str:
+def describe(error: OSError) -> str:
+    """What went wrong, and with which file if the system says that."""
     where = f"{error.filename}: " if error.filename else ""
     return f"{where}{error.strerror or error}"
 
@@ -151,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return 0
     except OSError as error:
-        return _fail(_describe(error))
+        return _fail(describe(error))
     except Exception as error:  # our own error: print the traceback for a developer
         if os.environ.get("MLC_LLM_DEBUG"):
             raise

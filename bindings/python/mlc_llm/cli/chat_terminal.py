@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings
 
+from mlc_llm.cli import describe
 from mlc_llm.cli.chat_screen import keys_not_shown
 from mlc_llm.cli.chat_session import ChatSession
 from mlc_llm.cli.chat_words import ALIASES, COMMANDS, opens_quotes
@@ -87,7 +89,15 @@ def _history() -> History:
         _shorten(path)
     except OSError:
         return InMemoryHistory()
-    return FileHistory(path)
+    return _Lines(path)
+
+
+class _Lines(FileHistory):
+    """A line that cannot be written, as on a full disk, is kept for this chat alone."""
+
+    def store_string(self, string: str) -> None:
+        with contextlib.suppress(OSError):
+            super().store_string(string)
 
 
 def _shorten(path: Path) -> None:
@@ -106,7 +116,7 @@ def _take_safely(session: ChatSession, line: str) -> None:
     except MLCError as error:
         print(f"Error: {error.message}", file=sys.stderr)
     except OSError as error:
-        print(f"Error: {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"Error: {describe(error)}", file=sys.stderr)
     except KeyboardInterrupt:
         pass
 
