@@ -119,6 +119,16 @@ def test_a_part_of_another_version_is_thrown_away(hub, tmp_path):
     assert (folder / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
 
 
+def test_a_part_longer_than_the_file_is_thrown_away(hub, tmp_path):
+    folder = tmp_path / "home" / "model_weights" / "hf" / "org" / "repo"
+    folder.mkdir(parents=True)
+    size = len(hub.files["model.safetensors"])
+    (folder / "model.safetensors.partial").write_bytes(bytes(size + 9))
+    resolve_folder("HF://org/repo", progress=Lines())
+    assert hub.ranges("model.safetensors") == [None]
+    assert (folder / "model.safetensors").read_bytes() == hub.files["model.safetensors"]
+
+
 def test_wrong_content_is_refused_and_removed(hub, tmp_path):
     hub.wrong_bytes = True
     with pytest.raises(DownloadError, match="model.safetensors is not what the hub announced"):

@@ -271,7 +271,8 @@ def _transfer(model: HubModel, commit: str, file: _RemoteFile, path: Path) -> No
     with partial.open("ab") as stream:
         resumed = stream.tell() > 0
         if file.size is not None and stream.tell() > file.size:
-            stream.truncate(0)
+            stream.seek(0)
+            stream.truncate()
         if stream.tell() != file.size:
             http_get(
                 url,
