@@ -28,6 +28,7 @@ class FakeHub:
     cuts_left: int = 0
     down_after_cut: bool = False  # every file after a cut is answered with 503
     down: bool = False
+    refusal: str = ""  # the API answers 401 with these words
     wrong_bytes: bool = False  # right length, wrong content, in files of `wrong_suffix`
     wrong_suffix: str = ".safetensors"
     requests: list[tuple[str, str, str | None]] = field(default_factory=list)
@@ -98,7 +99,9 @@ class _Handler(BaseHTTPRequestHandler):
         names = [name for name in self.hub.aliases if f"/{name}/" in f"{path}/"]
         repo = names[0] if names else self.hub.repo
         api, pages = f"/api/models/{repo}", f"/{repo}/resolve/"
-        if path in (api, f"{api}/revision/main", f"{api}/revision/{COMMIT}"):
+        if self.hub.refusal:
+            self._head(401, {"X-Error-Message": self.hub.refusal, "Content-Length": 0})
+        elif path in (api, f"{api}/revision/main", f"{api}/revision/{COMMIT}"):
             self._json(self.hub.info())
         elif path.startswith(f"{api}/tree/"):
             self._json(self.hub.tree())

@@ -153,7 +153,14 @@ def test_unknown_repositories_and_revisions(hub):
 
 def test_an_unreachable_hub(monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
-    with pytest.raises(DownloadError, match="HF://org/repo: download failed"):
+    with pytest.raises(DownloadError, match="HF://org/repo: download failed.*is there a network"):
+        resolve_folder("HF://org/repo", progress=Lines())
+
+
+def test_what_a_hub_says_that_refuses(hub):
+    """The network is there: the words are those of the hub."""
+    hub.refusal = "Invalid credentials in Authorization header"
+    with pytest.raises(DownloadError, match=f"401.*: {hub.refusal}$"):
         resolve_folder("HF://org/repo", progress=Lines())
 
 

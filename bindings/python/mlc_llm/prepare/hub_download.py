@@ -344,11 +344,12 @@ def _errors_named(model: HubModel) -> Generator[None]:
 
 
 def _failed(model: HubModel, error: Exception) -> DownloadError:
-    return DownloadError(
-        f"{model}: download failed: {_first_line(error)}; is there a network? A model folder or a "
-        ".gguf file needs none",
-        param="model",
-    )
+    why = _first_line(error)
+    if getattr(error, "response", None) is None:
+        why += "; is there a network? A model folder or a .gguf file needs none"
+    elif (said := str(getattr(error, "server_message", None) or "")) not in why:
+        why += f": {said}"  # the hub's own words, as of a token that is not valid
+    return DownloadError(f"{model}: download failed: {why}", param="model")
 
 
 def _first_line(error: Exception) -> str:
