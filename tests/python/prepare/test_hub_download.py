@@ -240,3 +240,8 @@ def test_download_policies(hub, tmp_path):
     shutil.rmtree(folder)
     resolve("REDO")
     assert hub.ranges("model.safetensors") == [None]
+    hub.requests.clear()
+    hub.refusal = "not now"
+    with pytest.raises(DownloadError, match="not now"):
+        resolve("REDO")
+    assert resolve("READONLY") == folder  # what is kept stays until the hub has answered

@@ -175,15 +175,15 @@ def commit_of(folder: Path) -> str | None:
 
 def _fetch_locked(model: HubModel, folder: Path, *, redo: bool, steps: Steps) -> None:
     with home_errors_named(folder), locked(folder, steps, str(model)):
-        if redo:
-            shutil.rmtree(folder, ignore_errors=True)
-        if not (folder / MARK).is_file():  # otherwise another process was faster
-            _fetch(model, folder, steps)
+        if redo or not (folder / MARK).is_file():  # otherwise another process was faster
+            _fetch(model, folder, redo=redo, steps=steps)
 
 
-def _fetch(model: HubModel, folder: Path, steps: Steps) -> None:
+def _fetch(model: HubModel, folder: Path, *, redo: bool, steps: Steps) -> None:
     with _errors_named(model):
         commit, files = _list_files(model)
+        if redo:  # the hub has answered: without it the kept files stay
+            shutil.rmtree(folder, ignore_errors=True)
         total = sum(file.size or 0 for file in files)
         check_space(folder.parent, total - _arrived(folder, files), param="model")
         steps.detail(f"Downloading {model} to {folder}")
