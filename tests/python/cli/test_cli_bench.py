@@ -19,6 +19,9 @@ from mlc_llm.prepare.model_source import ResolvedModel
         ("warmup", "-1", "at least 0"),
         ("spread", "-1", "at least 0"),
         ("spread", "inf", "at least 0"),
+        ("temperature", "nan", "at least 0"),
+        ("base-url", "http://127.0.0.1:x/v1", "cannot be sent"),
+        ("api-key", "clé", "cannot be sent"),
     ],
 )
 def test_loads_that_cannot_be(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
+from mlc_llm.bench import client
 from mlc_llm.bench.client import Record
-from mlc_llm.bench.dataset import read_sharegpt, synthetic
+from mlc_llm.bench.dataset import Sample, read_sharegpt, synthetic
 from mlc_llm.bench.report import percentile, summarize, table
 from mlc_llm.errors import CorruptFileError
 
@@ -52,6 +55,24 @@ def test_drawn_lengths_repeat_and_spread() -> None:
     assert len({sample.prompt for sample in samples}) == 200
     equal = synthetic(5, input_len=50, output_len=20, spread=0, seed=1)
     assert {sample.max_tokens for sample in equal} == {20}
+
+
+def test_the_widest_spread_overflows_no_length() -> None:
+    samples = synthetic(50, input_len=50, output_len=20, spread=1e9, seed=1)
+    assert all(1 <= sample.max_tokens <= 4096 for sample in samples)
+
+
+@pytest.mark.parametrize("chunk", ["{oops", "[1]", '{"choices": null}', '{"error": "no"}'])
+def test_a_chunk_that_is_none_fails_its_request_alone(chunk: str) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, text=f"data: {chunk}\n\n")
+
+    async def ask() -> Record:
+        transport = httpx.MockTransport(answer)
+        async with httpx.AsyncClient(transport=transport, base_url="http://bench.test") as http:
+            return await client._ask(http, client.Target(base_url=""), Sample("Hi", 1), 0.0)
+
+    assert "Error: " in (asyncio.run(ask()).error or "")
 
 
 def test_a_sharegpt_file(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def synthetic(
     rng = random.Random(seed)
 
     def length(median: int) -> int:
-        return max(1, min(_LONGEST, round(median * rng.lognormvariate(0.0, spread))))
+        return max(1, min(_LONGEST, round(median * rng.lognormvariate(0.0, min(spread, 50.0)))))
 
     return [
         # The number makes the prompts different, so that no prefix cache answers instead of the

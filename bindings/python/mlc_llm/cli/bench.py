@@ -48,8 +48,10 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Runs the benchmark; raises MLCError when every request failed."""
+    import httpx
+
     from mlc_llm.bench import client, report
-    from mlc_llm.errors import MLCError
+    from mlc_llm.errors import InvalidRequestError, MLCError
 
     warmup, samples = _samples(args)
     target = client.Target(
@@ -59,7 +61,10 @@ def run(args: argparse.Namespace) -> None:
         temperature=args.temperature,
         ignore_eos=args.ignore_eos,
     )
-    records = asyncio.run(_measure(args, target, warmup, samples))
+    try:
+        records = asyncio.run(_measure(args, target, warmup, samples))
+    except (httpx.InvalidURL, UnicodeEncodeError) as error:
+        raise InvalidRequestError(f"--base-url or --api-key cannot be sent: {error}") from None
     summary = report.summarize(records)
     print(report.table(summary))
     if args.json is not None:
@@ -75,7 +80,8 @@ def _samples(args: argparse.Namespace) -> tuple[list[Any], list[Any]]:
 
     positive = ("num_requests", "input_len", "output_len", "concurrency", "request_rate")
     dataset.require_positive(**{name: getattr(args, name) for name in positive})
-    dataset.require_not_negative(warmup=args.warmup, spread=args.spread)
+    not_negative = ("warmup", "spread", "temperature")
+    dataset.require_not_negative(**{name: getattr(args, name) for name in not_negative})
     number = args.num_requests + args.warmup
     if args.dataset is not None:
         samples = dataset.read_sharegpt(
