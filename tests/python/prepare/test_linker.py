@@ -60,6 +60,17 @@ def test_a_machine_without_one_is_told_what_to_do(only) -> None:
         linker.require()
 
 
+@pytest.mark.parametrize("named", ["/no/such/g++ -O2", '"g++'])
+def test_a_named_one_that_is_not_there(named: str, only, monkeypatch: pytest.MonkeyPatch) -> None:
+    only("g++")
+    monkeypatch.setenv("CXX", named)
+    with pytest.raises(MLCError, match="CXX or CC: there is no program") as raised:
+        linker.require()
+    assert raised.value.code == "linker_missing"
+    monkeypatch.setenv("CXX", " ")
+    assert linker.require().command[0].endswith("/g++")
+
+
 @pytest.fixture
 def pip(only, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """`pip(hashes)`: a machine without a linker, and a package index in a folder."""

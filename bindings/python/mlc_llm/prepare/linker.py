@@ -60,8 +60,11 @@ class Linker:
 def find() -> Linker | None:
     """The first one that exists of: $CXX or $CC, a C++ compiler, a bare linker, the one in
     `ziglang`."""
-    if named := os.environ.get("CXX") or os.environ.get("CC"):
-        return Linker(tuple(shlex.split(named)), is_compiler=True)
+    if named := (os.environ.get("CXX") or os.environ.get("CC") or "").strip():
+        try:
+            return Linker(tuple(shlex.split(named)), is_compiler=True)
+        except ValueError:  # a quotation that does not end
+            return Linker((named,), is_compiler=True)
     for name in _COMPILERS:
         if path := shutil.which(name):
             return Linker((path,), is_compiler=True)
@@ -94,6 +97,10 @@ def require(steps: Steps | None = None) -> Linker:
     if linker is None:
         zig = linker_download.fetch(steps_of(steps))
         linker = Linker((str(zig), "ld.lld"), is_compiler=False)
+    elif shutil.which(linker.command[0]) is None:
+        raise error_of(
+            reasons.LINKER_MISSING, f"CXX or CC: there is no program '{linker}'", param="CXX"
+        )
     return linker
 
 
