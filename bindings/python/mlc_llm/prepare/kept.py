@@ -12,7 +12,7 @@ from typing import Literal
 
 from mlc_llm.errors import NotFoundError
 from mlc_llm.prepare.embedded_model import NAME
-from mlc_llm.prepare.hub_download import MARK, PREFIX
+from mlc_llm.prepare.hub_download import MARK, PREFIX, repository
 from mlc_llm.prepare.jit_cache import LAST_USE, home
 from mlc_llm.prepare.kept_library import (
     all_strips,
@@ -68,7 +68,7 @@ def find_kept(names: Sequence[str]) -> list[KeptModel]:
     kept = kept_models()
     chosen: dict[Path, KeptModel] = {}
     for name in names:
-        plain = NAME if name == DEFAULT_MODEL else name.rstrip("/")
+        plain = NAME if name == DEFAULT_MODEL else (repository(name) or name).rstrip("/")
         found = [model for model in kept if model.answers_to(plain)]
         if not found:
             raise NotFoundError(
