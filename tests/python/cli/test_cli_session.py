@@ -249,6 +249,17 @@ def test_a_conversation_is_saved_and_loaded(tmp_path: Path, capsys: pytest.Captu
     assert f"Saved 1 turn to {file}." in capsys.readouterr().out
 
 
+def test_bytes_that_are_not_utf8_are_saved_and_loaded(tmp_path: Path) -> None:
+    """As the name of a picture, or a system message, may have them."""
+    first = session(ScriptedEngine(), system="caf\udce9 ü")
+    first.take(f"/save {tmp_path / 'talk.json'}")
+    engine = ScriptedEngine()
+    second = session(engine)
+    second.take(f"/load {tmp_path / 'talk.json'}")
+    second.take("a")
+    assert engine.texts() == ["caf\udce9 ü", "a"]
+
+
 @pytest.mark.parametrize("damage", ["", "[]", "{}", '{"format": "mlc_llm chat"}', "turn", "role"])
 def test_a_file_that_is_no_conversation(damage: str, tmp_path: Path) -> None:
     file = tmp_path / "talk.json"

@@ -317,7 +317,8 @@ class ChatSession:
             "messages": self._history,
         }
         target = _file(path, "/save")
-        target.write_text(json.dumps(saved, indent=1, ensure_ascii=False), encoding="utf-8")
+        text = json.dumps(saved, indent=1, ensure_ascii=False)
+        target.write_bytes(text.encode(errors="backslashreplace"))  # a surrogate as JSON has it
         self._say(f"Saved {_turns(self._history)} to {target}.")
 
     def _load(self, path: str) -> None:
