@@ -274,8 +274,9 @@ def test_a_file_that_is_no_conversation(damage: str, tmp_path: Path) -> None:
     file.write_text(json.dumps(saved) if damage in ("turn", "role") else damage)
     with pytest.raises(CorruptFileError, match="talk.json"):
         chat.take(f"/load {file}")
-    with pytest.raises(InvalidRequestError, match="/save needs a file"):
-        chat.take("/save")
+    for path in ("", " a\0b"):  # NUL ends no chat
+        with pytest.raises(InvalidRequestError, match="/save needs a file"):
+            chat.take(f"/save{path}")
 
 
 def test_a_full_context_suggests_what_to_do() -> None:

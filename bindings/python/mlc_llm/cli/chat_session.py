@@ -349,7 +349,7 @@ def _turns(history: list[Message]) -> str:
 
 
 def _file(path: str, command: str) -> Path:
-    if not path:
+    if not path or "\0" in path:
         raise InvalidRequestError(f"{command} needs a file: {command} talk.json", param="path")
     return Path(os.path.expanduser(path))
 
