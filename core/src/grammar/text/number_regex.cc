@@ -178,10 +178,21 @@ std::string Magnitude(const Decimal& low, const Decimal& high) {
 // A bound that is inside the range and has few enough digits. It is moved inwards, so that a number
 // stays within the bound even after a reader rounds it.
 Decimal Inclusive(const NumberBound& bound, bool is_lower) {
+  constexpr int kReadDigits = 15;
   const Decimal& value = bound.value;
   bool outwards_is_more = value.negative == is_lower;  // of the magnitude
+  if (bound.exclusive && value.whole.size() > kReadDigits) {
+    // the digits that are not read stand behind a point for a while
+    NumberBound scaled{{value.negative, value.whole.substr(0, kReadDigits),
+                        value.whole.substr(kReadDigits) + value.fraction},
+                       true};
+    std::string& rest = scaled.value.fraction;
+    rest.erase(rest.find_last_not_of('0') + 1);
+    Decimal moved = Inclusive(scaled, is_lower);
+    moved.whole.append(value.whole.size() - kReadDigits, '0');
+    return moved;
+  }
   if (bound.exclusive) {
-    constexpr int kReadDigits = 15;
     bool is_small = value.whole == "0";
     int places = is_small ? kReadDigits : kReadDigits - static_cast<int>(value.whole.size());
     if (value.is_zero()) places = kMaxFractionDigits;
@@ -195,7 +206,6 @@ Decimal Inclusive(const NumberBound& bound, bool is_lower) {
   return Nudged(value, kMaxBoundDigits, outwards_is_more ? 0 : 1);
 }
 
-// "" for all; a part of them for bounds beyond what is written.
 struct Bounds {
   Decimal low, high;  // of magnitudes, low <= high
 };
@@ -212,7 +222,7 @@ std::optional<Bounds> Side(const NumberRange& range, bool is_negative) {
   if (away) {
     Decimal value = Inclusive(*away, is_negative);
     if (value.negative != is_negative && !(value.is_zero() && !is_negative)) return std::nullopt;
-    if (value.whole.size() < kMaxIntegerDigits) bounds.high = value;
+    bounds.high = value;
   }
   bounds.low.negative = bounds.high.negative = false;
   if (Compare(bounds.low, bounds.high) > 0) return std::nullopt;
@@ -241,8 +251,8 @@ std::string ExponentRange(int first, int last) {
 
 // Numerals of one digit, a fraction and an exponent.
 std::string WithExponents(const Bounds& bounds, bool has_end) {
-  constexpr int kNone = 1000;
-  const Decimal one = OfWhole(1), most = {false, "9", std::string(16, '9')};
+  constexpr int kNone = 1000, kDigits = 16;
+  const Decimal one = OfWhole(1), most = {false, "9", std::string(kDigits, '9')};
   bool is_zero = bounds.low.is_zero();
   int low = is_zero ? -kNone : ExponentOf(bounds.low);
   int high = has_end ? ExponentOf(bounds.high) : kNone;
@@ -254,7 +264,8 @@ std::string WithExponents(const Bounds& bounds, bool has_end) {
   };
   if (low < high && !is_zero) add(Magnitude(least, most), low, low);
   add("[1-9](\\.[0-9]{1,17})?", low + 1, high - 1);
-  if (has_end) add(Magnitude(low == high ? least : one, MantissaOf(bounds.high)), high, high);
+  Decimal last = Nudged(MantissaOf(bounds.high), kDigits, 0);
+  if (has_end) add(Magnitude(low == high ? least : one, last), high, high);
   return Join(choices);
 }
 
@@ -312,12 +323,10 @@ Result<std::string> NumberRegex(const NumberRange& range) {
   MLC_RETURN_IF_ERROR(CheckBounds(range));
   Choices choices;
   if (std::optional<Bounds> below = Side(range, true)) {
-    bool has_end = range.min && range.min->value.whole.size() < kMaxIntegerDigits;
-    choices.push_back("-" + SideRegex(*below, has_end));
+    choices.push_back("-" + SideRegex(*below, range.min.has_value()));
   }
   if (std::optional<Bounds> above = Side(range, false)) {
-    bool has_end = range.max && range.max->value.whole.size() < kMaxIntegerDigits;
-    choices.push_back(SideRegex(*above, has_end));
+    choices.push_back(SideRegex(*above, range.max.has_value()));
   }
   return Join(choices);
 }

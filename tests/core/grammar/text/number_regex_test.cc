@@ -86,6 +86,17 @@ TEST(NumberRegex, WritesExponentsWithinTheBounds) {
   }
 }
 
+TEST(NumberRegex, StaysWithinBoundsOfMoreDigitsThanAreRead) {
+  Automaton numerals = Numerals(NumberRegex({At(-1e30), At(1e17, true)}));
+  for (const char* text : {"9.9e16", "99999999999999000", "-1e30", "-9.99e29", "-5000000000"}) {
+    EXPECT_TRUE(numerals.Accepts(text)) << text;
+  }
+  for (const char* text : {"1e17", "99999999999999999", "9.9999999999999999e16", "-1.01e30",
+                           "-1e31", "100000000000000000", "8e18"}) {
+    EXPECT_FALSE(numerals.Accepts(text)) << text;
+  }
+}
+
 TEST(NumberRegex, SaysWhichBoundIsBeyondWhatIsWritten) {
   EXPECT_EQ(NumberRegex({At(1e30), {}}).status().code(), StatusCode::kUnsupported);
   EXPECT_TRUE(NumberRegex({{}, At(1e30)}).ok());
