@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/utf8.h"
 #include "grammar/schema/facts.h"
@@ -263,26 +264,30 @@ class EmptinessCheck {
   }
 
   bool HasMembers(const SchemaNode& node) const {
-    int64_t required = 0, possible = 0;
+    std::vector<bool> must, can;
     for (const SchemaNode::Property& property : node.properties) {
-      if (property.is_required && !has(property.node)) return false;
-      required += property.is_required;
-      possible += has(property.node);
+      must.push_back(property.is_required);
+      can.push_back(has(property.node));
     }
+    // What a required member asks for is required, and what asks for a member that cannot exist
+    // cannot exist either.
+    for (bool changed = true; std::exchange(changed, false);) {
+      for (auto [one, other] : node.implies) {
+        size_t first = static_cast<size_t>(one), second = static_cast<size_t>(other);
+        changed |= (must[first] && !must[second]) || (can[first] && !can[second]);
+        must[second] = must[second] || must[first];
+        can[first] = can[first] && can[second];
+      }
+    }
+    for (size_t i = 0; i < must.size(); ++i) {
+      if (must[i] && !can[i]) return false;
+    }
+    int64_t required = std::count(must.begin(), must.end(), true);
+    int64_t possible = std::count(can.begin(), can.end(), true);
     possible += (node.rest != SchemaNode::kNone && has(node.rest)) ||
                 std::any_of(node.additional.begin(), node.additional.end(),
                             [this](const auto& one) { return has(one.node); });
-    if (!HasImplied(node)) return false;
     return possible >= node.min && (node.max < 0 || (required <= node.max && node.min <= node.max));
-  }
-
-  // A required member must not require a member that cannot exist.
-  bool HasImplied(const SchemaNode& node) const {
-    return std::none_of(node.implies.begin(), node.implies.end(), [&](const auto& pair) {
-      const SchemaNode::Property& first = node.properties[static_cast<size_t>(pair.first)];
-      const SchemaNode::Property& second = node.properties[static_cast<size_t>(pair.second)];
-      return first.is_required && !has(second.node);
-    });
   }
 
   // Nothing is wanted that must be there.
