@@ -1,6 +1,7 @@
 #include "chat/tools/call_reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "chat/tools/call_readers.h"
@@ -74,7 +75,7 @@ class JsonCallReader : public CallReader {
   }
 
   State BeginValue(char c) {
-    if (key_ == "function" && c == '{') {
+    if (key_ == "function" && c == '{' && !names_are_keys_) {
       ++depth_;
       return Go(At::kFirstKey);
     }
@@ -139,9 +140,15 @@ class JsonCallReader : public CallReader {
   std::string key_, raw_;
 };
 
-std::string ReplaceAll(std::string text, const std::string& part, char with) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
-    text.replace(at, part.size(), 1, with);
+bool IsNamePart(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+}
+
+// Puts spaces in place of a filler; what ends a longer word, as in "my_function<sep>", is none.
+std::string WithoutFiller(std::string text, const std::string& filler) {
+  for (size_t at = text.find(filler); at != std::string::npos; at = text.find(filler, at + 1)) {
+    bool is_inside = at > 0 && IsNamePart(text[at - 1]) && IsNamePart(filler[0]);
+    if (!is_inside) text.replace(at, filler.size(), 1, ' ');
   }
   return text;
 }
@@ -178,7 +185,7 @@ class NamedCallReader : public CallReader {
   // The first word that is not a filler, without "functions." before it and ":3" behind it.
   std::string NameInHead() const {
     std::string text = head_;
-    for (const std::string& filler : fillers_) text = ReplaceAll(std::move(text), filler, ' ');
+    for (const std::string& filler : fillers_) text = WithoutFiller(std::move(text), filler);
     size_t begin = text.find_first_not_of(" \n\t\r");
     if (begin == std::string::npos) return "";
     size_t end = std::min(text.find_first_of(" \n\t\r", begin), text.size());

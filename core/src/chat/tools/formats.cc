@@ -36,7 +36,7 @@ std::vector<ToolFormat> MakeToolFormats() {
   harmony.openers = {"<|channel|>commentary to=functions.", "<|channel|>analysis to=functions.",
                      "to=functions."};
   harmony.fillers = {"<|channel|>commentary", "<|channel|>analysis", "<|constrain|>json",
-                     "<|message|>", "json"};
+                     "<|message|>"};
   harmony.closers = {"<|call|>"};
   harmony.ends_with_call = true;
 

@@ -164,5 +164,20 @@ TEST(AnswerParser, HostileTextTakesBoundedTime) {
   }
 }
 
+TEST(AnswerParser, AToolMayHaveTheNameOfAMarkInItsName) {
+  const std::vector<std::string> names = {"get_json", "json", "my_function", "function_of"};
+  for (const ToolFormat& format : ToolFormats()) {
+    AnswerPlan plan = PlanFor(format.name);
+    for (const std::string& name : names) plan.offered.push_back({name, Json(), false});
+    for (const std::string& name : names) {
+      EXPECT_EQ(Parse(plan, WriteCalls(format, {{name, "{}"}})), "@" + name + "{}") << format.name;
+    }
+  }
+  AnswerPlan apertus = PlanFor("apertus");
+  apertus.offered.push_back({"function", Json(), false});
+  Check(apertus,
+        {{R"(<|tools_prefix|>[{"function": {"a": 1}}]<|tools_suffix|>)", R"(@function{"a": 1})"}});
+}
+
 }  // namespace
 }  // namespace mlc
