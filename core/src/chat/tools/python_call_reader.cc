@@ -17,47 +17,60 @@ class PythonToJson {
  public:
   explicit PythonToJson(std::string_view text) : text_(text) {}
 
-  // Returns "" if a string or word is not Python. Other errors show when the result is parsed.
+  // Returns "" if a key, string or word is not Python. Other errors show when the result is parsed.
   std::string Convert() {
     out_ = "{";
     while (at_ < text_.size()) {
       char c = text_[at_];
-      bool is_good = c == '\'' || c == '"' ? String(c) : IsWordPart(c) ? Word() : Sign(c);
+      bool is_good = IsJsonSpace(c) ? Sign(c) : wants_key_ ? Key() : Value(c);
       if (!is_good) return "";
     }
+    DropComma();
     return out_ + "}";
   }
 
  private:
+  // The name of an argument, which need not be a word of Python's: "user-id", "città".
+  bool Key() {
+    size_t end = text_.find_first_of("=,'\"()[]{}", at_);
+    if (end == std::string_view::npos || text_[end] != '=' || end == at_) return false;
+    std::string name(text_.substr(at_, end - at_));
+    name.erase(name.find_last_not_of(" \n\t\r") + 1);
+    out_ += Json(name).Dump() + ":";
+    at_ = end + 1;
+    wants_key_ = false;
+    return true;
+  }
+
+  bool Value(char c) {
+    return c == '\'' || c == '"' ? String(c) : IsWordPart(c) ? Word() : Sign(c);
+  }
+
   // Brackets, commas, colons, signs of numbers and points. A tuple becomes an array.
   bool Sign(char c) {
     ++at_;
     if (c == '(' || c == '[' || c == '{') ++depth_;
-    if (c == ')' || c == ']' || c == '}') --depth_;
+    if (c == ')' || c == ']' || c == '}') --depth_, DropComma();
+    wants_key_ = wants_key_ || (c == ',' && depth_ == 0);
     out_.push_back(c == '(' ? '[' : c == ')' ? ']' : c);
     return depth_ >= 0;
+  }
+
+  // Python allows a comma behind the last value.
+  void DropComma() {
+    size_t last = out_.find_last_not_of(" \n\t\r");
+    if (out_[last] == ',') out_.erase(last);
   }
 
   bool Word() {
     size_t begin = at_;
     while (at_ < text_.size() && IsWordPart(text_[at_])) ++at_;
     std::string word(text_.substr(begin, at_ - begin));
-    if (IsKey()) {
-      out_ += Json(word).Dump() + ":";
-    } else if (word == "True" || word == "False" || word == "None") {
+    if (word == "True" || word == "False" || word == "None") {
       out_ += word == "True" ? "true" : word == "False" ? "false" : "null";
     } else {
       out_ += word;  // a number, true, false or null; anything else is not JSON
     }
-    return true;
-  }
-
-  // Whether "=" follows. Consumes it.
-  bool IsKey() {
-    size_t at = at_;
-    while (at < text_.size() && IsJsonSpace(text_[at])) ++at;
-    if (depth_ > 0 || at == text_.size() || text_[at] != '=') return false;
-    at_ = at + 1;
     return true;
   }
 
@@ -78,7 +91,8 @@ class PythonToJson {
   bool Escape(std::string* value) {
     if (++at_ == text_.size()) return false;
     char c = text_[at_];
-    if (c == 'u') return Unicode(value);
+    if (c == 'u') return Unicode(4, value);
+    if ((c == 'x' && Unicode(2, value)) || (c == 'U' && Unicode(8, value))) return true;
     constexpr std::string_view kNames = "ntrbf\\'\"", kValues = "\n\t\r\b\f\\'\"";
     size_t index = kNames.find(c);
     if (index == std::string_view::npos) value->push_back('\\');  // Python keeps this backslash too
@@ -86,19 +100,19 @@ class PythonToJson {
     return true;
   }
 
-  bool Unicode(std::string* value) {
-    std::optional<char32_t> unit = UnitAt(at_ + 1);
-    if (!unit) return false;
-    at_ += 4;
+  bool Unicode(size_t num_digits, std::string* value) {
+    std::optional<char32_t> unit = UnitAt(at_ + 1, num_digits);
+    if (!unit || *unit > 0x10FFFF) return false;
+    at_ += num_digits;
     if (*unit >= 0xD800 && *unit < 0xDC00) unit = WithSecondHalf(*unit);
     AppendUtf8(*unit, value);
     return true;
   }
 
-  // What four hexadecimal digits say.
-  std::optional<char32_t> UnitAt(size_t at) const {
-    if (at + 4 > text_.size()) return std::nullopt;
-    std::string digits(text_.substr(at, 4));
+  // What so many hexadecimal digits say.
+  std::optional<char32_t> UnitAt(size_t at, size_t num_digits) const {
+    if (at + num_digits > text_.size()) return std::nullopt;
+    std::string digits(text_.substr(at, num_digits));
     if (digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
       return std::nullopt;
     return static_cast<char32_t>(std::stoul(digits, nullptr, 16));
@@ -108,7 +122,7 @@ class PythonToJson {
   // second half follows.
   char32_t WithSecondHalf(char32_t first) {
     if (text_.substr(at_ + 1, 2) != "\\u") return first;
-    std::optional<char32_t> second = UnitAt(at_ + 3);
+    std::optional<char32_t> second = UnitAt(at_ + 3, 4);
     if (!second || *second < 0xDC00 || *second >= 0xE000) return first;
     at_ += 6;
     return 0x10000 + ((first - 0xD800) << 10) + (*second - 0xDC00);
@@ -117,6 +131,7 @@ class PythonToJson {
   std::string_view text_;
   size_t at_ = 0;
   int64_t depth_ = 0;
+  bool wants_key_ = true;
   std::string out_;
 };
 

@@ -179,5 +179,18 @@ TEST(AnswerParser, AToolMayHaveTheNameOfAMarkInItsName) {
         {{R"(<|tools_prefix|>[{"function": {"a": 1}}]<|tools_suffix|>)", R"(@function{"a": 1})"}});
 }
 
+TEST(AnswerParser, PythonArgumentsHaveAnyNameAndEndWithAComma) {
+  Check(
+      PlanFor("pythonic"),
+      {{R"([now(user-id=1, città="Roma", 城市='北京', $x = [1, 2,], _y1=(3,),)])",
+        R"(@now{"user-id":1,"città":"Roma","城市":"北京","$x":[1,2],"_y1":[3]})"},
+       {R"([now(a='\xe9\x1b \U0001f600 C:\Users \x')])", R"(@now{"a":"é\u001b 😀 C:\\Users \\x"})"},
+       {"[now(\n    a=1,\n    b={'k': 2,},\n)]", R"(@now{"a":1,"b":{"k":2}})"},
+       {"[now(,)]", "[now(,)]"},
+       {"[now(=1)]", "[now(=1)]"},
+       {"[now(1)]", "[now(1)]"},
+       {"[now(a=1, 2)]", "[now(a=1, 2)]"}});
+}
+
 }  // namespace
 }  // namespace mlc
