@@ -1,3 +1,5 @@
+#include <set>
+
 #include "chat/tools/call_readers.h"
 #include "chat/tools/json_scanner.h"
 
@@ -24,6 +26,29 @@ std::string WithoutFrame(std::string value) {
   if (!value.empty() && value.front() == '\n') value.erase(0, 1);
   if (!value.empty() && value.back() == '\n') value.pop_back();
   return value;
+}
+
+// The types that a schema and its alternatives name.
+void AddTypes(const Json& schema, std::set<std::string>* types) {
+  const Json* type = schema.Find("type");
+  if (type != nullptr && type->is_string()) types->insert(type->as_string());
+  if (type != nullptr && type->is_array()) {
+    for (const Json& one : type->as_array()) types->insert(one.is_string() ? one.as_string() : "");
+  }
+  for (const char* key : {"anyOf", "oneOf"}) {
+    const Json* parts = schema.Find(key);
+    if (parts == nullptr || !parts->is_array()) continue;
+    for (const Json& part : parts->as_array()) AddTypes(part, types);
+  }
+}
+
+// A quoted text has none of the types: the quotes belong to it.
+bool HasType(const Json& value, const std::set<std::string>& types) {
+  if (value.is_null()) return types.count("null") != 0;
+  if (value.is_bool()) return types.count("boolean") != 0;
+  if (value.is_array()) return types.count("array") != 0;
+  if (value.is_object()) return types.count("object") != 0;
+  return !value.is_string() && types.count("integer") + types.count("number") != 0;
 }
 
 class XmlCallReader : public CallReader {
@@ -114,20 +139,18 @@ class XmlCallReader : public CallReader {
     key_.resize(at);
   }
 
-  bool IsString() const {
-    if (told_) return told_text_;
+  std::string JsonOf(const std::string& value) const {
     const Json* properties = tool_->parameters.Find("properties");
     const Json* property = properties ? properties->Find(key_) : nullptr;
-    const Json* type = property ? property->Find("type") : nullptr;
-    return type != nullptr && type->is_string() && type->as_string() == "string";
-  }
-
-  std::string JsonOf(const std::string& value) const {
-    if (IsString()) return Json(value).Dump();
-    if (value == "True" || value == "False") return value == "True" ? "true" : "false";
-    if (value == "None") return "null";
-    Result<Json> json = Json::Parse(value);
-    return json.ok() ? json->Dump() : Json(value).Dump();
+    std::set<std::string> types;
+    if (property != nullptr) AddTypes(*property, &types);
+    bool is_text = told_ ? told_text_ : types == std::set<std::string>{"string"};
+    if (is_text) return Json(value).Dump();
+    Result<Json> json = value == "True" || value == "False" ? Json(value == "True")
+                        : value == "None"                   ? Json()
+                                                            : Json::Parse(value);
+    bool is_other = !told_ && types.count("string") != 0 && json.ok() && !HasType(*json, types);
+    return json.ok() && !is_other ? json->Dump() : Json(value).Dump();
   }
 
   const XmlTags& tags_;

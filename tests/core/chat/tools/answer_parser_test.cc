@@ -192,5 +192,25 @@ TEST(AnswerParser, PythonArgumentsHaveAnyNameAndEndWithAComma) {
        {"[now(a=1, 2)]", "[now(a=1, 2)]"}});
 }
 
+TEST(AnswerParser, AnXmlValueThatMayBeATextIsNoOtherTypeThanItsSchemaNames) {
+  Result<Json> schema = Json::Parse(R"({"properties": {
+      "zip": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+      "id": {"type": ["string", "null"]},
+      "either": {"oneOf": [{"type": "string"}, {"type": "integer"}]}, "any": {}}})");
+  ASSERT_TRUE(schema.ok());
+  for (const char* name : {"qwen3_coder", "glm", "minimax"}) {
+    AnswerPlan plan = PlanFor(name);
+    plan.offered = {{"f", *schema, false}};
+    for (const char* arguments : {R"({"zip": "01234", "id": "10", "either": 10, "any": 10})",
+                                  R"({"zip": "1e5", "id": "true", "either": "x", "any": [1]})",
+                                  R"({"zip": null, "id": null, "any": null})",
+                                  R"({"zip": "[1]", "id": "\"quoted\"", "any": true})"}) {
+      EXPECT_EQ(Parse(plan, WriteCalls(*plan.tools, {{"f", arguments}})),
+                "@f" + std::string(arguments))
+          << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace mlc
