@@ -196,7 +196,8 @@ Decimal Inclusive(const NumberBound& bound, bool is_lower) {
     bool is_small = value.whole == "0";
     int places = is_small ? kReadDigits : kReadDigits - static_cast<int>(value.whole.size());
     if (value.is_zero()) places = kMaxFractionDigits;
-    Decimal moved = Nudged(value, std::max(places, 0), outwards_is_more ? -1 : 1);
+    bool shrinks = outwards_is_more && !value.is_zero();
+    Decimal moved = Nudged(value, std::max(places, 0), shrinks ? -1 : 1);
     if (value.is_zero()) moved.negative = !is_lower;
     bool was_cut = value.fraction.size() > static_cast<size_t>(std::max(places, 0));
     if (was_cut && !outwards_is_more) return Nudged(moved, std::max(places, 0), 1);
