@@ -125,3 +125,18 @@ def test_a_way_to_break_a_branch_that_has_no_grammar_is_given_up() -> None:
     admits = [text(value) for value in ({"a": ["x"]}, {"a": ["x"], "b": 2}, {"b": 1})]
     task = {"kind": "schema", "source": text({"oneOf": [one, other]}), "strict": True}
     assert walk([task | {"admits": admits}])[0]["admitted"] == [True, True, False]
+
+
+def test_members_whose_names_nothing_fits_are_not_written() -> None:
+    named = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    numbers = {"additionalProperties": {"type": "integer"}}
+    schemas: list[Case] = [
+        {**named, **numbers, "propertyNames": {"pattern": "^a$"}},
+        {**named, **numbers, "patternProperties": {"^(?!a$)": {"type": "integer"}}},
+        {"patternProperties": {"_x$": {}}, "propertyNames": {"maxLength": 1}, "type": "object"},
+    ]
+    answers = walk([{"kind": "schema", "source": s} for s in schemas])
+    for schema, answer in zip(schemas, answers, strict=True):
+        assert answer["texts"]
+        for written in answer["texts"]:
+            assert isinstance(json.loads(written), dict), (schema, written)

@@ -92,13 +92,16 @@ Status SchemaReader::ReadNames(const Facts& facts, SchemaNode* node) {
     node->additional.push_back({std::make_shared<Automaton>(texts->Not()), node->rest});
     node->rest = SchemaNode::kNone;
   }
-  for (SchemaNode::Additional& additional : node->additional) {
+  std::vector<SchemaNode::Additional> kept;
+  for (const SchemaNode::Additional& additional : node->additional) {
     Result<Automaton> both = additional.names->And(*allowed);
     if (!both.ok() || both->states().size() > kMostNameStates) {
       return CannotEnforce(path, "telling the names takes too many rules");
     }
-    additional.names = std::make_shared<Automaton>(std::move(both).value());
+    if (both->is_empty()) continue;
+    kept.push_back({std::make_shared<Automaton>(std::move(both).value()), additional.node});
   }
+  node->additional = std::move(kept);
   return Status();
 }
 

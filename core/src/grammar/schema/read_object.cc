@@ -261,6 +261,7 @@ Status SchemaReader::ReadOthers(const Facts& facts, Members* members, SchemaNode
     if (one.matched.empty()) {
       names = Automaton::OfTexts(unmatched);
       if (names.ok()) names = one.names.And(names->Not());
+      if (names.ok() && names->is_empty()) continue;
     }
     if (names.ok() && names->states().size() > kMaxNameStates) {
       names = Unsupported("telling the names takes too many rules");
