@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "chat/tools/call_readers.h"
@@ -40,6 +41,20 @@ void AddTypes(const Json& schema, std::set<std::string>* types) {
     if (parts == nullptr || !parts->is_array()) continue;
     for (const Json& part : parts->as_array()) AddTypes(part, types);
   }
+}
+
+// Whether a schema lists this text as one of its values.
+bool Lists(const Json& schema, const std::string& text) {
+  auto is_it = [&text](const Json& one) { return one.is_string() && one.as_string() == text; };
+  const Json *listed = schema.Find("enum"), *only = schema.Find("const");
+  if (listed == nullptr || !listed->is_array()) return only != nullptr && is_it(*only);
+  return std::any_of(listed->as_array().begin(), listed->as_array().end(), is_it);
+}
+
+std::string Trimmed(const std::string& text) {
+  constexpr char kSpaces[] = " \n\t\r";
+  size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
+  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
 // A quoted text has none of the types: the quotes belong to it.
@@ -144,6 +159,11 @@ class XmlCallReader : public CallReader {
     const Json* property = properties ? properties->Find(key_) : nullptr;
     std::set<std::string> types;
     if (property != nullptr) AddTypes(*property, &types);
+    // Spaces around a value that is listed are layout, which grammars of tags leave free.
+    for (const std::string& text : {value, Trimmed(value)}) {
+      if (property != nullptr && Lists(*property, text) && (!told_ || told_text_))
+        return Json(text).Dump();
+    }
     bool is_text = told_ ? told_text_ : types == std::set<std::string>{"string"};
     if (is_text) return Json(value).Dump();
     Result<Json> json = value == "True" || value == "False" ? Json(value == "True")

@@ -212,5 +212,23 @@ TEST(AnswerParser, AnXmlValueThatMayBeATextIsNoOtherTypeThanItsSchemaNames) {
   }
 }
 
+TEST(AnswerParser, AnXmlValueThatItsSchemaListsHasNoSpacesAroundIt) {
+  Result<Json> schema = Json::Parse(R"({"properties": {"unit": {"enum": ["c", " f", "1"]},
+      "kind": {"type": "string", "const": "x"}, "text": {"type": "string"}}})");
+  ASSERT_TRUE(schema.ok());
+  AnswerPlan plan = PlanFor("minimax");
+  plan.offered = {{"f", *schema, false}};
+  auto call = [](const std::string& key, const std::string& value) {
+    return "<minimax:tool_call><invoke name=\"f\"><parameter name=\"" + key + "\">" + value +
+           "</parameter></invoke></minimax:tool_call>";
+  };
+  EXPECT_EQ(Parse(plan, call("unit", "\n\tc \n")), R"(@f{"unit": "c"})");
+  EXPECT_EQ(Parse(plan, call("unit", " f")), R"(@f{"unit": " f"})");
+  EXPECT_EQ(Parse(plan, call("unit", " 1")), R"(@f{"unit": "1"})");
+  EXPECT_EQ(Parse(plan, call("unit", " k")), R"(@f{"unit": " k"})");
+  EXPECT_EQ(Parse(plan, call("kind", " x ")), R"(@f{"kind": "x"})");
+  EXPECT_EQ(Parse(plan, call("text", " \n")), R"(@f{"text": " \n"})");
+}
+
 }  // namespace
 }  // namespace mlc
