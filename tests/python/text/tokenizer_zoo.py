@@ -436,6 +436,7 @@ MAKERS: dict[str, Callable[[], Tokenizer | None]] = {
     "split_inverted": pre_tokenized_by(
         pre_tokenizers.Split(Regex(r"\w+|[^\w\s]+"), "removed", invert=True)
     ),
+    "word_class": pre_tokenized_by(pre_tokenizers.Split(Regex(r"[\w.]+"), "removed", True)),
     "punctuation": pre_tokenized_by(
         pre_tokenizers.Punctuation("merged_with_previous"),
         pre_tokenizers.Digits(),

@@ -5,6 +5,16 @@ namespace mlc {
 
 using Assert = RegexNode::Assert;
 
+namespace {
+
+// \w in a class: there, Oniguruma leaves out ², ³, ¹, ¼, ½ and ¾.
+CodePointRanges ClassWordRanges() {
+  return IntersectRanges(OnigWordRanges(),
+                         ComplementRanges({{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}}));
+}
+
+}  // namespace
+
 Result<RegexNodePtr> RegexParser::ParseEscape() {
   if (AtEnd()) return Bad("trailing backslash");
   char32_t c = pattern_[pos_++];
@@ -179,7 +189,7 @@ Result<CodePointRanges> RegexParser::ParsePosixClass() {
     break;
   }
   if (set.empty() && EatText("space")) set = WhiteSpaceRanges();
-  if (set.empty() && EatText("word")) set = OnigWordRanges();
+  if (set.empty() && EatText("word")) set = ClassWordRanges();
   if (set.empty() && EatText("xdigit")) ParseSetEscape('h', &set);
   if (set.empty() || !EatText(":]")) return NotOffered("this POSIX class");
   return negated ? ComplementRanges(set) : set;
@@ -244,6 +254,8 @@ Status RegexParser::ParseClassItem(int depth, CodePointRanges* out) {
     }
     if (ParseSetEscape(c, &set)) {
       pos_ += 2;
+      if (c == 'w' && !is_ecma_) set = ClassWordRanges();
+      if (c == 'W' && !is_ecma_) set = ComplementRanges(ClassWordRanges());
       return add(set);
     }
   }
