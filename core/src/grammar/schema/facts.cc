@@ -207,7 +207,8 @@ class Gatherer {
       bool is_map = IsIn(key, {"properties", "patternProperties"});
       if (is_map && !value->is_object()) return Must(term.path, key, "an object");
       facts_.meant |= kObjectType;
-      bool is_known = !facts_.objects.empty() && facts_.objects.back().schema == &schema;
+      bool is_known = !facts_.objects.empty() && facts_.objects.back().schema == &schema &&
+                      facts_.objects.back().is_hidden == term.is_hidden;
       if (!is_known) facts_.objects.push_back(term);
     }
     MLC_RETURN_IF_ERROR(AddRequired(schema, term.path));

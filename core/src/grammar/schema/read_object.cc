@@ -81,7 +81,7 @@ struct SchemaReader::Members {
     Terms terms;
     bool is_seen = false, is_evaluated = false;
     for (const Term& object : objects) {
-      bool is_covered = false;
+      bool is_covered = false, speaks = false;
       const Json* named = name == nullptr ? nullptr : MapOf(object, "properties");
       const Json* value = named == nullptr ? nullptr : named->Find(*name);
       if (value != nullptr) {
@@ -96,10 +96,11 @@ struct SchemaReader::Members {
       for (const auto& [owner, value] : additional) {
         if (owner != &object || is_covered) continue;
         terms.push_back(value);
-        is_seen = true;
+        speaks = true;
       }
-      is_seen = is_seen || is_covered;
-      is_evaluated = is_evaluated || (is_seen && !object.is_hidden);
+      speaks = speaks || is_covered;
+      is_seen = is_seen || speaks;
+      is_evaluated = is_evaluated || (speaks && !object.is_hidden);
     }
     if (!is_evaluated && unevaluated) terms.push_back(*unevaluated);
     *is_known = is_seen || unevaluated.has_value();
