@@ -8,6 +8,9 @@ Result<std::unique_ptr<DraftModel>> DraftModel::Create(std::unique_ptr<Model> mo
                                                        int max_total_tokens) {
   MLC_RETURN_IF_ERROR(Check(model->info(), vocab_size));
   MLC_ASSIGN_OR_RETURN(int num_pages, AllocatePages(model.get(), max_total_tokens));
+  if (model->info().adapters != nullptr) {  // its library takes some, and its rows have none
+    MLC_RETURN_IF_ERROR(model->AllocateAdapters(0));
+  }
   return std::unique_ptr<DraftModel>(new DraftModel(std::move(model), vocab_size, num_pages));
 }
 

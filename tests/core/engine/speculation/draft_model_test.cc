@@ -275,6 +275,25 @@ TEST(DraftModel, AFailureLeavesTheSequencesAsTheyWere) {
   }
 }
 
+TEST(DraftModel, ALibraryThatTakesAdaptersGetsTheirTensors) {
+  struct Adapted : FakeModel {
+    explicit Adapted(int* groups) : FakeModel(AdaptedInfo(), Hash()), groups(groups) {}
+    static ModelInfo AdaptedInfo() {
+      ModelInfo info = SmallDraft();
+      info.adapters = std::make_shared<AdapterSpec>(SmallAdapters());
+      return info;
+    }
+    Status AllocateAdapters(int count) override {
+      *groups = count;
+      return Status();
+    }
+    int* groups;
+  };
+  int groups = -1;
+  ASSERT_TRUE(DraftModel::Create(std::make_unique<Adapted>(&groups), kByteVocab, 64).ok());
+  EXPECT_EQ(groups, 0);  // no room: a step of a library for GPUs takes the tensors anyway
+}
+
 TEST(DraftModel, RefusesWhatCannotDraft) {
   ModelInfo info = SmallDraft();
   info.vocab_size = kByteVocab - 1;
