@@ -26,6 +26,9 @@ Result<Tensor> FromTvm(tvm::ffi::Tensor tensor);
 Status CopyToHost(Device device, const void* from, void* to, int64_t bytes);
 Status CopyToDevice(Device device, const void* from, void* to, int64_t bytes);
 
+// The end of the message when a device was lost.
+inline constexpr char kLostAdvice[] = "; unload the model and load it again";
+
 // Runs `call` and turns every TVM exception into a Status whose message begins with `what`.
 template <typename Call>
 Status CatchTvm(const std::string& what, Call&& call) {
@@ -40,8 +43,7 @@ Status CatchTvm(const std::string& what, Call&& call) {
     if (is_memory) return ResourceExhausted(what + ": " + error.message());
     if (error.kind() == "NotImplementedError") return Unsupported(what + ": " + error.message());
     if (error.kind() == "DeviceLostError") {
-      return Unavailable(error.message() + "; unload the model and load it again")
-          .WithReason(Reason::kDeviceLost);
+      return Unavailable(error.message() + kLostAdvice).WithReason(Reason::kDeviceLost);
     }
     return Internal(what + ": " + error.message());
   } catch (const std::bad_alloc&) {

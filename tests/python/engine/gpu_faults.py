@@ -29,7 +29,7 @@ CHOICES: list[dict[str, Any]] = [
     {"temperature": 0.9, "top_p": 0.8, "seed": 1, "frequency_penalty": 0.5},
     {"temperature": 1.0, "seed": 2, "logit_bias": {"70": 2}},
 ]
-NAMES = {"opencl": "opencl:0", "vulkan": "webgpu:0"}  # as errors call them
+NAMES = {"opencl": "opencl:", "vulkan": "webgpu:"}  # as errors call them
 
 device = sys.argv[1]
 faults = ctypes.CDLL(os.environ[DRIVER_VARIABLES[device]])

@@ -6,12 +6,10 @@ wgpu-native behind a library that fails on command.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,42 +17,11 @@ from gpu_engines import DRIVER_VARIABLES, LONG, require
 
 from mlc_llm.prepare.model_source import ResolvedModel
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 Run = Callable[..., None]
 
 # What clCreateBuffer and clEnqueueNDRangeKernel answer; what wgpu reports.
 NO_OBJECT, BAD_SIZE, NO_RESOURCES, NO_HOST_MEMORY = -4, -61, -5, -6
 OUT_OF_MEMORY = 3
-
-
-def driver_sources(device: str) -> list[str | Path]:
-    """What fails on command, and the library behind it."""
-    if device == "opencl":
-        return [FIXTURES / "opencl-faults/opencl_faults.cc", "-l:libOpenCL.so.1"]
-    package = importlib.util.find_spec("wgpu")
-    assert package is not None and package.origin is not None
-    folder = Path(package.origin).parent / "resources"
-    places = [f"-isystem{folder}", f"-L{folder}", f"-Wl,-rpath,{folder}"]
-    return [
-        FIXTURES / "webgpu-faults/webgpu_faults.cc",
-        *places,
-        "-l:libwgpu_native-release.so",
-    ]
-
-
-@pytest.fixture(scope="module")
-def driver_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The failing driver of a device."""
-
-    @cache
-    def make(device: str) -> Path:
-        driver = tmp_path_factory.mktemp(device) / "libfaults.so"
-        command = ["g++", "-std=c++17", "-shared", "-fPIC", "-Wall", "-Werror"]
-        command += ["-Wl,--no-as-needed", *map(str, driver_sources(device)), "-ldl"]
-        subprocess.run([*command, "-o", str(driver)], check=True)
-        return driver
-
-    return make
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from mlc_llm.compiler import nvrtc, targets
 from mlc_llm.compiler.compile import compile_model, read_chat_config
 
 Child = Callable[..., Any]
+PROGRAM = str(Path(__file__).with_name("gpu_faults.py"))
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,23 @@ def test_two_opencl_devices_answer_as_one_shard(folder: Path, run: Child, tmp_pa
     kind, message, param = run("opencl:1", model, tmp_path, **devices)["error"]
     assert (kind, param) == ("UnavailableError", "tensor_parallel_shards")
     assert "2 shards need as many devices from opencl:1 on, and there is no opencl:2" in message
+
+
+def test_a_device_that_is_lost_between_layers_says_so(
+    folder: Path, driver_of: Callable[[str], Path]
+) -> None:
+    require("opencl")
+    driver = str(driver_of("opencl"))
+    calls = map(str, range(1, 24, 5))  # reads for the sums, and of results
+    arguments = [folder, library(folder, "opencl"), "clEnqueueReadBuffer", *calls]
+    done = subprocess.run(
+        [sys.executable, PROGRAM, "opencl", "lost_while_answering", *map(str, arguments)],
+        env={**os.environ, "POCL_DEVICES": "pthread pthread", "MLC_OPENCL_LIBRARY": driver},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")

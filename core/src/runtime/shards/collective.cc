@@ -8,6 +8,7 @@
 #include "runtime/shards/host_collective.h"
 #include "runtime/shards/nccl_collective.h"
 #include "runtime/shards/staged_collective.h"
+#include "runtime/tvm_convert.h"
 
 namespace mlc {
 namespace {
@@ -27,8 +28,14 @@ float* Data(const View& tensor) {
   return reinterpret_cast<float*>(static_cast<char*>(tensor.data_ptr()) + tensor.byte_offset());
 }
 
+// CatchTvm around the program gets an error of the same kind.
 void Check(const Status& status) {
-  if (!status.ok()) TVM_FFI_THROW(RuntimeError) << status.message();
+  if (status.ok()) return;
+  const std::string& message = status.message();
+  if (status.Is(Reason::kDeviceLost)) {
+    TVM_FFI_THROW(DeviceLostError) << message.substr(0, message.rfind(kLostAdvice));
+  }
+  TVM_FFI_THROW(RuntimeError) << message;
 }
 
 void Sum(View x, View sum) { Check(Current()->Sum(Data(x), x.size(0) * x.size(1), Data(sum))); }
