@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "engine/branches.h"
 #include "engine/scoring.h"
@@ -244,6 +245,10 @@ void Engine::Step() {
     RemoveBranches(item.sequence->id, item.drafts, &cache_);
     End(item.sequence->request->request.id, status, /*keep_prefix=*/false);
   }
+  if (std::exchange(has_unread_steps_, false)) {
+    while (!running_.empty()) End(running_.front()->request->request.id, status, false);
+    ClearPrefixCache();
+  }
   FinishCopies();
 }
 
@@ -271,6 +276,8 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   MLC_ASSIGN_OR_RETURN(Outputs outputs, std::move(computed));
   MLC_ASSIGN_OR_RETURN(std::vector<ItemLogits> logits,
                        device_choice_.Assign(items, outputs.logits));
+  bool is_done = info().takes_cores || !batch.logit_rows.empty() || !batch.hidden_rows.empty();
+  has_unread_steps_ = !is_done;
   ScorePrompts(logit_rows_, items, logits, &scratch_);
   int decode_rows = 0, prefill_rows = 0;
   std::vector<RowStates> states;  // for the drafter
@@ -305,7 +312,6 @@ Status Engine::Run(std::vector<StepItem>* step_items) {
   for (const SequenceCommit& commit : commits) decode_rows += commit.num_accepted;
   double seconds = SecondsBetween(begin, Clock::now());
   metrics_.AddStep(prefill_rows, decode_rows, seconds);
-  bool is_done = info().takes_cores || !batch.logit_rows.empty() || !batch.hidden_rows.empty();
   pace_.Add(prefill_rows, decode_rows, SecondsBetween(drafted, Clock::now()), is_done);
   bool has_drafts = batch.num_rows() > static_cast<int>(items.size());
   if (prefill_rows == 0 && !has_drafts) metrics_.AddDecode(batch.num_rows(), seconds);

@@ -229,6 +229,9 @@ class Engine {
   int64_t pool_bytes_;
   int num_queued_ = 0;
   int prefill_streak_ = 0;  // consecutive plans that delayed decodes
+  // Whether steps returned nothing since outputs were last read. A device may not say before that
+  // it failed one of them, so a failure then is that of all running requests and of the prefixes.
+  bool has_unread_steps_ = false;
   StepPace pace_;
   LogitRows logit_rows_;
   DeviceChoice device_choice_;

@@ -192,6 +192,24 @@ TEST_F(PrefixReuse, AFailedStepLeavesNothing) {
   EXPECT_EQ(driver.Take(2).choices, Cold(request).choices);
 }
 
+TEST_F(PrefixReuse, AFailureOfADeviceMayBeThatOfAnEarlierStepThatNobodyRead) {
+  FakeModel* model = nullptr;
+  ModelInfo info = TestInfo();
+  info.takes_cores = false;
+  info.prefill_chunk_size = 8;
+  Driver driver(
+      MakeEngine(FakeModel::HashOfHistory(kByteVocab), Driver::Options(), &model, nullptr, info));
+  model->FailForward(1, Internal("by the test"));
+  Request request = Ask(1, Bytes("the quick brown fox"), 5);
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_FALSE(driver.Take(1).status.ok());
+  request.id = 2;
+  ASSERT_TRUE(driver.Add(request).ok());
+  driver.Run();
+  EXPECT_EQ(driver.Take(2).usage.cached_tokens, 0);
+}
+
 TEST_F(PrefixReuse, AdaptersAreKeptApart) {
   std::vector<int32_t> prompt = Bytes("the quick brown fox");
   Answer(Ask(1, prompt, 5));
