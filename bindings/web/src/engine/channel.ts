@@ -85,9 +85,9 @@ function toJson(request: object): string {
   try {
     return encode(request);
   } catch (error) {
-    if (error instanceof InvalidRequestError) throw error;
     const message = `the request cannot be written as JSON: ${String(error)}`;
-    throw new InvalidRequestError(message, { code: "invalid_json" });
+    const param = error instanceof WireFault ? error.path : null;
+    throw new InvalidRequestError(message, { param, code: "invalid_json" });
   }
 }
 

@@ -3,10 +3,9 @@
  *
  * `decode` makes a typed value of an answer's JSON: it fills in defaults, takes a null for an absent
  * optional member, and leaves out members that this version does not know. What does not fit is a
- * `WireFault`, which names the place. What is sent is not checked here, but by the engine.
+ * `WireFault`, which names the place. What is sent is checked by the engine, but for numbers that JSON
+ * cannot write.
  */
-
-import { InvalidRequestError } from "./kinds.gen.ts";
 
 /** What a value of a type looks like in JSON; `T` is the type. */
 export type Codec<T = unknown> = Shape & { readonly __type?: T };
@@ -202,13 +201,11 @@ function join(path: string, name: string): string {
   return path ? `${path}.${name}` : name;
 }
 
-/** A request as JSON text; bytes in it become `data:` URLs. */
+/** A request as JSON text; bytes in it become `data:` URLs. Throws a `WireFault`. */
 export function encode(value: unknown): string {
   return JSON.stringify(value, (_key, item) => {
     if (typeof item === "number" && !Number.isFinite(item)) { // JSON would say null: not given
-      const param = placeOf(item, value, "") ?? null;
-      const message = `'${param}' is not a finite number, and JSON has no other`;
-      throw new InvalidRequestError(message, { param, code: "invalid_json" });
+      throw new WireFault(placeOf(item, value, "") ?? "", "a finite number", item);
     }
     return item instanceof Uint8Array ? dataUrl(item) : item;
   });
