@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -252,10 +253,16 @@ def test_the_synchronous_engine_takes_no_coroutine_functions() -> None:
     async def later() -> str:
         return "at 12"
 
-    for wrong, named in (({"tools": [later]}, "later"), ({"approve": never}, "never")):
-        with pytest.raises(InvalidRequestError, match=named) as error:
+    refused: list[dict[str, Any]] = [
+        {"tools": [later]},
+        {"approve": never},
+        {"approve": functools.partial(never, 1)},
+        {"approve": lambda call: never(call)},
+    ]
+    for wrong in refused:
+        with pytest.raises(InvalidRequestError, match="only AsyncMLCEngine awaits") as error:
             script = Script(says(None, ("noon", "{}"), ("later", "{}")), says("Done."))
-            script.run_tools(messages=ASK, **{"tools": [noon], **wrong})  # type: ignore[arg-type]
+            script.run_tools(messages=ASK, **{"tools": [noon], **wrong})
         assert error.value.param in wrong
 
 

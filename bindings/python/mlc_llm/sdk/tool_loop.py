@@ -124,14 +124,6 @@ class ToolLoop:
         self._messages.append(message)
         return ToolRunResult(result)
 
-    def refuse_coroutines(self, approve: Approve | None) -> None:
-        """Where nothing is awaited, a coroutine would be the result, and a yes."""
-        functions = [(tool.function, "tools") for tool in self._tools.values()]
-        for function, param in [*functions, (approve, "approve")]:
-            if inspect.iscoroutinefunction(function):
-                why = "is a coroutine function, which only AsyncMLCEngine awaits"
-                raise InvalidRequestError(f"{function.__name__} {why}", param=param)
-
     def has(self, name: str) -> bool:
         """Whether it is the name of one of the loop's tools."""
         return name in self._tools
@@ -191,7 +183,6 @@ Ask = Callable[[dict[str, Any]], Stream[ChatCompletionChunk]]
 def loop_events(
     ask: Ask, loop: ToolLoop, approve: Approve | None
 ) -> Generator[ToolRunEvent, None, None]:
-    loop.refuse_coroutines(approve)
     calls = yield from _round(ask, loop)
     while calls:
         approved: list[bool] = []
@@ -215,15 +206,31 @@ def _round(ask: Ask, loop: ToolLoop) -> Generator[ToolRunEvent, None, list[Plann
 
 
 def _is_approved(planned: PlannedCall, approve: Approve | None) -> bool:
-    return planned.tool is not None and (approve is None or approve(planned.call))
+    if planned.tool is None or approve is None:
+        return planned.tool is not None
+    answer = approve(planned.call)
+    if inspect.isawaitable(answer):  # which would be a yes
+        raise _not_awaited(answer, "approve")
+    return answer
 
 
 def _call(planned: PlannedCall) -> ToolResult:
     assert planned.tool is not None
     try:
-        return planned.returned(planned.tool.function(**planned.arguments))
+        value = planned.tool.function(**planned.arguments)
+        if not inspect.isawaitable(value):
+            return planned.returned(value)
     except Exception as error:
         return planned.failed(error)
+    raise _not_awaited(value, "tools")
+
+
+def _not_awaited(value: Awaitable[Any], param: str) -> InvalidRequestError:
+    if inspect.iscoroutine(value):
+        value.close()
+    return InvalidRequestError(
+        f"'{param}' has a coroutine function, which only AsyncMLCEngine awaits", param=param
+    )
 
 
 class ToolStream(AbstractContextManager["ToolStream"]):
