@@ -201,7 +201,10 @@ def test_a_text_that_is_called_gguf(text: str, match: str, tmp_path: Path) -> No
 def test_a_clone_without_git_lfs_is_named(name: str, hf_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "clone"
     shutil.copytree(hf_folder, folder)
-    (folder / name).write_text("version https://lfs.test/git-lfs/v1\noid sha256:00\nsize 9\n")
+    pointer = "version https://lfs.test/git-lfs/v1\noid sha256:00\nsize 9\n"
+    (folder / "pytorch_model.bin").write_text(pointer)  # beside safetensors it is not read
+    resolve_model(folder, device=FAKE_DEVICE, progress=Lines())
+    (folder / name).write_text(pointer)
     with pytest.raises(CorruptFileError, match=f"{name}: this is a pointer of git-lfs"):
         resolve_folder(folder, progress=Lines())
 

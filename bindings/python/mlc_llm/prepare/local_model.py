@@ -110,7 +110,9 @@ def _require_model(path: Path) -> None:
                 "folder",
                 param="model",
             )
-        for file in filter(_is_lfs_pointer, path.iterdir()):
+        needed = (*hub_download.PREPARED_FILES, *hub_download.ORDINARY_FILES)
+        found = (file for pattern in needed for file in path.glob(pattern))
+        for file in filter(_is_lfs_pointer, found):
             raise CorruptFileError(f"{file}: this is {_LFS_POINTER}", param="model")
     elif not path.is_file():
         hub = hub_download.PREFIX
