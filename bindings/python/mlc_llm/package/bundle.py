@@ -100,7 +100,7 @@ def weight_files(folder: Path) -> list[Path]:
     try:
         records = read_json(index)["records"]
         shards = [(str(record["dataPath"]), int(record["nbytes"])) for record in records]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise CorruptFileError(f"{index}: {error}", param="model") from None
     for name, size in shards:
         if not (folder / name).is_file() or (folder / name).stat().st_size != size:

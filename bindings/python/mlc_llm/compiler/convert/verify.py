@@ -37,10 +37,12 @@ def verify(folder: Path, *, hashes: bool = True) -> list[str]:
 def _shard_problems(folder: Path, record: Any, hashes: bool) -> list[str]:
     try:
         name, nbytes, tensors = record["dataPath"], record["nbytes"], record["records"]
-        begins, sizes = ([int(one[key]) for one in tensors] for key in ("byteOffset", "nbytes"))
-        places = [(a, a + n, one["name"]) for a, n, one in zip(begins, sizes, tensors, strict=True)]
-    except (KeyError, TypeError, ValueError):
+        found = [(one["byteOffset"], one["nbytes"], one["name"]) for one in tensors]
+    except (KeyError, TypeError):
         return [f"{folder}: a shard's record lacks dataPath, nbytes or records"]
+    if not all(type(n) is int and n >= 0 for place in found for n in place[:2]):
+        return [f"{folder}: byteOffset and nbytes of a shard's records must be whole numbers"]
+    places = [(begin, begin + size, tensor) for begin, size, tensor in found]
     if not isinstance(name, str) or ".." in PurePosixPath(name).parts or name.startswith("/"):
         return [f"{folder}: dataPath {name!r} is outside the folder"]
     path = folder / name
@@ -49,12 +51,12 @@ def _shard_problems(folder: Path, record: Any, hashes: bool) -> list[str]:
     size = path.stat().st_size
     if size != nbytes:
         return [f"{path}: has {size} bytes and should have {nbytes}; it was cut off or damaged"]
-    found = [f"{path}: tensor {t} ends behind the file" for _, end, t in places if end > size]
+    problems = [f"{path}: tensor {t} ends behind the file" for _, end, t in places if end > size]
     if problem := shared_bytes(index_of(folder), places):
-        found.append(f"{problem}; convert or download the weights again")
+        problems.append(f"{problem}; convert or download the weights again")
     if hashes and record.get("md5sum") not in (None, _md5(path)):
-        found.append(f"{path}: its MD5 sum differs; it is damaged, convert the model again")
-    return found
+        problems.append(f"{path}: its MD5 sum differs; it is damaged, convert the model again")
+    return problems
 
 
 def _md5(path: Path) -> str:
