@@ -143,7 +143,7 @@ def test_a_damaged_response_is_not_kept(
         assert is_kept(store, 1)
         store.close()
     store = ResponseStore(path)
-    for number, fields in enumerate(({"status": 5}, {"output": [5]}, {"output": 5})):
+    for number, fields in enumerate(({"status": 5}, {"output": [5]}, {"output": {}})):
         store.put(kept(number, **fields))
         assert not is_kept(store, number)
     store.close()

@@ -300,8 +300,10 @@ def _kept(row: tuple[str, str | None, str, str]) -> KeptResponse | None:
     """None, and a line in the log, if it is damaged: SQLite keeps no check sums."""
     with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):
         given, response = json.loads(row[2]), json.loads(row[3])
+        lists = isinstance(given, list) and isinstance(response["output"], list)
         every = [response, *given, *response["output"]]
-        if isinstance(response["status"], str) and all(isinstance(one, dict) for one in every):
+        objects = all(isinstance(one, dict) for one in every)
+        if lists and objects and isinstance(response["status"], str):
             return KeptResponse(row[0], row[1], given, response)
     _log.warning("The response %s is damaged, and is taken as not kept", row[0])
     return None
