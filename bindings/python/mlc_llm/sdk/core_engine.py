@@ -98,7 +98,7 @@ class RequestNames:
     def add(self, name: str | None, request_id: int) -> None:
         if name is not None:
             with self._lock:
-                self._ids.setdefault(name, []).append(request_id)
+                self._ids[name] = [*self._ids.get(name, ()), request_id]
 
     def remove(self, name: str | None, request_id: int) -> None:
         if name is None:
