@@ -43,9 +43,15 @@ void AddTypes(const Json& schema, std::set<std::string>* types) {
   }
 }
 
-// Whether a schema lists this text as one of its values.
+// Whether a schema, or an alternative of it, lists this text as one of its values.
 bool Lists(const Json& schema, const std::string& text) {
   auto is_it = [&text](const Json& one) { return one.is_string() && one.as_string() == text; };
+  auto lists = [&text](const Json& part) { return Lists(part, text); };
+  for (const char* key : {"anyOf", "oneOf"}) {
+    const Json* parts = schema.Find(key);
+    if (parts == nullptr || !parts->is_array()) continue;
+    if (std::any_of(parts->as_array().begin(), parts->as_array().end(), lists)) return true;
+  }
   const Json *listed = schema.Find("enum"), *only = schema.Find("const");
   if (listed == nullptr || !listed->is_array()) return only != nullptr && is_it(*only);
   return std::any_of(listed->as_array().begin(), listed->as_array().end(), is_it);
@@ -63,7 +69,8 @@ bool HasType(const Json& value, const std::set<std::string>& types) {
   if (value.is_bool()) return types.count("boolean") != 0;
   if (value.is_array()) return types.count("array") != 0;
   if (value.is_object()) return types.count("object") != 0;
-  return !value.is_string() && types.count("integer") + types.count("number") != 0;
+  if (value.is_string()) return false;
+  return types.count("number") != 0 || (value.is_int() && types.count("integer") != 0);
 }
 
 class XmlCallReader : public CallReader {

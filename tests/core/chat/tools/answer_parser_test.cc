@@ -201,10 +201,11 @@ TEST(AnswerParser, AnXmlValueThatMayBeATextIsNoOtherTypeThanItsSchemaNames) {
   for (const char* name : {"qwen3_coder", "glm", "minimax"}) {
     AnswerPlan plan = PlanFor(name);
     plan.offered = {{"f", *schema, false}};
-    for (const char* arguments : {R"({"zip": "01234", "id": "10", "either": 10, "any": 10})",
-                                  R"({"zip": "1e5", "id": "true", "either": "x", "any": [1]})",
-                                  R"({"zip": null, "id": null, "any": null})",
-                                  R"({"zip": "[1]", "id": "\"quoted\"", "any": true})"}) {
+    for (const char* arguments :
+         {R"({"zip": "01234", "id": "10", "either": 10, "any": 10})",
+          R"({"zip": "1e5", "id": "true", "either": "x", "any": [1]})",
+          R"({"zip": null, "id": null, "any": null})", R"({"either": "1.5", "any": 1.5})",
+          R"({"zip": "[1]", "id": "\"quoted\"", "any": true})"}) {
       EXPECT_EQ(Parse(plan, WriteCalls(*plan.tools, {{"f", arguments}})),
                 "@f" + std::string(arguments))
           << name;
@@ -214,6 +215,7 @@ TEST(AnswerParser, AnXmlValueThatMayBeATextIsNoOtherTypeThanItsSchemaNames) {
 
 TEST(AnswerParser, AnXmlValueThatItsSchemaListsHasNoSpacesAroundIt) {
   Result<Json> schema = Json::Parse(R"({"properties": {"unit": {"enum": ["c", " f", "1"]},
+      "maybe": {"anyOf": [{"enum": ["c", "f"]}, {"type": "null"}]},
       "kind": {"type": "string", "const": "x"}, "text": {"type": "string"}}})");
   ASSERT_TRUE(schema.ok());
   AnswerPlan plan = PlanFor("minimax");
@@ -225,6 +227,7 @@ TEST(AnswerParser, AnXmlValueThatItsSchemaListsHasNoSpacesAroundIt) {
   EXPECT_EQ(Parse(plan, call("unit", "\n\tc \n")), R"(@f{"unit": "c"})");
   EXPECT_EQ(Parse(plan, call("unit", " f")), R"(@f{"unit": " f"})");
   EXPECT_EQ(Parse(plan, call("unit", " 1")), R"(@f{"unit": "1"})");
+  EXPECT_EQ(Parse(plan, call("maybe", " c\n")), R"(@f{"maybe": "c"})");
   EXPECT_EQ(Parse(plan, call("unit", " k")), R"(@f{"unit": " k"})");
   EXPECT_EQ(Parse(plan, call("kind", " x ")), R"(@f{"kind": "x"})");
   EXPECT_EQ(Parse(plan, call("text", " \n")), R"(@f{"text": " \n"})");
