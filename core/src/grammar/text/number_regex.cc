@@ -181,7 +181,9 @@ Decimal Inclusive(const NumberBound& bound, bool is_lower) {
   constexpr int kReadDigits = 15;
   const Decimal& value = bound.value;
   bool outwards_is_more = value.negative == is_lower;  // of the magnitude
-  if (bound.exclusive && value.whole.size() > kReadDigits) {
+  constexpr int64_t kMostExact = int64_t{1} << 53;     // integers that a double holds
+  if (bound.exclusive && value.whole.size() > kReadDigits &&
+      (value.whole.size() > kReadDigits + 1 || ToInt(value.whole) > kMostExact)) {
     // the digits that are not read stand behind a point for a while
     NumberBound scaled{{value.negative, value.whole.substr(0, kReadDigits),
                         value.whole.substr(kReadDigits) + value.fraction},
