@@ -245,18 +245,21 @@ void Engine::Step() {
     RemoveBranches(item.sequence->id, item.drafts, &cache_);
     End(item.sequence->request->request.id, status, /*keep_prefix=*/false);
   }
-  if (std::exchange(has_unread_steps_, false)) {
-    while (!running_.empty()) End(running_.front()->request->request.id, status, false);
-    ClearPrefixCache();
-  }
+  EndUnread(status);
   FinishCopies();
+}
+
+void Engine::EndUnread(const Status& status) {
+  if (!std::exchange(has_unread_steps_, false)) return;
+  while (!running_.empty()) End(running_.front()->request->request.id, status, false);
+  ClearPrefixCache();
 }
 
 void Engine::FinishCopies() {
   Status status = CopyPending(&cache_, model_.get());
-  while (!status.ok() && !running_.empty()) {
-    End(running_.front()->request->request.id, status, /*keep_prefix=*/false);
-  }
+  if (status.ok()) return;
+  has_unread_steps_ = true;  // no copy is anywhere
+  EndUnread(status);
 }
 
 Status Engine::Run(std::vector<StepItem>* step_items) {

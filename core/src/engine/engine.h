@@ -194,6 +194,8 @@ class Engine {
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
+  // After a failure: see has_unread_steps_.
+  void EndUnread(const Status& status);
   // Makes the copies that a step without rows leaves: what comes before the next step may evict,
   // overwrite or give back the pages.
   void FinishCopies();

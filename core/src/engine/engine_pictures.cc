@@ -29,7 +29,10 @@ void Engine::Encode(const RequestState& request, LateRows* rows) {
   Clock::time_point end = Clock::now();
   metrics_.encode_s += SecondsBetween(begin, end);
   tower_rests_until_ = end + (end - begin);  // running answers get as much time
-  if (!status.ok()) return Abort(request.request.id, status);
+  if (!status.ok()) {
+    Abort(request.request.id, status);
+    return EndUnread(status);
+  }
   if (rows->is_ready()) row_cache_->Put(rows->key(), rows->values());
 }
 

@@ -210,6 +210,30 @@ TEST_F(PrefixReuse, AFailureOfADeviceMayBeThatOfAnEarlierStepThatNobodyRead) {
   EXPECT_EQ(driver.Take(2).usage.cached_tokens, 0);
 }
 
+TEST_F(PrefixReuse, AFailureOfADeviceAlsoEndsThoseWhoseStepsNobodyRead) {
+  ModelInfo info = TestInfo();
+  info.takes_cores = false;
+  info.prefill_chunk_size = 8;
+  EngineOptions options = Driver::Options();
+  options.prefill_mode = PrefillMode::kChunked;  // a step has either prompts or decodes
+  int num_both = 0;
+  for (int fail_at = 0; fail_at < 6; ++fail_at) {
+    FakeModel* model = nullptr;
+    Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), options, &model, nullptr, info));
+    Request decodes = Ask(1, Bytes("a"), 20);
+    decodes.ignore_eos = true;
+    ASSERT_TRUE(driver.Add(decodes).ok());
+    driver.Step();
+    ASSERT_TRUE(driver.Add(Ask(2, Bytes("the quick brown fox jumps over it"), 5)).ok());
+    model->FailForward(fail_at, Internal("by the test"));
+    driver.Run();
+    bool first = driver.Take(1).status.ok(), second = driver.Take(2).status.ok();
+    EXPECT_FALSE(first && second);
+    num_both += !first && !second ? 1 : 0;
+  }
+  EXPECT_GE(num_both, 1);
+}
+
 TEST_F(PrefixReuse, AdaptersAreKeptApart) {
   std::vector<int32_t> prompt = Bytes("the quick brown fox");
   Answer(Ask(1, prompt, 5));
