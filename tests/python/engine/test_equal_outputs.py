@@ -71,7 +71,7 @@ def draft_model() -> ResolvedModel:
 @pytest.fixture(scope="module")
 def requests_(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     long = request.config.getoption("--long")
-    return greedy_requests(16 if long else 6, max_tokens=48 if long else 14)
+    return greedy_requests(16 if long else 6, max_tokens=48 if long else 32)
 
 
 @pytest.fixture(scope="module")
