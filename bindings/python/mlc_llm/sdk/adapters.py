@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlc_llm.prepare.adapter import run_time_adapter
 from mlc_llm.prepare.model_source import FAKE_DEVICE
+from mlc_llm.sdk.paths import absolute
 
 if TYPE_CHECKING:
     from mlc_llm.sdk.core_engine import CoreEngine
@@ -19,7 +19,7 @@ def load_adapter(core: CoreEngine, name: str, path: str | Path) -> AdapterList:
     file = Path(path)
     if core.device != FAKE_DEVICE:
         file = run_time_adapter(file, core.model.folder)
-    return _list_of(core, "load", name=name, path=str(Path(os.path.expanduser(file)).absolute()))
+    return _list_of(core, "load", name=name, path=absolute(file))
 
 
 def unload_adapter(core: CoreEngine, name: str) -> AdapterList:

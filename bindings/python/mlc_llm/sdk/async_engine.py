@@ -15,9 +15,10 @@ from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import AsyncHelpedChatCompletions
 from mlc_llm.sdk.completions_gen import AsyncCompletions, AsyncEmbeddings, AsyncRerank
-from mlc_llm.sdk.core_engine import CoreEngine, absolute, ends_stream, raise_if_error
+from mlc_llm.sdk.core_engine import CoreEngine, ends_stream, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase, conversation
 from mlc_llm.sdk.loop_events import LoopEvents
+from mlc_llm.sdk.paths import absolute
 from mlc_llm.sdk.timeout import TIMEOUT_MS
 from mlc_llm.types_gen import (
     AdapterList,

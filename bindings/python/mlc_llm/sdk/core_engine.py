@@ -28,6 +28,7 @@ from mlc_llm.prepare.progress import steps_of
 from mlc_llm.sdk import request_json
 from mlc_llm.sdk.draft_model import EngineSettings, ModelChoice, core_config, resolve_draft
 from mlc_llm.sdk.model_names import same_model
+from mlc_llm.sdk.paths import absolute
 from mlc_llm.sdk.timeout import TIMEOUT_MS, named_as_given
 
 Log = Callable[[str], None]
@@ -292,11 +293,6 @@ class CoreEngine:
         """Ends unfinished requests with an error and frees the model."""
         self._handle.close()
         _open_engines.discard(self)
-
-
-def absolute(path: str | Path) -> str:
-    """As the core takes it: it does not read `~`."""
-    return str(Path(os.path.expanduser(path)).absolute())
 
 
 def ends_stream(kind: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from mlc_llm.errors import InvalidRequestError
 from mlc_llm.prepare.model_source import ResolvedModel, StepListener, resolve_model
 from mlc_llm.sdk import request_json
 from mlc_llm.sdk.engine_config import EngineConfig
+from mlc_llm.sdk.paths import absolute
 
 if TYPE_CHECKING:  # slow to import
     from pydantic import BaseModel
@@ -60,7 +60,7 @@ class ModelChoice:
         """An engine's config without what finding the model has used up."""
         known = {name: value for name, value in config.items() if name != "mmproj"}
         if isinstance(folder := known.get("prefix_cache_dir"), (str, Path)) and folder != "":
-            known["prefix_cache_dir"] = str(Path(os.path.expanduser(folder)).absolute())
+            known["prefix_cache_dir"] = absolute(folder)
         return request_json.encode(known)[0].decode()
 
 

@@ -15,8 +15,9 @@ from mlc_llm.protocol.answers import as_mlc_llm
 from mlc_llm.sdk import adapters
 from mlc_llm.sdk.chat_helpers import HelpedChatCompletions
 from mlc_llm.sdk.completions_gen import Completions, Embeddings, Rerank
-from mlc_llm.sdk.core_engine import CoreEngine, absolute, raise_if_error
+from mlc_llm.sdk.core_engine import CoreEngine, raise_if_error
 from mlc_llm.sdk.engine_base import EngineBase, conversation
+from mlc_llm.sdk.paths import absolute
 from mlc_llm.sdk.timeout import TIMEOUT_MS
 from mlc_llm.types_gen import (
     AdapterList,

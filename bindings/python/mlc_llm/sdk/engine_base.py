@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mlc_llm.prepare.model_source import StepListener
-from mlc_llm.sdk.core_engine import CoreEngine, LogitProcessor, absolute
+from mlc_llm.sdk.core_engine import CoreEngine, LogitProcessor
 from mlc_llm.sdk.draft_model import EngineSettings
+from mlc_llm.sdk.paths import absolute
 from mlc_llm.types_gen import ChatCompletionMessageParam, ChatCompletionToolParam
 
 
