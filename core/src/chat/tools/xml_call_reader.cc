@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "chat/tools/call_readers.h"
 #include "chat/tools/json_scanner.h"
@@ -29,6 +30,17 @@ std::string WithoutFrame(std::string value) {
   return value;
 }
 
+// The alternatives of a schema.
+std::vector<const Json*> Alternatives(const Json& schema) {
+  std::vector<const Json*> found;
+  for (const char* key : {"anyOf", "oneOf"}) {
+    const Json* parts = schema.Find(key);
+    if (parts == nullptr || !parts->is_array()) continue;
+    for (const Json& part : parts->as_array()) found.push_back(&part);
+  }
+  return found;
+}
+
 // The types that a schema and its alternatives name.
 void AddTypes(const Json& schema, std::set<std::string>* types) {
   const Json* type = schema.Find("type");
@@ -36,21 +48,14 @@ void AddTypes(const Json& schema, std::set<std::string>* types) {
   if (type != nullptr && type->is_array()) {
     for (const Json& one : type->as_array()) types->insert(one.is_string() ? one.as_string() : "");
   }
-  for (const char* key : {"anyOf", "oneOf"}) {
-    const Json* parts = schema.Find(key);
-    if (parts == nullptr || !parts->is_array()) continue;
-    for (const Json& part : parts->as_array()) AddTypes(part, types);
-  }
+  for (const Json* part : Alternatives(schema)) AddTypes(*part, types);
 }
 
 // Whether a schema, or an alternative of it, lists this text as one of its values.
 bool Lists(const Json& schema, const std::string& text) {
   auto is_it = [&text](const Json& one) { return one.is_string() && one.as_string() == text; };
-  auto lists = [&text](const Json& part) { return Lists(part, text); };
-  for (const char* key : {"anyOf", "oneOf"}) {
-    const Json* parts = schema.Find(key);
-    if (parts == nullptr || !parts->is_array()) continue;
-    if (std::any_of(parts->as_array().begin(), parts->as_array().end(), lists)) return true;
+  for (const Json* part : Alternatives(schema)) {
+    if (Lists(*part, text)) return true;
   }
   const Json *listed = schema.Find("enum"), *only = schema.Find("const");
   if (listed == nullptr || !listed->is_array()) return only != nullptr && is_it(*only);
