@@ -4,7 +4,6 @@
 #include <climits>
 #include <cstddef>
 #include <numeric>
-#include <utility>
 
 #include "engine/branches.h"
 #include "engine/scoring.h"
@@ -250,16 +249,18 @@ void Engine::Step() {
 }
 
 void Engine::EndUnread(const Status& status) {
-  if (!std::exchange(has_unread_steps_, false)) return;
+  if (has_unread_steps_) EndRunning(status);
+}
+
+void Engine::EndRunning(const Status& status) {
+  has_unread_steps_ = false;
   while (!running_.empty()) End(running_.front()->request->request.id, status, false);
   ClearPrefixCache();
 }
 
 void Engine::FinishCopies() {
   Status status = CopyPending(&cache_, model_.get());
-  if (status.ok()) return;
-  has_unread_steps_ = true;  // no copy is anywhere
-  EndUnread(status);
+  if (!status.ok()) EndRunning(status);
 }
 
 Status Engine::Run(std::vector<StepItem>* step_items) {

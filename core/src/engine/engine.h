@@ -194,7 +194,9 @@ class Engine {
   void GiveBack(Sequence* sequence);
   void End(RequestId id, const Status& status, bool keep_prefix);
   Status Run(std::vector<StepItem>* items);
-  // After a failure: see has_unread_steps_.
+  // Ends all running requests, and forgets the prefixes: their pages may hold anything.
+  void EndRunning(const Status& status);
+  // The same after a failure, if it may be that of an earlier step: see has_unread_steps_.
   void EndUnread(const Status& status);
   // Makes the copies that a step without rows leaves: what comes before the next step may evict,
   // overwrite or give back the pages.

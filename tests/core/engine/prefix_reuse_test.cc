@@ -43,6 +43,23 @@ class PrefixReuse : public ::testing::Test {
     EXPECT_EQ(driver.Take(request.id).usage.cached_tokens, 0);
     return driver.Take(request.id);
   }
+
+  // A request ends with the step `fail_at`, and the same one later finds nothing of it.
+  void ExpectThatNothingIsLeft(int fail_at, const ModelInfo& info) {
+    FakeModel* model = nullptr;
+    Driver driver(
+        MakeEngine(FakeModel::HashOfHistory(kByteVocab), Driver::Options(), &model, nullptr, info));
+    model->FailForward(fail_at, Internal("by the test"));
+    Request request = Ask(1, Bytes("the quick brown fox"), 5);
+    ASSERT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    EXPECT_FALSE(driver.Take(1).status.ok());
+    request.id = 2;
+    ASSERT_TRUE(driver.Add(request).ok());
+    driver.Run();
+    EXPECT_EQ(driver.Take(2).usage.cached_tokens, 0);
+    EXPECT_EQ(driver.Take(2).choices, Cold(request).choices);
+  }
   Driver driver_{MakeEngine(FakeModel::HashOfHistory(kByteVocab))};
 };
 
@@ -177,37 +194,13 @@ TEST_F(PrefixReuse, AnAbortedRequestLeavesWhatItComputed) {
   EXPECT_EQ(Answer(Ask(2, prompt, 5)).usage.cached_tokens, 18);
 }
 
-TEST_F(PrefixReuse, AFailedStepLeavesNothing) {
-  FakeModel* model = nullptr;
-  Driver driver(MakeEngine(FakeModel::HashOfHistory(kByteVocab), Driver::Options(), &model));
-  model->FailForward(0, Internal("by the test"));
-  Request request = Ask(1, Bytes("the quick brown fox"), 5);
-  ASSERT_TRUE(driver.Add(request).ok());
-  driver.Run();
-  EXPECT_FALSE(driver.Take(1).status.ok());
-  request.id = 2;
-  ASSERT_TRUE(driver.Add(request).ok());
-  driver.Run();
-  EXPECT_EQ(driver.Take(2).usage.cached_tokens, 0);
-  EXPECT_EQ(driver.Take(2).choices, Cold(request).choices);
-}
+TEST_F(PrefixReuse, AFailedStepLeavesNothing) { ExpectThatNothingIsLeft(0, TestInfo()); }
 
 TEST_F(PrefixReuse, AFailureOfADeviceMayBeThatOfAnEarlierStepThatNobodyRead) {
-  FakeModel* model = nullptr;
   ModelInfo info = TestInfo();
   info.takes_cores = false;
   info.prefill_chunk_size = 8;
-  Driver driver(
-      MakeEngine(FakeModel::HashOfHistory(kByteVocab), Driver::Options(), &model, nullptr, info));
-  model->FailForward(1, Internal("by the test"));
-  Request request = Ask(1, Bytes("the quick brown fox"), 5);
-  ASSERT_TRUE(driver.Add(request).ok());
-  driver.Run();
-  EXPECT_FALSE(driver.Take(1).status.ok());
-  request.id = 2;
-  ASSERT_TRUE(driver.Add(request).ok());
-  driver.Run();
-  EXPECT_EQ(driver.Take(2).usage.cached_tokens, 0);
+  ExpectThatNothingIsLeft(1, info);
 }
 
 TEST_F(PrefixReuse, AFailureOfADeviceAlsoEndsThoseWhoseStepsNobodyRead) {
